@@ -97,7 +97,7 @@ const bounded: Readonly<Record<string, string>> = {
   'mail/threads/group-rebuild.ts #conversations': 'lives as long as a rethread',
   'mail/threads/group-rebuild.ts #ids': 'lives as long as a rethread',
   'mail/threads/group-rebuild.ts #keys': 'lives as long as a rethread',
-  'mail/threads/group-rebuild.ts #parents': 'lives as long as a rethread',
+  'mail/threads/disjoint-sets.ts #parents': 'lives as long as a rethread',
   'mail/threads/group-rebuild.ts #timelines': 'lives as long as a rethread',
   'openapi/document-cache.ts #documents': 'bytes of its constructor',
   'openapi/error-responses.ts cachedRefs': 'kinds of actions',

@@ -42,14 +42,14 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     await goOffline();
     await page.keyboard.press('Enter');
     await text('1 change is not saved').waitFor();
-    await text(/this page is not live/).waitFor();
+    await text(/This page is not updated/).waitFor();
     await cell('One, typed offline').waitFor();
     await expectAccessible(page, 'server away');
     expect(await title()).toBe('One');
     await page.unroute('**/api/**');
     await expect.poll(title, { timeout: 15_000 }).toBe('One, typed offline');
     await text('1 change is not saved').waitFor({ state: 'detached' });
-    await text(/this page is not live/).waitFor({ state: 'detached' });
+    await text(/This page is not updated/).waitFor({ state: 'detached' });
   });
 
   test('an edit that the server refuses stays, with its reason, until it is corrected or discarded', long, async () => {

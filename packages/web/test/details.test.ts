@@ -90,7 +90,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     const size = page.getByLabel('size', { exact: true });
     expect(await size.getAttribute('aria-invalid')).toBe('true');
     const said = await page.locator('form').innerText();
-    expect(said).not.toMatch(/see details|values do not fit/);
+    expect(said).not.toMatch(/see details|values are invalid/);
     await size.fill('9');
     await text('Check the 2 marked fields.').waitFor();
     expect(await size.getAttribute('aria-invalid')).not.toBe('true');
@@ -152,7 +152,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
       .getByRole('button', { name: /^Open entry/ })
       .first()
       .click();
-    await page.getByRole('dialog').getByText('Chained by').waitFor();
+    await page.getByRole('dialog').getByText('Hash', { exact: true }).waitFor();
     await page.goBack();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.locator('main').getByRole('cell').getByRole('link').first().click();
@@ -217,7 +217,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     await rita.page.getByRole('button', { name: 'rita@example.com Reader' }).click();
     await rita.page.getByRole('menuitem', { name: 'Act as Shop window', exact: true }).click();
     await rita.page.goto(getUrl('/a/main/access/roles'));
-    await rita.page.getByText('You act as Shop window.').waitFor();
+    await rita.page.getByText('Your current role is Shop window.').waitFor();
     await rita.page.goto(getUrl('/a/main/account'));
     await rita.page.locator('main').getByText('Shop window', { exact: true }).first().waitFor();
     await rita.page.getByRole('button', { name: 'Switch application: Main' }).waitFor();
@@ -226,7 +226,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
     const key = await server.data('POST /api/apiKeys:create', { body: { name: 'Till', role: { name: 'shopWindow' } } });
     for (const path of ['users', 'users/new', 'keys', `keys/${key.id}`, 'webhooks/new']) {
       await page.goto(getUrl(`/a/main/access/${path}`));
-      const list = { 'users/new': 'Roles', 'webhooks/new': 'Acts as' }[path];
+      const list = { 'users/new': 'Roles', 'webhooks/new': 'Role' }[path];
       if (list) await page.getByRole('combobox', { name: list }).click();
       else await page.locator('main').getByText('Shop window', { exact: true }).first().waitFor();
       if (list) await page.getByRole('option', { name: 'Shop window', exact: true }).waitFor();
@@ -250,7 +250,7 @@ describe.skipIf(chromium === null)('details of the interface', () => {
       const navigation = rita.page.getByRole('navigation', { name: 'Main' });
       await navigation.getByRole('link', { name: 'things' }).waitFor();
       expect(await navigation.getByRole('link', { name: /E-mails|API keys|Inbox/ }).count()).toBe(0);
-      await rita.page.locator('main').getByRole('heading', { name: 'Kept by the server' }).waitFor();
+      await rita.page.locator('main').getByRole('heading', { name: 'System collections' }).waitFor();
       await rita.page.goto(getUrl('/a/main/access/keys'));
       await rita.page.getByText('Your role does not allow this').waitFor();
       expect(await rita.page.getByRole('button', { name: /new/i }).count()).toBe(0);

@@ -176,7 +176,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.getByRole('option', { name: 'genre' }).click();
     await dialog.getByRole('button', { name: 'Update 2 records' }).click();
     await dialog.getByRole('button', { name: 'Clear this field in 2 records' }).click();
-    await text('2 records changed.').waitFor();
+    await text('2 records updated.').waitFor();
     expect([(await album(4)).genre, (await album(5)).genre, (await album(6)).genre]).toEqual([null, null, 'Rock']);
   });
 
@@ -192,7 +192,7 @@ describe.skipIf(chromium === null)('editing records', () => {
     await page.getByRole('option', { name: 'price' }).click();
     await page.getByRole('dialog').getByLabel('price').fill('7');
     await page.getByRole('button', { name: 'Update 162 records' }).click();
-    await text('162 records changed.').waitFor();
+    await text('162 records updated.').waitFor();
     expect((await album(162)).price).toBe('7.00');
     // Without a filter every record is meant.
     await openGrid();

@@ -159,7 +159,7 @@ describe.skipIf(chromium === null)('pages under attack', () => {
     await page.getByRole('menuitem', { name: 'post' }).click();
     const group = page.getByRole('group', { name: 'post' });
     await group.getByRole('combobox', { name: 'Linked record' }).click();
-    await page.getByRole('option', { name: 'There is none' }).click();
+    await page.getByRole('option', { name: 'Does not exist' }).click();
     await group.getByRole('textbox', { name: 'Value' }).fill('Two');
     await page.getByRole('button', { name: 'Apply' }).click();
     const filter = new URL((await listRequest).url()).searchParams.get('filter');

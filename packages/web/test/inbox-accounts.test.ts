@@ -109,7 +109,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       expect(await server.data('GET /api/accounts', { as: 'bob' })).toEqual([]);
       await imap.getByLabel('Host').fill('imap.example.com');
       await button('Add an account').click();
-      await page.getByRole('heading', { name: 'Bring mail in' }).waitFor();
+      await page.getByRole('heading', { name: 'Import mail' }).waitFor();
       const [made] = await server.data('GET /api/accounts?appends=members', { as: 'bob' });
       account = made.id;
       expect(made).toMatchObject({ imap: { host: 'imap.example.com', port: 993 }, signature: 'Bob of the shop' });
@@ -145,7 +145,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       expect(imageRequests).toBe(0);
       await button('Show images').click();
       await image('outside').waitFor();
-      await text('One image could not be had.').waitFor();
+      await text('1 image could not be loaded.').waitFor();
       expect(imageRequests).toBe(2);
       expect(misdeeds.foreign).toEqual([]);
       expect(await page.locator('b[onclick], img[onerror], i').count()).toBe(0);
@@ -182,7 +182,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
           await route.abort();
         });
         await page.keyboard.press('ControlOrMeta+Enter');
-        await text('Queued – not delivered by this version.').waitFor();
+        await text('Queued. This version does not deliver mail.').waitFor();
         await page.unroute('**/api/emails:send*');
         expect(sent).toBe(2);
         expect((await mails('folder=outbox')).map(({ subject }: { subject: string }) => subject)).toEqual(['Once']);
@@ -207,7 +207,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await body().fill('Mine, and more.');
         await text('This draft was changed elsewhere').waitFor();
         await expectAccessible(page, 'draft changed elsewhere');
-        await page.getByRole('region', { name: 'As it was saved elsewhere' }).getByText('Theirs').waitFor();
+        await page.getByRole('region', { name: 'The other version' }).getByText('Theirs').waitFor();
         expect(await body().inputValue()).toBe('Mine, and more.');
         await button('Keep both, one below the other').click();
         const whole = async (): Promise<string> =>
@@ -215,8 +215,8 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await expect.poll(whole).toMatch(/Mine, and more\.\s+Theirs, from another tab\./);
         await server.data('POST /api/emails:destroy?force=true', { as: 'bob', body: { ids: [draft.id] } });
         await body().fill('Still mine.');
-        await text('This draft is gone').waitFor();
-        await button('Save it as a new draft').click();
+        await text('This draft no longer exists').waitFor();
+        await button('Save as a new draft').click();
         await expect.poll(async () => (await mails('folder=drafts'))[0]?.snippet).toBe('Still mine.');
         expect((await mails('folder=drafts'))[0].subject).toMatch(/^Re: /);
       },
@@ -343,7 +343,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       const paths = async (): Promise<string[]> =>
         (await server.data('GET /api/mailboxes', { as: 'bob' })).map(({ path }: { path: string }) => path);
       expect(await paths()).not.toContain('Customers');
-      const [file] = await Promise.all([page.waitForEvent('download'), button('Save as mbox').click()]);
+      const [file] = await Promise.all([page.waitForEvent('download'), button('Download mbox').click()]);
       expect(file.suggestedFilename()).toBe('bob@shop.example.mbox');
       await button('Delete').last().click();
       await page.getByRole('dialog').getByRole('textbox').fill('bob@shop.example');

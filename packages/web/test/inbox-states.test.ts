@@ -64,7 +64,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     });
     await page.goto(getUrl());
     await row('A picture').click();
-    await page.getByRole('button', { name: 'Look at tonearm.png' }).click();
+    await page.getByRole('button', { name: 'Preview tonearm.png' }).click();
     await page.getByRole('dialog').getByRole('img', { name: 'tonearm.png' }).waitFor();
     await page.keyboard.press('Escape');
     const list = '**/api/conversations:list*';

@@ -79,7 +79,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       const look = 'return frame.contentWindow.getComputedStyle(frame.contentDocument.querySelector("p")).color;';
       expect(await inFrame(look)).toBe('rgb(170, 0, 0)');
       expect(await page.locator('iframe').getAttribute('sandbox')).not.toContain('allow-scripts');
-      await text(/Images of other servers are not loaded/).waitFor();
+      await text(/Remote images are blocked/).waitFor();
       expect(await frame.getByText('What was said before').isVisible()).toBe(false);
       expect(await page.title()).not.toBe('taken');
       await expectAccessible(page, 'HTML mail');
@@ -130,7 +130,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await page.getByRole('button', { name: 'Why?' }).click();
       await page
         .getByRole('dialog', { name: 'Your role does not allow this' })
-        .getByText('You act as editor')
+        .getByText('Your current role is editor')
         .waitFor();
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -168,7 +168,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await expectAccessible(page, 'searched in all folders');
       await page.getByRole('button', { name: 'Only in Inbox' }).click();
       await text('Searched in Inbox only.').waitFor();
-      await text('No conversation matches').waitFor();
+      await text('No conversations match').waitFor();
       await page.getByRole('button', { name: 'Search all folders' }).click();
       await row('Zebra crossing').waitFor();
       await search('zeb stripes');
@@ -230,7 +230,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
       const [draft] = await server.data('GET /api/emails?folder=drafts', { as: 'ann' });
       expect(draft).toMatchObject({ subject: 'Re: Broken turntable', to: [{ address: 'cora@example.net' }] });
       await page.keyboard.press('ControlOrMeta+Enter');
-      await text('Queued – not delivered by this version.').waitFor();
+      await text('Queued. This version does not deliver mail.').waitFor();
       expect(await server.data('GET /api/emails?folder=outbox', { as: 'ann' })).toHaveLength(1);
       await page.getByRole('button', { name: 'Undo send' }).click();
       await page.getByRole('textbox', { name: 'Text' }).waitFor();
@@ -297,7 +297,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await row('Thrown away').click();
         await page.getByRole('region', { name: 'Conversation', exact: true }).locator('article').first().waitFor();
         await page.keyboard.press('#');
-        await text(/lies in the trash already/).waitFor();
+        await text(/is already in the trash/).waitFor();
         await row('Thrown away').waitFor();
         expect(await inTrash()).toBe(2);
         const ids = [newest.id, oldest.id];
@@ -433,7 +433,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
 
     test('offline and back: what came meanwhile is there', long, async () => {
       await page.context().setOffline(true);
-      await text('Offline. What you see may be old.').waitFor();
+      await text('You are offline. The data on this page may be outdated.').waitFor();
       await row('Spring sale').getByRole('button', { name: 'Star' }).click();
       await text(/could not be reached/).waitFor();
       await page.waitForTimeout(1000); // by then it has been looked at again, in vain

@@ -51,7 +51,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
 
   test('a deep link asks for the sign-in and then shows what it names; a wrong password says so', long, async () => {
     await page.goto(getUrl('/a/nosuchapp'));
-    await text('There is no such application').waitFor();
+    await text('Application not found').waitFor();
     await page.goto(getUrl('/a/main/data/posts?sort=-title'));
     await text('this server cannot send e-mail').waitFor();
     await page.getByLabel('E-mail or user name').fill(rootEmail);
@@ -115,7 +115,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
         message: 'The role does not allow list on posts.',
       }),
     );
-    await page.getByRole('button', { name: 'Read again' }).click();
+    await page.getByRole('button', { name: 'Reload' }).click();
     await text('Your role does not allow this').waitFor();
     await expectAccessible(page, 'denied');
     await page.getByRole('button', { name: 'Why?' }).click();
@@ -153,7 +153,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     });
     await page.goto(getUrl('/a/main/data'));
     await page.getByRole('status', { name: 'Loading…' }).waitFor();
-    await text('This takes longer than usual…').waitFor();
+    await text('This is taking longer than usual…').waitFor();
     await page.unroute('**/api/collections:list*');
   });
 
@@ -161,8 +161,8 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await page.goto(getUrl('/a/main/data/posts'));
     await page.getByRole('gridcell', { name: 'One', exact: true }).waitFor();
     await page.context().setOffline(true);
-    await text('Offline. What you see may be old.').waitFor();
-    await page.getByRole('button', { name: 'Read again' }).click();
+    await text('You are offline. The data on this page may be outdated.').waitFor();
+    await page.getByRole('button', { name: 'Reload' }).click();
     await text('The server cannot be reached').waitFor();
     await expectAccessible(page, 'offline');
     await page.context().setOffline(false);
@@ -172,12 +172,12 @@ describe.skipIf(chromium === null)('pages in every state', () => {
 
   test('an address of nothing, a collection and a record that are not there', long, async () => {
     await page.goto(getUrl('/a/main/nowhere'));
-    await text('There is no such page').waitFor();
+    await text('Page not found').waitFor();
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
     await page.goto(getUrl('/a/main/data/nothing'));
-    await text('There is nothing here').waitFor();
+    await text('Not found').waitFor();
     await page.goto(getUrl('/a/main/data/posts/99'));
-    await text('There is nothing here').waitFor();
+    await text('Not found').waitFor();
   });
 
   test('an empty collection names the next step', long, async () => {
@@ -198,7 +198,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
 
   test('the reference of the API stands in the shell, for who is signed in', long, async () => {
     await page.goto(getUrl('/a/main/docs'));
-    const reference = page.frameLocator('iframe[title="The reference of the API"]');
+    const reference = page.frameLocator('iframe[title="API reference"]');
     await reference.locator('#state', { hasText: /operations$/ }).waitFor();
     await reference.getByText('vaults').first().waitFor();
     expect(await reference.locator('#who').isVisible()).toBe(false);
@@ -257,7 +257,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
       expect([lines.length, lines[0]!.split('\t').length]).toEqual([2, 190]);
       expect(lines[1]!.endsWith('\t"tab\t""quoted"""')).toBe(true);
       await page.keyboard.press('Delete');
-      await text('f189 is emptied.').waitFor();
+      await text('f189 was cleared.').waitFor();
       await expect.poll(async () => (await server.data('GET /api/wide:get?filterByTk=2')).f189).toBeNull();
       await page.getByRole('button', { name: 'Undo' }).click();
       await expect.poll(async () => (await server.data('GET /api/wide:get?filterByTk=2')).f189).toBe('tab\t"quoted"');
@@ -302,11 +302,11 @@ describe.skipIf(chromium === null)('pages in every state', () => {
     await expectAccessible(night.page, 'sign-in in the dark');
     await signIn(night.page);
     for (const [path, pattern] of [
-      ['/a/main/data', 'Kept by the server'],
+      ['/a/main/data', 'System collections'],
       ['/a/main/data/posts', 'Two'],
       ['/a/main/data/posts/1', 'updatedAt'],
       ['/a/main/collections/posts', 'Delete this collection'],
-      ['/a/main/collections/new', 'What it keeps'],
+      ['/a/main/collections/new', 'Options'],
       ['/a/main/diagram', 'Posts'],
     ] as const) {
       await night.page.goto(getUrl(path));

@@ -43,7 +43,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       await page.getByRole('textbox', { name: 'Password' }).fill(rootPassword);
       expect(page.url()).not.toContain('token');
       await accessible('setup');
-      await page.getByRole('button', { name: 'Begin' }).click();
+      await page.getByRole('button', { name: 'Create administrator' }).click();
       await text('No collections yet').waitFor();
       await accessible('no collections');
       await server.signInAsAdmin();
@@ -183,7 +183,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       await page.getByRole('option', { name: 'price' }).click();
       await page.getByRole('dialog').getByLabel('price').fill('77');
       await page.getByRole('button', { name: 'Update 2 records' }).click();
-      await text('2 records changed.').waitFor();
+      await text('2 records updated.').waitFor();
       expect((await server.data('GET /api/albums:get?filterByTk=7')).price).toBe('77.00');
       await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -202,8 +202,8 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       await page.getByRole('tab', { name: 'History' }).click();
       await page.getByRole('article').nth(2).waitFor();
       await accessible('history');
-      await page.getByRole('article').last().getByRole('button', { name: 'Back to this state' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Back to this state' }).click();
+      await page.getByRole('article').last().getByRole('button', { name: 'Restore this version' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Restore this version' }).click();
       await expect.poll(async () => (await server.data('GET /api/albums:get?filterByTk=1')).title).toBe('Jazz');
     });
 
@@ -232,7 +232,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       await accessible('impact');
       await page.getByLabel('Type artists to confirm').fill('artists');
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-      await text('Artists is deleted.').waitFor();
+      await text('Artists was deleted.').waitFor();
       expect((await server.call('GET /api/artists:list')).status).toBe(404);
     });
 

@@ -1,4 +1,4 @@
-import type { StoredPermission } from '../database/identity-store.ts';
+import type { StoredPermission } from '../database/permission-rows.ts';
 import { normaliseFilter } from '../protocol/filter-normaliser.ts';
 import type { AccessTable, Permission, Role } from './access-table.ts';
 

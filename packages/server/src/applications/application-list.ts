@@ -50,7 +50,7 @@ export class ApplicationList {
     const { database, clock, changes } = this.#main;
     const time = isoTime(clock.now());
     await database.write(async (transaction) => {
-      if (!(await setApplicationStatus(database, transaction, name, status, time))) return;
+      if (!(await setApplicationStatus(database, transaction, name, { status, updatedAt: time }))) return;
       const verb = status === 'destroying' ? 'destroyed' : 'updated';
       const changed = verb === 'updated' ? ['status'] : [];
       const event = recordEvent('applications', verb, [name], { ...requester, changed, isAudited: true });

@@ -2,17 +2,10 @@ import { adminRole } from '../access/access-table.ts';
 import { isoTime } from '../base/clock.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import type { Database, Transaction } from '../database/database.ts';
-import {
-  activateUser,
-  findAccount,
-  insertUser,
-  type NewUser,
-  readUser,
-  readUserRoles,
-  setUserRoles,
-} from '../database/identity-store.ts';
 import { deleteUserLogins } from '../database/login-rows.ts';
 import { deleteUserOneTimeTokens } from '../database/one-time-tokens.ts';
+import { readUserRoles, setUserRoles } from '../database/role-rows.ts';
+import { activateUser, findAccount, insertUser, type NewUser, readUser } from '../database/user-rows.ts';
 import { anonymous } from '../identity/authenticator.ts';
 import { startLogin } from '../identity/sign-in.ts';
 import { ApiError } from '../protocol/api-error.ts';

@@ -10,17 +10,9 @@ import { needsIndexes, setSystemIndexes } from '../collections/system-indexes.ts
 import { findApplication, insertMainApplication } from '../database/application-rows.ts';
 import { addMissingCatalogueTables, bumpVersion, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
-import {
-  countUsers,
-  hasAnyUser,
-  insertPermission,
-  insertRole,
-  insertUser,
-  type NewUser,
-  readPermissions,
-  readRoles,
-  setUserRoles,
-} from '../database/identity-store.ts';
+import { insertPermission, readPermissions } from '../database/permission-rows.ts';
+import { insertRole, readRoles, setUserRoles } from '../database/role-rows.ts';
+import { countUsers, hasAnyUser, insertUser, type NewUser } from '../database/user-rows.ts';
 import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import type { SystemCollection, SystemField } from '../schema/system-collections.ts';

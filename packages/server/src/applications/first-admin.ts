@@ -5,13 +5,14 @@ import { isoTime } from '../base/clock.ts';
 import { makeToken, tokenKind } from '../base/token.ts';
 import { recordEvent } from '../changes/record-event.ts';
 import { bumpVersion } from '../database/catalogue.ts';
-import { countUsers, insertUser, setUserRoles } from '../database/identity-store.ts';
 import {
   consumeOneTimeToken,
   deleteSetupTokens,
   findOneTimeToken,
   insertOneTimeToken,
 } from '../database/one-time-tokens.ts';
+import { setUserRoles } from '../database/role-rows.ts';
+import { countUsers, insertUser } from '../database/user-rows.ts';
 import { anonymous } from '../identity/authenticator.ts';
 import { hashPassword } from '../identity/password.ts';
 import { isEmail, normaliseEmail, type SignInResult, startLogin } from '../identity/sign-in.ts';
@@ -55,7 +56,11 @@ export async function makeFirstAdmin(application: Application, body: unknown): P
   const id = await database.write(async (transaction) => {
     // First of all, so that two nodes do not both find nobody.
     await bumpVersion(transaction);
-    const isTokenValid = await consumeOneTimeToken(database, transaction, 'setup', hashes, now);
+    const isTokenValid = await consumeOneTimeToken(database, transaction, {
+      purpose: 'setup',
+      tokenHashes: hashes,
+      now,
+    });
     if (!isTokenValid || (await countUsers(database, transaction)) > 0) throw linkInvalidError();
     transaction.touch('users');
     const userId = await insertUser(database, transaction, { ...admin, at: now });

@@ -1,5 +1,5 @@
 import { isoTime } from '../base/clock.ts';
-import { deleteExpiredLogins } from '../database/identity-store.ts';
+import { deleteExpiredLogins } from '../database/login-rows.ts';
 import { deleteExpiredTokens } from '../database/one-time-tokens.ts';
 import type { Application } from './application.ts';
 

@@ -6,7 +6,7 @@ import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { type ApplicationRow, setWakeTime } from '../database/application-rows.ts';
 import { DatabaseFault } from '../database/database.ts';
-import { readUser } from '../database/identity-store.ts';
+import { readUser } from '../database/user-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { Application, type CommonParts } from './application.ts';
 import type { ApplicationList } from './application-list.ts';

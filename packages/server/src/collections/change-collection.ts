@@ -25,7 +25,10 @@ export async function changeCollection(
   const collection = context.registry.find(name);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
   if (collection.system)
-    throw new ApiError('SYSTEM_PROTECTED', `${name} is a system collection; its fields may be added to, no more.`);
+    throw new ApiError(
+      'SYSTEM_PROTECTED',
+      `"${name}" is a system collection and cannot be changed. You can only add fields to it, with fields:create.`,
+    );
   const { title = collection.title, description = collection.description } = change;
   const plan = findSwitch(context, collection, change);
   const options = mergeOptions(collection, change, plan);

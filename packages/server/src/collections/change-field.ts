@@ -116,7 +116,7 @@ function rejectIfUniqueNeeded({ registry }: DefinitionContext, collection: Colle
   if (users.length > 0)
     throw new ApiError(
       'DEPENDANTS_EXIST',
-      `"${key.name}" of ${collection.name} must stay unique: ${users.map((each) => `${each.child.name}.${each.field.name}`).join(', ')} needs that. Destroy it first.`,
+      `"${key.name}" of "${collection.name}" must stay unique, because ${users.map((each) => `${each.child.name}.${each.field.name}`).join(', ')} refers to it. Destroy that field first.`,
     );
 }
 
@@ -140,7 +140,7 @@ function rejectIfKeyOfRelation(
   if (users.length > 0 || field.references)
     throw new ApiError(
       'DEPENDANTS_EXIST',
-      `${collection.name}.${field.name} is the key of ${users.join(', ') || 'a relation'}; its ${changedProperty} cannot change.`,
+      `"${changedProperty}" of ${collection.name}.${field.name} cannot change, because the field is the key of ${users.join(', ') || 'a relation'}. Destroy that relation first.`,
     );
 }
 
@@ -246,7 +246,7 @@ class FieldChange {
     if (nullCount > 0) {
       const property = this.#after.definition.required ? 'required' : 'allowNull';
       throw invalidDefinition({
-        [property]: `${nullCount} records hold null in "${this.#before.name}"; give them values first.`,
+        [property]: `${nullCount} ${nullCount === 1 ? 'record has' : 'records have'} no value in "${this.#before.name}". Give them values first.`,
       });
     }
   }

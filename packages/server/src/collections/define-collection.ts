@@ -44,9 +44,12 @@ export async function defineCollection(
   const { registry } = context;
   if (registry.all().some((each) => each.name === definition.name))
     // internal ones too
-    throw new ApiError('COLLECTION_EXISTS', `A collection "${definition.name}" exists already.`);
+    throw new ApiError('COLLECTION_EXISTS', `The collection "${definition.name}" already exists. Choose another name.`);
   if (!origin.system && registry.all().filter((each) => !each.system).length >= context.maxCollections) {
-    throw new ApiError('LIMIT_EXCEEDED', `An application has at most ${context.maxCollections} collections.`);
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `The application already has the maximum of ${context.maxCollections} collections. Destroy one first.`,
+    );
   }
   const resolution = resolveFields({
     collection: definition.name,
@@ -131,7 +134,9 @@ export async function addField(
   rejectRequiredField(collection, definition);
   const { scopeKey } = definition;
   if (scopeKey !== undefined && !collection.byName.get(scopeKey)?.type.sortable)
-    throw invalidDefinition({ scopeKey: `"${scopeKey}" is no field by which places are told apart.` });
+    throw invalidDefinition({
+      scopeKey: `"${scopeKey}" cannot be the scope of a sort field. Name a field of the collection that has a column and can be sorted.`,
+    });
   const existing = collection.fields.map((field) => ({ definition: field.definition, facts: toStoredFacts(field) }));
   const resolution = resolveFields({
     collection: collectionName,
@@ -143,7 +148,10 @@ export async function addField(
     errorPath: () => '',
   });
   if (collection.fields.length + resolution.fields.length > context.maxFields) {
-    throw new ApiError('LIMIT_EXCEEDED', `A collection has at most ${context.maxFields} fields.`);
+    throw new ApiError(
+      'LIMIT_EXCEEDED',
+      `The collection already has the maximum of ${context.maxFields} fields. Destroy one first.`,
+    );
   }
   const foreignCollections = [
     ...resolution.foreignFields,

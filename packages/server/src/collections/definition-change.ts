@@ -138,10 +138,10 @@ function toDefinitionError(error: unknown, subject: string): unknown {
   if (error.kind === 'unique')
     return new ApiError(
       'UNIQUE_CONFLICT',
-      `Records of ${subject} hold equal values; a unique field needs distinct ones.`,
+      `Several records of "${subject}" have the same value, so it cannot be unique. Make the values distinct first.`,
     );
   if (error.kind === 'collision' || error.kind === 'timeout')
-    return new ApiError('BUSY', 'The change waited too long for others; try again.', { retryAfter: 1 });
+    return new ApiError('BUSY', 'The change waited too long for other writes. Try again.', { retryAfter: 1 });
   return error;
 }
 

@@ -137,10 +137,10 @@ export async function getDefinition(
   if (filterByTk === undefined && filter === null)
     throw new ApiError(
       'TARGET_MISSING',
-      `"filterByTk" or "filter" is required: name one of the ${list.collection.name}.`,
+      `"filterByTk" or "filter" is required. Name one of the ${list.collection.name}.`,
     );
   if (filterByTk !== undefined && typeof filterByTk !== 'string')
-    throw new ApiError('PARAMETER_INVALID', `"filterByTk" must be one name of the ${list.collection.name}.`);
+    throw new ApiError('PARAMETER_INVALID', `"filterByTk" must be the name of one of the ${list.collection.name}.`);
   if (filter === null) {
     const found = list.definitions.find(({ name }) => name === filterByTk);
     return found ? withCounter(found, selectProperties) : null;
@@ -170,7 +170,7 @@ function buildPropertySelector(
   { fields: fieldNames, except, appends, versions }: RecordRequest,
 ): (definition: Definition) => Definition {
   if (versions)
-    throw new ApiError('PARAMETER_INVALID', `"versions" is not supported for collections and fields; leave it out.`);
+    throw new ApiError('PARAMETER_INVALID', '"versions" is not supported for collections and fields. Leave it out.');
   const nestedName = collection === collectionsCollection ? 'fields' : null;
   const rest = appends.filter((each) => each !== nestedName);
   const source = { registry: findRegistry(collection), findGrant: context.findGrant };

@@ -4,7 +4,7 @@
  */
 import { deleteCollection, deleteFields, updateOptions } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
-import { deletePermissionsOn } from '../database/identity-store.ts';
+import { deletePermissionsOn } from '../database/permission-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Collection, type Field, listColumnFields, makeCollection } from '../schema/registry.ts';
 import { appendDefinitionEvent, runDefinitionChange, runStatements } from './definition-change.ts';
@@ -23,14 +23,14 @@ export async function dropCollection(context: DefinitionContext, name: string, c
   const collection = context.registry.find(name);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
   if (collection.system)
-    throw new ApiError('SYSTEM_PROTECTED', `${name} is a system collection and cannot be destroyed.`);
+    throw new ApiError('SYSTEM_PROTECTED', `"${name}" is a system collection and cannot be destroyed.`);
   const joins = findJoins(collection, cascade, context);
   const dependents = findDependents([collection, ...joins], context);
   if (dependents.length > 0 && !cascade) {
     const names = dependents.flatMap((each) => each.fields.map((field) => `${each.collection.name}.${field.name}`));
     throw new ApiError(
       'DEPENDANTS_EXIST',
-      `${name} is used by ${names.join(', ')}; destroy those first, or send cascade=true.`,
+      `"${name}" is used by ${names.join(', ')}. Destroy these first, or send cascade=true.`,
     );
   }
   const drop = async (transaction: Transaction): Promise<void> => {

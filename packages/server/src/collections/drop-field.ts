@@ -15,12 +15,12 @@ import { omitIndexesOver, planIndexes, toColumnDefinition } from './storage.ts';
  */
 export async function dropField(context: DefinitionContext, collectionName: string, name: string): Promise<void> {
   const { collection, field } = requireChangeableField(context, collectionName, name);
-  if (field.primaryKey) throw invalidDefinition({ name: 'A primary key cannot be destroyed.' });
+  if (field.primaryKey) throw invalidDefinition({ name: 'The primary key of a collection cannot be destroyed.' });
   const users = findDependentRelations(collection, field, context.registry);
   if (users.length > 0)
     throw new ApiError(
       'DEPENDANTS_EXIST',
-      `${collectionName}.${name} is used by ${users.join(', ')}; destroy those first.`,
+      `"${name}" of "${collectionName}" is used by ${users.join(', ')}. Destroy these first.`,
     );
   const tables = field.column === null ? [] : [collection.table];
   await runDefinitionChange(
@@ -61,8 +61,11 @@ export function requireChangeableField(
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${collectionName.slice(0, 60)}".`);
   const field = collection.byName.get(name);
   if (!field || field.hidden)
-    throw new ApiError('RECORD_UNKNOWN', `${collectionName} has no field "${name.slice(0, 60)}".`);
+    throw new ApiError('RECORD_UNKNOWN', `"${collectionName}" has no field "${name.slice(0, 60)}".`);
   if (field.core || field.serverManaged || (collection.system && field.primaryKey))
-    throw new ApiError('SYSTEM_PROTECTED', `${collectionName}.${name} is kept by the server and cannot be changed.`);
+    throw new ApiError(
+      'SYSTEM_PROTECTED',
+      `"${name}" of "${collectionName}" is managed by the server and cannot be changed.`,
+    );
   return { collection, field };
 }

@@ -73,6 +73,6 @@ async function rejectDanglingValues(
   const danglingCount = await countDangling(database, transaction, { table, column: field.column! }, targetColumn);
   if (danglingCount > 0)
     throw invalidDefinition({
-      foreignKey: `${danglingCount} records of ${name} hold values in "${field.name}" that name no record of ${target.name}; mend them first.`,
+      foreignKey: `${danglingCount} ${danglingCount === 1 ? 'record' : 'records'} of "${name}" cannot be linked by "${field.name}", because no record of "${target.name}" has the value as its key. Correct these values first.`,
     });
 }

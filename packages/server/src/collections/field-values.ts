@@ -30,12 +30,12 @@ export async function checkValues(
       const problem = check(value);
       const canonical =
         problem === null ? field.type.read(toExactValue(field.type, value), field.definition) : invalidOperand;
-      if (canonical === invalidOperand) invalidValues.add(key, problem ?? 'The value does not convert.');
+      if (canonical === invalidOperand) invalidValues.add(key, problem ?? 'The value cannot be converted.');
       else if (typeof canonical === 'string' && canonical !== value) written.push({ key, value: canonical });
     }
     if (!invalidValues.hasAny) await writeValues(context.database, transaction, column, written);
   }
-  invalidValues.throwIfAny('do not hold');
+  invalidValues.throwIfAny('cannot be stored under the new definition');
 }
 
 /** Fills a new column from the old one. @throws ApiError 422 when a value has no equal in the new type. */
@@ -53,12 +53,12 @@ export async function convertColumn(
     const written: { key: unknown; value: unknown }[] = [];
     for (const { key, value } of values) {
       const canonical = convertWithCheck(value, check, target);
-      if (canonical === invalidOperand) invalidValues.add(key, check(value) ?? 'The value does not convert.');
+      if (canonical === invalidOperand) invalidValues.add(key, check(value) ?? 'The value cannot be converted.');
       else written.push({ key, value: canonical });
     }
     if (!invalidValues.hasAny) await writeValues(context.database, transaction, column, written);
   }
-  invalidValues.throwIfAny('do not convert');
+  invalidValues.throwIfAny('cannot be converted to the new type');
 }
 
 /** A value in the form of another type, or {@link invalidOperand} where it has no equal there. */
@@ -130,7 +130,9 @@ class InvalidValues {
   }
 
   #error(what: string): ApiError {
-    const first = this.#first.length === 0 ? '' : `, the first: ${this.#first.join(' ')}`;
-    return invalidDefinition({ type: `${this.#count} values ${what}${first || '.'}` });
+    const first = this.#first.length === 0 ? '' : `. Affected records: ${this.#first.join(' ')}`;
+    return invalidDefinition({
+      type: `${this.#count} ${this.#count === 1 ? 'value' : 'values'} ${what}${first || '.'}`,
+    });
   }
 }

@@ -24,13 +24,13 @@ export async function fillNewColumn(
   if (rows === 0) return;
   if (!hasDefault) {
     throw invalidDefinition({
-      defaultValue: `${collection.name} holds ${rows} records; a required field needs a default value for them.`,
+      defaultValue: `"${collection.name}" already has ${rows} ${rows === 1 ? 'record' : 'records'}, so a required field needs a "defaultValue" for them.`,
     });
   }
   if (unique && rows > 1) {
     throw new ApiError(
       'UNIQUE_CONFLICT',
-      `${rows} records of ${collection.name} would all get the default of the unique field "${field.name}".`,
+      `${rows} records of "${collection.name}" would all get the same default value of the unique field "${field.name}". Add the field without a default value.`,
     );
   }
   await fillColumn(

@@ -26,7 +26,7 @@ export function resolveChangedReference(
   if (wanted === 'setNull') return references;
   const property = definition.required ? 'required' : 'allowNull';
   throw invalidDefinition({
-    [property]: `${statingRelation.collection.name}.${statingRelation.field.name} states "onDelete": "setNull", so "${field.name}" must be allowed to be null. Destroy that relation, change the key, and make the relation again without "onDelete".`,
+    [property]: `${statingRelation.collection.name}.${statingRelation.field.name} has "onDelete": "setNull", so "${field.name}" must allow null.  Destroy that relation, change the key, and create the relation again without "onDelete".`,
   });
 }
 

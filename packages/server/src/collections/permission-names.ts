@@ -1,6 +1,6 @@
 import { parsePatternResource } from '../changes/event-pattern.ts';
 import type { Transaction } from '../database/database.ts';
-import { readPermissionsInTx, type StoredPermission, updatePermissionNames } from '../database/identity-store.ts';
+import { readPermissionsInTx, type StoredPermission, updatePermissionNames } from '../database/permission-rows.ts';
 import { readFilteredWebhooks } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';

@@ -128,7 +128,7 @@ export class ResolutionDraft {
     return this.reject(
       errorPath,
       found
-        ? `"${name}" is not unique, so it cannot be the key of a relation.`
+        ? `"${name}" is not unique, so it cannot be the key of a relation. Make it unique first, or name another field.`
         : `There is no field "${String(name).slice(0, 60)}".`,
     );
   }
@@ -146,7 +146,10 @@ export class ResolutionDraft {
   useAsForeignKey(collection: string, present: NewField, references: References, errorPath: string): boolean {
     const { definition, facts } = present;
     if (facts.core || facts.kept) {
-      this.reject(`${errorPath}foreignKey`, `"${definition.name}" is kept by the server and cannot be a foreign key.`);
+      this.reject(
+        `${errorPath}foreignKey`,
+        `"${definition.name}" is managed by the server and cannot be a foreign key. Name another field.`,
+      );
       return false;
     }
     const indexed = definition.unique || definition.primaryKey ? definition : { ...definition, index: true };
@@ -201,7 +204,10 @@ export class ResolutionDraft {
   canReference(candidate: NewField, key: NewField, onDelete: References['onDelete'], errorPath: string): boolean {
     const { name, type } = candidate.definition;
     if (resolveFieldType(candidate.definition).storage !== resolveFieldType(key.definition).storage)
-      this.reject(`${errorPath}foreignKey`, `"${name}" is ${type}, the key it names is ${key.definition.type}.`);
+      this.reject(
+        `${errorPath}foreignKey`,
+        `"${name}" has the type "${type}", but the key that it refers to has the type "${key.definition.type}". Use the same type for both.`,
+      );
     else if (onDelete === 'setNull' && !mayBecomeNull(candidate.definition))
       this.reject(`${errorPath}onDelete`, `"${name}" cannot be null, so "onDelete" must be "cascade" or "restrict".`);
     else return true;
@@ -213,9 +219,15 @@ export class ResolutionDraft {
     const { name } = present.definition;
     const references = present.facts.references!;
     if (references.collection !== wanted.collection || references.field !== wanted.field)
-      this.reject(`${errorPath}foreignKey`, `"${name}" already names records of ${references.collection}.`);
+      this.reject(
+        `${errorPath}foreignKey`,
+        `"${name}" already refers to records of "${references.collection}". Use another foreign key.`,
+      );
     else if (definition.onDelete && definition.onDelete !== references.onDelete)
-      this.reject(`${errorPath}onDelete`, `"${name}" already has ${references.onDelete}.`);
+      this.reject(
+        `${errorPath}onDelete`,
+        `"${name}" already has "onDelete": "${references.onDelete}". Give the same value, or leave it out.`,
+      );
     else return true;
     return false;
   }

@@ -65,12 +65,15 @@ function findJoinProblem(
 ): readonly [property: string, problem: string] | null {
   const { registry, collection } = input;
   if (join.sourceField === join.targetField)
-    return ['otherKey', `Both keys of the join would be "${join.sourceField}"; name one of them otherwise.`];
+    return [
+      'otherKey',
+      `Both foreign keys of the join would be named "${join.sourceField}". Give "foreignKey" or "otherKey" another name.`,
+    ];
   if (registry.all().some((each) => each.name === join.collection && each.system))
-    return ['through', `"${join.collection}" is a system collection and cannot be a join.`];
+    return ['through', `"${join.collection}" is a system collection and cannot be used as a join.`];
   if (join.collection === collection) return ['through', 'A collection cannot be its own join.'];
   const problem = registry.find(join.collection) ? null : collectionNameProblem(join.collection);
-  if (problem) return ['through', definition.through ? problem : `${problem} Name the join by "through".`];
+  if (problem) return ['through', definition.through ? problem : `${problem} Give the name of the join in "through".`];
   return null;
 }
 
@@ -91,6 +94,9 @@ function resolveJoinKey(draft: ResolutionDraft, { side, key }: JoinSide, join: s
       draft.useAsForeignKey(join, found, wanted, errorPath)
     );
   if (references.collection === wanted.collection && references.field === wanted.field) return true;
-  draft.reject(`${errorPath}through`, `"${name}" of ${join} does not name records of ${wanted.collection}.`);
+  draft.reject(
+    `${errorPath}through`,
+    `"${name}" of "${join}" does not refer to records of "${wanted.collection}". Name another field.`,
+  );
   return false;
 }

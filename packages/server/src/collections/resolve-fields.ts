@@ -47,7 +47,7 @@ function isAllowed(draft: ResolutionDraft, { definition, errorPath }: Unresolved
   else if (cascadesToSystemCollection(draft, definition))
     draft.reject(
       `${errorPath}onDelete`,
-      'Records of the system do not fall with others: their rules would not be asked. Give setNull or restrict.',
+      'Records of a system collection cannot be deleted by "cascade". Give "setNull" or "restrict".',
     );
   else return true;
   return false;

@@ -57,7 +57,7 @@ export function planOptionSwitch(
     if (users.length > 0)
       throw new ApiError(
         'DEPENDANTS_EXIST',
-        `${collection.name}.${field.name} is used by ${users.join(', ')}; destroy those first.`,
+        `"${field.name}" of "${collection.name}" is used by ${users.join(', ')}. Destroy these first.`,
       );
   }
   return { collection, options, removed, added, needsRebuild: removed.some(({ references }) => references !== null) };
@@ -137,7 +137,7 @@ async function rejectDataLoss(context: DefinitionContext, transaction: Transacti
   const losses = Object.entries(details).map(([option, loss]) => `"${option}": ${loss}`);
   throw new ApiError(
     'DATA_WOULD_BE_LOST',
-    `Switching these options off would delete data of ${plan.collection.name}: ${losses.join('; ')}. Send collections:update with force=true to accept that.`,
+    `Switching these options off would delete data of "${plan.collection.name}": ${losses.join('; ')}. Send collections:update with force=true to accept this.`,
     { details },
   );
 }
@@ -176,7 +176,7 @@ async function rejectLiveDependents(
   const summaries = Object.entries(details).map(([name, records]) => `${name}: ${records}`);
   throw new ApiError(
     'DEPENDANTS_EXIST',
-    `Records outside the trash would be destroyed with the trash of ${collection.name}, also with force=true: ${summaries.join('; ')}. Restore the records that they depend on, or let them refer to others.`,
+    `Emptying the trash of "${collection.name}" would also delete records outside it, even with force=true: ${summaries.join('; ')}. Restore the records that they refer to, or change these references.`,
     { details },
   );
 }

@@ -1,60 +1,67 @@
-/** Statements about the list of applications, which the store of `main` keeps. */
+/** Statements about the list of applications, which is part of the store of `main`. */
 import { isWellFormedText } from '../base/well-formed.ts';
-import type { Database, Row, Transaction } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { readRows, runInTransaction } from './run-statement.ts';
 import { listValue, sql, value } from './sql.ts';
 
-/** `destroying` is kept until the store is gone, so that a destruction that was cut short is ended later. */
+/** `destroying` stays until the store is removed, so that an interrupted removal is completed later. */
 export type ApplicationStatus = 'starting' | 'running' | 'stopped' | 'failed' | 'destroying';
 
-/** An application as the list has it. */
+/** An application in the list. */
 export interface ApplicationRow {
   readonly name: string;
-  /** Names the store: an application made again under the same name has another. */
+  /** The name of the store. An application that is created again under the same name gets another store. */
   readonly store: string;
   readonly status: ApplicationStatus;
-  /** Its store has been made whole once: an empty or missing one is a fault from then on. */
+  /** Whether the store was once created completely. After that, an empty or missing store is an error. */
   readonly born: boolean;
-  /** The user of `main` who made it. */
+  /** The user of `main` who created it. */
   readonly ownerId: number | null;
 }
 
 const columns = sql`name,store,status,born,"ownerId"`;
 
+/** The application of a name, or null. */
 export async function findApplication(database: Database, name: string): Promise<ApplicationRow | null> {
   if (!isWellFormedText(name)) return null;
-  const [row] = await readRows(database, sql`SELECT ${columns} FROM applications WHERE name=${value('text', name)}`);
+  const [row] = await readRows<ListedRow>(
+    database,
+    sql`SELECT ${columns} FROM applications WHERE name=${value('text', name)}`,
+  );
   return row ? toApplicationRow(row) : null;
 }
 
-/** What people call an application; null where it has no display name. */
+/** The display name of an application, or null. */
 export async function readDisplayName(database: Database, name: string): Promise<string | null> {
-  const [row] = await readRows(database, sql`SELECT "displayName" FROM applications WHERE name=${value('text', name)}`);
-  return (row?.[0] ?? null) as string | null;
+  const [row] = await readRows<[displayName: string | null]>(
+    database,
+    sql`SELECT "displayName" FROM applications WHERE name=${value('text', name)}`,
+  );
+  return row ? row[0] : null;
 }
 
+/** The applications with a status, by name. */
 export async function readApplicationsByStatus(
   database: Database,
   status: ApplicationStatus,
 ): Promise<ApplicationRow[]> {
-  const rows = await readRows(
+  const rows = await readRows<ListedRow>(
     database,
     sql`SELECT ${columns} FROM applications WHERE status=${value('text', status)} ORDER BY name`,
   );
   return rows.map(toApplicationRow);
 }
 
-/** Names of running applications that are to be open from the start. */
+/** The names of running applications that are opened when the server starts. */
 export async function readAutoStartedNames(database: Database): Promise<string[]> {
-  const rows = await readRows(
+  const rows = await readRows<[name: string, options: string]>(
     database,
     sql`SELECT name,options FROM applications WHERE status=${value('text', 'running')} ORDER BY name`,
   );
-  return rows
-    .filter(([, options]) => (JSON.parse(options as string) as { autoStart?: boolean }).autoStart)
-    .map(([name]) => name as string);
+  return rows.filter(([, options]) => (JSON.parse(options) as { autoStart?: boolean }).autoStart).map(([name]) => name);
 }
 
+/** Adds `main` to the list, if it is missing. */
 export async function insertMainApplication(
   database: Database,
   transaction: Transaction,
@@ -62,13 +69,15 @@ export async function insertMainApplication(
   createdAt: string,
 ): Promise<void> {
   const time = value('datetime', createdAt);
+  const main = sql`${value('text', name)},'Main',${value('json', {})},'running',${value('boolean', true)}`;
   await runInTransaction(
     database,
     transaction,
-    sql`INSERT INTO applications (name,"displayName",options,status,born,"createdAt","updatedAt") VALUES (${value('text', name)},'Main',${value('json', {})},'running',${value('boolean', true)},${time},${time}) ON CONFLICT (name) DO NOTHING`,
+    sql`INSERT INTO applications (name,"displayName",options,status,born,"createdAt","updatedAt") VALUES (${main},${time},${time}) ON CONFLICT (name) DO NOTHING`,
   );
 }
 
+/** Sets the owner of an application; null: none. */
 export async function setApplicationOwner(
   database: Database,
   transaction: Transaction,
@@ -82,25 +91,26 @@ export async function setApplicationOwner(
   );
 }
 
-/** Returns whether it was another one before. */
+/** Sets the status of an application, unless it is being destroyed. @returns whether the status changed. */
 export async function setApplicationStatus(
   database: Database,
   transaction: Transaction,
   name: string,
-  status: ApplicationStatus,
-  updatedAt: string,
+  { status, updatedAt }: { readonly status: ApplicationStatus; readonly updatedAt: string },
 ): Promise<boolean> {
   const setBorn = status === 'running' ? sql`,born=${value('boolean', true)}` : sql``;
   transaction.touch('applications');
+  const set = sql`status=${value('text', status)}${setBorn},"updatedAt"=${value('datetime', updatedAt)}`;
+  const isOther = sql`name=${value('text', name)} AND status NOT IN (${value('text', status)},'destroying')`;
   const rows = await runInTransaction(
     database,
     transaction,
-    sql`UPDATE applications SET status=${value('text', status)}${setBorn},"updatedAt"=${value('datetime', updatedAt)} WHERE name=${value('text', name)} AND status NOT IN (${value('text', status)},'destroying') RETURNING name`,
+    sql`UPDATE applications SET ${set} WHERE ${isOther} RETURNING name`,
   );
   return rows.length > 0;
 }
 
-/** Adds to an application's error log, which keeps the newest. */
+/** Adds an entry to the error log of an application, which only keeps the newest `maxEntries`. */
 export async function addApplicationError(
   database: Database,
   transaction: Transaction,
@@ -108,19 +118,23 @@ export async function addApplicationError(
   maxEntries: number,
 ): Promise<void> {
   const application = value('text', error.application);
+  const { at, stage, message } = error;
+  const values = sql`${value('datetime', at)},${value('text', stage)},${value('text', message)}`;
   transaction.touch('applicationErrors');
   await runInTransaction(
     database,
     transaction,
-    sql`INSERT INTO "applicationErrors" (application,at,stage,message) VALUES (${application},${value('datetime', error.at)},${value('text', error.stage)},${value('text', error.message)})`,
+    sql`INSERT INTO "applicationErrors" (application,at,stage,message) VALUES (${application},${values})`,
   );
+  const excess = sql`SELECT id FROM "applicationErrors" WHERE application=${application} ORDER BY id DESC LIMIT 1 OFFSET ${maxEntries}`;
   await runInTransaction(
     database,
     transaction,
-    sql`DELETE FROM "applicationErrors" WHERE application=${application} AND id<=(SELECT id FROM "applicationErrors" WHERE application=${application} ORDER BY id DESC LIMIT 1 OFFSET ${maxEntries})`,
+    sql`DELETE FROM "applicationErrors" WHERE application=${application} AND id<=(${excess})`,
   );
 }
 
+/** Removes an application from the list, with the tokens recorded for it. */
 export async function deleteApplication(database: Database, transaction: Transaction, name: string): Promise<void> {
   transaction.touch('applications');
   transaction.touch('applicationErrors');
@@ -128,7 +142,7 @@ export async function deleteApplication(database: Database, transaction: Transac
   await runInTransaction(database, transaction, sql`DELETE FROM applications WHERE name=${value('text', name)}`);
 }
 
-/** Notes when an application has to be opened next without being asked for; null: not at all. */
+/** Sets when an application must be opened next without a request; null: never. */
 export async function setWakeTime(database: Database, name: string, wakeAt: string | null): Promise<void> {
   const time = value('datetime', wakeAt);
   await database.write((transaction) =>
@@ -140,17 +154,21 @@ export async function setWakeTime(database: Database, name: string, wakeAt: stri
   );
 }
 
-/** Running applications whose time has come, taken by this server: another one finds them no longer. */
+/** Claims the running applications whose wake time has passed, so that no other server opens them. @returns their names. */
 export async function claimDueApplications(database: Database, now: string): Promise<string[]> {
   const due = sql`status='running' AND "wakeAt"<=${value('datetime', now)}`;
   if ((await readRows(database, sql`SELECT name FROM applications WHERE ${due} LIMIT 1`)).length === 0) return [];
   const rows = await database.write((transaction) =>
-    runInTransaction(database, transaction, sql`UPDATE applications SET "wakeAt"=NULL WHERE ${due} RETURNING name`),
+    runInTransaction<[name: string]>(
+      database,
+      transaction,
+      sql`UPDATE applications SET "wakeAt"=NULL WHERE ${due} RETURNING name`,
+    ),
   );
-  return rows.map(([name]) => name as string);
+  return rows.map(([name]) => name);
 }
 
-/** Notes in which application the token of a key or login holds. */
+/** Records to which application the token of a key or login belongs. */
 export async function insertTokenApplication(
   database: Database,
   tokenHash: string,
@@ -165,20 +183,22 @@ export async function insertTokenApplication(
   );
 }
 
-/** The next page of token hashes recorded for an application, in their order. */
+/** The next token hashes recorded for an application, in order, at most `limit`. */
 export async function readTokenHashes(
   database: Database,
   application: string,
   after: string,
   limit: number,
 ): Promise<string[]> {
-  const rows = await readRows(
+  const isNext = sql`application=${value('text', application)} AND "tokenHash">${value('text', after)}`;
+  const rows = await readRows<[hash: string]>(
     database,
-    sql`SELECT "tokenHash" FROM "keyHomes" WHERE application=${value('text', application)} AND "tokenHash">${value('text', after)} ORDER BY "tokenHash" LIMIT ${limit}`,
+    sql`SELECT "tokenHash" FROM "keyHomes" WHERE ${isNext} ORDER BY "tokenHash" LIMIT ${limit}`,
   );
-  return rows.map(([hash]) => hash as string);
+  return rows.map(([hash]) => hash);
 }
 
+/** Deletes the records of tokens. */
 export async function deleteTokenApplications(database: Database, tokenHashes: readonly string[]): Promise<void> {
   const isDeleted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
   await database.write((transaction) =>
@@ -186,30 +206,28 @@ export async function deleteTokenApplications(database: Database, tokenHashes: r
   );
 }
 
-/** Those of some token hashes that are of a key or login of this application. */
+/** Those of the token hashes that belong to a key or login of this application. */
 export async function findKnownTokens(database: Database, tokenHashes: readonly string[]): Promise<Set<string>> {
   const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const rows = await readRows(
+  const rows = await readRows<[hash: string]>(
     database,
     sql`SELECT "tokenHash" FROM logins WHERE ${wanted} UNION ALL SELECT "tokenHash" FROM "apiKeys" WHERE ${wanted}`,
   );
-  return new Set(rows.map(([hash]) => hash as string));
+  return new Set(rows.map(([hash]) => hash));
 }
 
-/** The application in which a key or login was made, or null for one of `main` and for unknown ones. */
+/** The application of a key or login; null for tokens of `main` and for unknown tokens. */
 export async function findTokenApplication(database: Database, tokenHashes: readonly string[]): Promise<string | null> {
   const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const [row] = await readRows(database, sql`SELECT application FROM "keyHomes" WHERE ${wanted}`);
-  return row ? (row[0] as string) : null;
+  const [row] = await readRows<[application: string]>(
+    database,
+    sql`SELECT application FROM "keyHomes" WHERE ${wanted}`,
+  );
+  return row ? row[0] : null;
 }
 
-function toApplicationRow(row: Row): ApplicationRow {
-  const [name, store, status, born, ownerId] = row;
-  return {
-    name: name as string,
-    store: (store as string | null) ?? '',
-    status: status as ApplicationStatus,
-    born: Boolean(born),
-    ownerId: ownerId as number | null,
-  };
+type ListedRow = [name: string, store: string | null, status: ApplicationStatus, born: unknown, ownerId: number | null];
+
+function toApplicationRow([name, store, status, born, ownerId]: ListedRow): ApplicationRow {
+  return { name, store: store ?? '', status, born: Boolean(born), ownerId };
 }

@@ -1,7 +1,7 @@
-/** Statements about what is to be sent to webhooks, and what became of it. */
-import type { Database, Row, Transaction } from './database.ts';
-import { createReader, createTxRunner } from './identity-store.ts';
+/** Statements about deliveries to webhooks. */
+import type { Database, Transaction } from './database.ts';
 import { parseJsonColumn } from './json-column.ts';
+import { createReader, createTxRunner } from './run-statement.ts';
 import { join, listValue, type Sql, sql, value } from './sql.ts';
 import { isEnabled } from './webhook-rows.ts';
 
@@ -16,34 +16,33 @@ export interface NewDelivery {
   readonly changed: readonly string[] | PublishedPayload;
 }
 
-/** What somebody published along with an event, where its changed fields stand else. */
+/** The payload of a published event, in the place of the changed fields of a record event. */
 export interface PublishedPayload {
   readonly payload: unknown;
 }
 
-/** A delivery that this process has taken on. */
+/** A delivery that this process has claimed. */
 export interface StoredDelivery extends NewDelivery {
   readonly id: string;
-  /** This try counted. */
+  /** The number of attempts, this one included. */
   readonly attempts: number;
-  /** After this moment a failure is the last one. */
+  /** A failure after this time is final. */
   readonly giveUpAt: string;
 }
 
-/** What became of a delivery; `pending` ones are tried again. */
+/** The status of a delivery. Pending ones are tried again; dead ones have failed for good. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'skipped' | 'dead';
 
 /**
- * Notes what is to be sent, together with how far the log has been looked through.
+ * Queues deliveries and moves the position in the event log, in one transaction.
  *
- * @returns false, with nothing noted, where another process has looked through it meanwhile.
+ * @returns false, with nothing stored, if another process has moved the position from `from`.
  */
 export function queueDeliveries(
   database: Database,
-  from: string,
-  to: string,
+  { from, to }: { readonly from: string; readonly to: string },
   deliveries: readonly NewDelivery[],
-  times: { readonly now: string; readonly giveUp: string },
+  times: DeliveryTimes,
 ): Promise<boolean> {
   return database.write(async (transaction) => {
     const run = createTxRunner(database, transaction);
@@ -64,19 +63,25 @@ export function queueDeliveries(
 
 const rowsPerInsert = 200;
 
-function toInsertValues(
-  delivery: NewDelivery,
-  { now, giveUp }: { readonly now: string; readonly giveUp: string },
-): Sql {
+/** When queued deliveries are due, and when a failure becomes final. */
+export interface DeliveryTimes {
+  readonly now: string;
+  readonly giveUp: string;
+}
+
+function toInsertValues(delivery: NewDelivery, { now, giveUp }: DeliveryTimes): Sql {
   const { webhookId, messageId, event, resource, tk, at, actor, changed } = delivery;
-  return sql`${value('integer', webhookId)},${value('text', messageId)},${value('text', event)},${value('text', resource)},${value('text', tk)},${value('datetime', at)},${value('text', actor)},${value('json', changed)},'pending',0,${value('datetime', now)},${value('datetime', giveUp)}`;
+  const message = sql`${value('integer', webhookId)},${value('text', messageId)},${value('text', event)}`;
+  const subject = sql`${value('text', resource)},${value('text', tk)},${value('datetime', at)}`;
+  const content = sql`${value('text', actor)},${value('json', changed)}`;
+  return sql`${message},${subject},${content},'pending',0,${value('datetime', now)},${value('datetime', giveUp)}`;
 }
 
 /**
- * Takes on what is due of some webhooks, the oldest first. Until `lease` nobody else takes it; then it is due again, so
- * that what a process that was killed had taken on is sent by another.
+ * Claims due deliveries of webhooks, the oldest first. No other process claims them before `lease`. After that they are
+ * due again, so that the deliveries of a killed process are sent by another one.
  *
- * @param claimLimits how many of each webhook.
+ * @param claimLimits the maximum number for each webhook, by its id.
  */
 export function claimDeliveries(
   database: Database,
@@ -87,12 +92,14 @@ export function claimDeliveries(
   const claim = async (transaction: Transaction): Promise<StoredDelivery[]> => {
     const claimed: StoredDelivery[] = [];
     for (const [webhookId, count] of claimLimits) {
-      const due = sql`SELECT id FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', webhookId)} AND "nextAt"<=${value('datetime', now)} ORDER BY "nextAt",id LIMIT ${count}`;
+      const isDue = sql`"webhookId"=${value('integer', webhookId)} AND "nextAt"<=${value('datetime', now)}`;
+      const due = sql`SELECT id FROM "webhookDeliveries" WHERE ${isDue} ORDER BY "nextAt",id LIMIT ${count}`;
+      const set = sql`"nextAt"=${value('datetime', lease)},attempts=attempts+1,"lastStatus"=NULL,"lastError"=NULL`;
       const rows = await createTxRunner(
         database,
         transaction,
-      )(
-        sql`UPDATE "webhookDeliveries" SET "nextAt"=${value('datetime', lease)},attempts=attempts+1,"lastStatus"=NULL,"lastError"=NULL WHERE id IN (${due}) RETURNING id,"webhookId","messageId",event,resource,tk,${selectDatetime(database, 'at')},actor,changed,attempts,${selectDatetime(database, 'giveUpAt')}`,
+      )<DeliveryRow>(
+        sql`UPDATE "webhookDeliveries" SET ${set} WHERE id IN (${due}) RETURNING ${selectDelivery(database)}`,
       );
       claimed.push(...rows.map(toStoredDelivery));
     }
@@ -102,26 +109,28 @@ export function claimDeliveries(
   return database.write(claim, { lockKey: 'webhooks' });
 }
 
-/** Ids of enabled webhooks that have something due. */
+/** The ids of enabled webhooks with due deliveries. */
 export async function webhooksWithDue(database: Database, now: string): Promise<number[]> {
-  const rows = await createReader(database)(
-    sql`SELECT id FROM webhooks w WHERE ${isEnabled(database)} AND EXISTS (SELECT 1 FROM "webhookDeliveries" d WHERE d."webhookId"=w.id AND d."nextAt"<=${value('datetime', now)}) ORDER BY id`,
+  const due = sql`SELECT 1 FROM "webhookDeliveries" d WHERE d."webhookId"=w.id AND d."nextAt"<=${value('datetime', now)}`;
+  const rows = await createReader(database)<[id: number]>(
+    sql`SELECT id FROM webhooks w WHERE ${isEnabled(database)} AND EXISTS (${due}) ORDER BY id`,
   );
   return rows.map(([id]) => Number(id));
 }
 
-/** Whether more deliveries of a webhook wait than so many. */
+/** Whether more than `limit` deliveries of a webhook are waiting. */
 export async function hasMoreWaiting(database: Database, webhookId: number, limit: number): Promise<boolean> {
+  const isWaiting = sql`"webhookId"=${value('integer', webhookId)} AND "nextAt" IS NOT NULL`;
   const rows = await createReader(database)(
-    sql`SELECT id FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', webhookId)} AND "nextAt" IS NOT NULL LIMIT 1 OFFSET ${limit}`,
+    sql`SELECT id FROM "webhookDeliveries" WHERE ${isWaiting} LIMIT 1 OFFSET ${limit}`,
   );
   return rows.length > 0;
 }
 
 /**
- * When the next delivery of an enabled webhook is due; null: none waits.
+ * When the next delivery of an enabled webhook is due; null if none is waiting.
  *
- * @param excludedWebhooks webhooks that are not looked at.
+ * @param excludedWebhooks ids of webhooks that do not count.
  */
 export async function readNextDeliveryTime(
   database: Database,
@@ -131,11 +140,13 @@ export async function readNextDeliveryTime(
     excludedWebhooks.length === 0
       ? sql``
       : sql` AND NOT ${database.dialect.isIn(sql`w.id`, listValue('integer', excludedWebhooks))}`;
-  const next = sql`SELECT min(d."nextAt") AS at FROM "webhookDeliveries" d JOIN webhooks w ON w.id=d."webhookId" WHERE d."nextAt" IS NOT NULL AND ${isEnabled(database, 'w.')}${isOther}`;
-  const [row] = await createReader(database)(
+  const isWaiting = sql`d."nextAt" IS NOT NULL AND ${isEnabled(database, 'w.')}${isOther}`;
+  const waiting = sql`"webhookDeliveries" d JOIN webhooks w ON w.id=d."webhookId" WHERE ${isWaiting}`;
+  const next = sql`SELECT min(d."nextAt") AS at FROM ${waiting}`;
+  const [row] = await createReader(database)<[at: string | null]>(
     sql`SELECT ${database.dialect.scalar('datetime', sql`at`)} FROM (${next}) t`,
   );
-  return (row?.[0] ?? null) as string | null;
+  return row ? row[0] : null;
 }
 
 export interface DeliveryOutcome {
@@ -146,13 +157,16 @@ export interface DeliveryOutcome {
   readonly lastError: string | null;
 }
 
-/** How a try ended. */
+/** An attempt with its outcome. */
 export interface SettledDelivery {
   readonly delivery: Pick<StoredDelivery, 'id' | 'webhookId'>;
   readonly outcome: DeliveryOutcome;
 }
 
-/** Notes how tries ended, and how their webhooks fare by it: one statement for all that ended alike. */
+/**
+ * Stores the outcomes of attempts, and since when webhooks have been failing. Attempts with equal outcomes share a
+ * statement.
+ */
 export function recordDeliveryOutcomes(
   database: Database,
   settled: readonly SettledDelivery[],
@@ -161,88 +175,91 @@ export function recordDeliveryOutcomes(
   return database.write(async (transaction) => {
     const run = createTxRunner(database, transaction);
     transaction.touch('webhookDeliveries');
-    for (const sameOutcome of groupByKey(settled, ({ outcome }) => JSON.stringify(outcome))) {
-      const { status, nextAt, lastStatus, lastError } = sameOutcome[0]!.outcome;
+    for (const [{ outcome }, deliveryIds] of groupByOutcome(settled)) {
+      const { status, nextAt, lastStatus, lastError } = outcome;
       const finishedAt = nextAt === null ? now : null;
-      const ids = listValue(
-        'bigint',
-        sameOutcome.map(({ delivery }) => delivery.id),
-      );
+      const times = sql`"nextAt"=${value('datetime', nextAt)},"finishedAt"=${value('datetime', finishedAt)}`;
+      const last = sql`"lastStatus"=${value('integer', lastStatus)},"lastError"=${value('text', lastError)}`;
+      const isSettled = database.dialect.isIn(sql`id`, listValue('bigint', deliveryIds));
       await run(
-        sql`UPDATE "webhookDeliveries" SET status=${value('text', status)},"nextAt"=${value('datetime', nextAt)},"finishedAt"=${value('datetime', finishedAt)},"lastStatus"=${value('integer', lastStatus)},"lastError"=${value('text', lastError)} WHERE ${database.dialect.isIn(sql`id`, ids)}`,
+        sql`UPDATE "webhookDeliveries" SET status=${value('text', status)},${times},${last} WHERE ${isSettled}`,
       );
     }
     const attempted = settled.filter(({ outcome }) => outcome.status !== 'skipped');
-    // What ended last says how a webhook fares.
+    // The last outcome decides whether a webhook is failing.
     const last = new Map(attempted.map(({ delivery, outcome }) => [delivery.webhookId, outcome.status]));
     for (const [webhookId, status] of last) {
       transaction.touch('webhooks');
       const failing = status === 'delivered' ? null : now;
       const before = failing === null ? sql`IS NOT NULL` : sql`IS NULL`;
-      await run(
-        sql`UPDATE webhooks SET "failingSince"=${value('datetime', failing)} WHERE id=${value('integer', webhookId)} AND "failingSince" ${before}`,
-      );
+      const isOther = sql`id=${value('integer', webhookId)} AND "failingSince" ${before}`;
+      await run(sql`UPDATE webhooks SET "failingSince"=${value('datetime', failing)} WHERE ${isOther}`);
     }
   });
 }
 
-function groupByKey<T>(list: readonly T[], key: (each: T) => string): T[][] {
-  return [...Map.groupBy(list, key).values()];
+/** One member of each group of equal outcomes, with the ids of all deliveries of the group. */
+function groupByOutcome(settled: readonly SettledDelivery[]): Iterable<readonly [SettledDelivery, string[]]> {
+  const groups = new Map<string, readonly [SettledDelivery, string[]]>();
+  for (const each of settled) {
+    const key = JSON.stringify(each.outcome);
+    const group = groups.get(key);
+    if (group) group[1].push(each.delivery.id);
+    else groups.set(key, [each, [each.delivery.id]]);
+  }
+  return groups.values();
 }
 
-/** Gives back what was taken on and not tried. */
+/** Releases a claimed delivery that was not attempted. */
 export function releaseDelivery(database: Database, id: string, now: string): Promise<void> {
   return database.write(async (transaction) => {
-    await createTxRunner(
-      database,
-      transaction,
-    )(
-      sql`UPDATE "webhookDeliveries" SET "nextAt"=${value('datetime', now)},attempts=attempts-1 WHERE id=${value('bigint', id)} AND status='pending'`,
-    );
+    const set = sql`"nextAt"=${value('datetime', now)},attempts=attempts-1`;
+    const run = createTxRunner(database, transaction);
+    await run(sql`UPDATE "webhookDeliveries" SET ${set} WHERE id=${value('bigint', id)} AND status='pending'`);
   });
 }
 
-/** Whether a webhook has been told of a record before. */
+/** Whether an event of a record was delivered to a webhook before. */
 export async function wasNotified(
   database: Database,
   webhookId: number,
   resource: string,
   key: string | null,
 ): Promise<boolean> {
+  const isSubject = sql`resource=${value('text', resource)} AND tk=${value('text', key)}`;
   const [row] = await createReader(database)(
-    sql`SELECT 1 FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', webhookId)} AND resource=${value('text', resource)} AND tk=${value('text', key)} AND status='delivered' LIMIT 1`,
+    sql`SELECT 1 FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', webhookId)} AND ${isSubject} AND status='delivered' LIMIT 1`,
   );
   return row !== undefined;
 }
 
 /**
- * Makes finished deliveries of a webhook due again, under the message ids that they have.
+ * Makes finished deliveries of a webhook due again. They keep their message ids.
  *
- * @param ids which ones; null: all that are dead.
- * @returns how many.
+ * @param ids the deliveries; null: all dead ones.
+ * @returns their number.
  */
 export async function replayDeliveries(
   database: Database,
   transaction: Transaction,
-  webhookId: number,
-  ids: readonly unknown[] | null,
-  times: { readonly now: string; readonly giveUp: string },
+  { webhookId, ids }: { readonly webhookId: number; readonly ids: readonly unknown[] | null },
+  times: DeliveryTimes,
 ): Promise<number> {
-  const which =
+  const isChosen =
     ids === null
       ? sql`status='dead'`
       : sql`status<>'pending' AND ${database.dialect.isIn(sql`id`, listValue('bigint', ids))}`;
   transaction.touch('webhookDeliveries');
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )(
-    sql`UPDATE "webhookDeliveries" SET status='pending',attempts=0,"nextAt"=${value('datetime', times.now)},"giveUpAt"=${value('datetime', times.giveUp)},"finishedAt"=NULL WHERE "webhookId"=${value('integer', webhookId)} AND ${which} RETURNING id`,
+  const due = sql`"nextAt"=${value('datetime', times.now)},"giveUpAt"=${value('datetime', times.giveUp)}`;
+  const set = sql`status='pending',attempts=0,${due},"finishedAt"=NULL`;
+  const run = createTxRunner(database, transaction);
+  const rows = await run(
+    sql`UPDATE "webhookDeliveries" SET ${set} WHERE "webhookId"=${value('integer', webhookId)} AND ${isChosen} RETURNING id`,
   );
   return rows.length;
 }
 
-/** Forgets deliveries that were finished before a moment. */
+/** Deletes deliveries that finished before a time, in batches. */
 export async function deleteFinishedDeliveries(database: Database, before: string): Promise<void> {
   const over = sql`"finishedAt"<=${value('datetime', before)}`;
   if ((await createReader(database)(sql`SELECT id FROM "webhookDeliveries" WHERE ${over} LIMIT 1`)).length === 0)
@@ -266,19 +283,39 @@ function selectDatetime({ dialect }: Database, column: string): Sql {
   return dialect.scalar('datetime', sql`${`"${column}"`}`);
 }
 
-function toStoredDelivery(row: Row): StoredDelivery {
+type DeliveryRow = [
+  id: number | string,
+  webhookId: number,
+  messageId: string,
+  event: string,
+  resource: string,
+  tk: string | null,
+  at: string,
+  actor: string | null,
+  changed: unknown,
+  attempts: number,
+  giveUpAt: string,
+];
+
+/** The columns of {@link DeliveryRow}. */
+function selectDelivery(database: Database): Sql {
+  const subject = sql`resource,tk,${selectDatetime(database, 'at')}`;
+  return sql`id,"webhookId","messageId",event,${subject},actor,changed,attempts,${selectDatetime(database, 'giveUpAt')}`;
+}
+
+function toStoredDelivery(row: DeliveryRow): StoredDelivery {
   const [id, webhookId, messageId, event, resource, tk, at, actor, changed, attempts, giveUpAt] = row;
   return {
     id: String(id),
     webhookId: Number(webhookId),
-    messageId: messageId as string,
-    event: event as string,
-    resource: resource as string,
-    tk: tk as string | null,
-    at: at as string,
-    actor: actor as string | null,
+    messageId,
+    event,
+    resource,
+    tk,
+    at,
+    actor,
     changed: parseJsonColumn(changed) as string[] | PublishedPayload,
     attempts: Number(attempts),
-    giveUpAt: giveUpAt as string,
+    giveUpAt,
   };
 }

@@ -1,8 +1,9 @@
-/** Statements of the history that collections with `logging` keep. */
+/** Statements about the history of collections with `logging`. */
 import { bindFixed, type Database, type Transaction } from './database.ts';
+import { requireRow, runInTransaction } from './run-statement.ts';
 import { join, sql, value } from './sql.ts';
 
-/** One record's part in a change: its key, and before and after by field id. */
+/** The change of one record: its key, and the values before and after by field id. */
 export interface HistoryEntry {
   readonly tk: string;
   readonly changes: Readonly<Record<string, readonly [unknown, unknown]>>;
@@ -18,34 +19,34 @@ export interface HistoryChange {
 
 const insertBatchSize = 100;
 
-/** Adds entries in the transaction of the change they tell of. */
+/** Adds entries in the transaction of the change that they describe. */
 export async function insertHistory(
   database: Database,
   transaction: Transaction,
   entries: readonly HistoryEntry[],
   { collectionId, at, action, actor, requestId }: HistoryChange,
 ): Promise<void> {
+  const collection = value('integer', collectionId);
+  const what = sql`${value('datetime', at)},${value('text', action)}`;
+  const change = sql`${what},${value('text', actor)},${value('text', requestId)}`;
   for (let from = 0; from < entries.length; from += insertBatchSize) {
     const rows = entries
       .slice(from, from + insertBatchSize)
-      .map(
-        ({ tk, changes }) =>
-          sql`(${value('integer', collectionId)},${value('text', tk)},${value('datetime', at)},${value('text', action)},${value('text', actor)},${value('text', requestId)},${value('json', changes)})`,
-      );
+      .map(({ tk, changes }) => sql`(${collection},${value('text', tk)},${change},${value('json', changes)})`);
     const insert = sql`INSERT INTO _history (collection_id,tk,at,action,actor,request_id,changes) VALUES ${join(rows, ',')}`;
     await transaction.run(bindFixed(database.dialect, insert));
   }
 }
 
-/** Entries of a collection's history. */
+/** The number of history entries of a collection. */
 export async function countHistory(
   database: Database,
   transaction: Transaction,
   collectionId: number,
 ): Promise<number> {
   const count = sql`SELECT count(*) FROM _history WHERE collection_id=${value('integer', collectionId)}`;
-  const [row] = await transaction.run(bindFixed(database.dialect, count));
-  return Number(row![0]);
+  const [entries] = requireRow(await runInTransaction<[entries: number]>(database, transaction, count));
+  return Number(entries);
 }
 
 /** Deletes a collection's history. */

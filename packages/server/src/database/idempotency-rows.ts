@@ -1,9 +1,9 @@
-/** Statements about the replies that are kept for requests with an Idempotency-Key. */
-import { bindFixed, type Database, type Transaction } from './database.ts';
-import { createReader, createTxRunner } from './identity-store.ts';
+/** Statements about the replies that are stored for requests with an Idempotency-Key. */
+import type { Database, Transaction } from './database.ts';
+import { createReader, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
-/** Whose key it is: the same key of another credential is another one. */
+/** An Idempotency-Key with its credential: equal keys of two credentials are different. */
 export interface ReplyKey {
   readonly credential: string;
   readonly key: string;
@@ -12,18 +12,18 @@ export interface ReplyKey {
 export interface StoredReply {
   /** Hash of path, query, role and body. */
   readonly request: string;
-  /** Hash of what the role might do when the reply was made. */
+  /** The access fingerprint of the role when the reply was created. */
   readonly power: string;
-  /** False while the request runs, and for ever where its end was never heard of. */
+  /** False while the request runs, and forever if its process was stopped. */
   readonly ended: boolean;
-  /** Null where it is not kept. */
+  /** Null if the reply is not stored. */
   readonly reply: string | null;
 }
 
 const matchesReplyKey = ({ credential, key }: ReplyKey): Sql =>
   sql`credential=${value('text', credential)} AND key=${value('text', key)}`;
 
-/** False where another transaction works under the same key. */
+/** Locks a key until the transaction ends. @returns false if another transaction holds the lock. */
 export async function tryLockReplyKey(
   database: Database,
   transaction: Transaction,
@@ -31,13 +31,15 @@ export async function tryLockReplyKey(
 ): Promise<boolean> {
   const lock = database.dialect.tryLock(value('text', `reply ${replyKey.credential} ${replyKey.key}`));
   if (lock === null) return true;
-  const [row] = await transaction.run(bindFixed(database.dialect, lock));
-  return row![0] === true;
+  const [isLocked] = requireRow(await runInTransaction<[isLocked: unknown]>(database, transaction, lock));
+  return isLocked === true;
 }
 
 /**
- * @param transaction null: as it is committed.
- * @param since what is older is over.
+ * The stored reply of a key, or null.
+ *
+ * @param transaction null reads the committed state.
+ * @param since older replies have expired.
  */
 export async function findReply(
   database: Database,
@@ -46,43 +48,43 @@ export async function findReply(
   since: string,
 ): Promise<StoredReply | null> {
   const run = transaction ? createTxRunner(database, transaction) : createReader(database);
-  const [row] = await run(
+  const [row] = await run<[request: string, power: string, ended: unknown, reply: string | null]>(
     sql`SELECT request,power,ended,reply FROM _replies WHERE ${matchesReplyKey(replyKey)} AND at>${value('datetime', since)}`,
   );
   if (!row) return null;
   const [request, power, ended, reply] = row;
-  return { request: request as string, power: power as string, ended: Boolean(ended), reply: reply as string | null };
+  return { request, power, ended: Boolean(ended), reply };
 }
 
-/** Takes the place of a reply under the same key that is over. */
+/** Stores a reply, or the claim of a request that is running. It replaces an expired reply of the same key. */
 export async function insertReply(
   database: Database,
   transaction: Transaction,
   replyKey: ReplyKey,
-  storedAt: string,
-  { request, power, ended, reply }: StoredReply,
+  { request, power, ended, reply, storedAt }: StoredReply & { readonly storedAt: string },
 ): Promise<void> {
   const run = createTxRunner(database, transaction);
   await run(sql`DELETE FROM _replies WHERE ${matchesReplyKey(replyKey)}`);
+  const key = sql`${value('text', replyKey.credential)},${value('text', replyKey.key)}`;
+  const state = sql`${value('datetime', storedAt)},${value('boolean', ended)},${value('text', reply)}`;
+  const values = sql`${key},${value('text', request)},${value('text', power)},${state}`;
   await run(
-    sql`INSERT INTO _replies (credential,key,request,power,at,ended,reply) VALUES (${value('text', replyKey.credential)},${value('text', replyKey.key)},${value('text', request)},${value('text', power)},${value('datetime', storedAt)},${value('boolean', ended)},${value('text', reply)}) ON CONFLICT DO NOTHING`,
+    sql`INSERT INTO _replies (credential,key,request,power,at,ended,reply) VALUES (${values}) ON CONFLICT DO NOTHING`,
   );
 }
 
+/** Marks the request of a key as ended. @param reply null: the reply is not stored. */
 export async function completeReply(
   database: Database,
   transaction: Transaction,
   replyKey: ReplyKey,
   reply: string | null,
 ): Promise<void> {
-  await createTxRunner(
-    database,
-    transaction,
-  )(
-    sql`UPDATE _replies SET ended=${value('boolean', true)},reply=${value('text', reply)} WHERE ${matchesReplyKey(replyKey)}`,
-  );
+  const set = sql`ended=${value('boolean', true)},reply=${value('text', reply)}`;
+  await createTxRunner(database, transaction)(sql`UPDATE _replies SET ${set} WHERE ${matchesReplyKey(replyKey)}`);
 }
 
+/** Deletes the reply of a key. */
 export async function deleteReply(database: Database, transaction: Transaction, replyKey: ReplyKey): Promise<void> {
   await createTxRunner(database, transaction)(sql`DELETE FROM _replies WHERE ${matchesReplyKey(replyKey)}`);
 }
@@ -90,8 +92,8 @@ export async function deleteReply(database: Database, transaction: Transaction, 
 const deleteBatchSize = 500;
 
 /**
- * Deletes replies that are over, and the oldest beyond what is kept, a slice in each transaction: writers wait for one
- * slice at most.
+ * Deletes expired replies, and the oldest ones beyond `maxReplies`. Each transaction deletes one batch, so that other
+ * writes wait for at most one batch.
  */
 export async function deleteExpiredReplies(database: Database, since: string, maxReplies: number): Promise<void> {
   const over = sql`at<=${value('datetime', since)} OR id<=(SELECT max(id) FROM _replies)-${maxReplies}`;

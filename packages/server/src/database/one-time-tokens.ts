@@ -1,18 +1,19 @@
-/** Statements about tokens that work once: to set a new password, or to make the first admin. */
+/** Statements about one-time tokens: for setting a new password, and for creating the first admin. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner } from './identity-store.ts';
-import { listValue, sql, value } from './sql.ts';
+import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { listValue, type Sql, sql, value } from './sql.ts';
 
 export type Purpose = 'reset' | 'setup';
 
 export interface OneTimeToken {
   readonly purpose: Purpose;
-  /** Whose password it sets; null for the first admin, who is not there yet. */
+  /** The user whose password the token sets; null for the first admin, who does not exist yet. */
   readonly userId: number | null;
   readonly tokenHash: string;
   readonly expiresAt: string;
 }
 
+/** Creates a one-time token. */
 export async function insertOneTimeToken(
   database: Database,
   transaction: Transaction,
@@ -26,54 +27,54 @@ export async function insertOneTimeToken(
   );
 }
 
-/** Whose token it is while it works; null when it does not. Looks only. */
+/** The user of a valid token; null for an invalid one. The token stays valid. */
 export async function findOneTimeToken(
   database: Database,
   purpose: Purpose,
   tokenHashes: readonly string[],
   now: string,
 ): Promise<{ readonly userId: number | null } | null> {
-  const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
-  const [row] = await createReader(database)(
-    sql`SELECT "userId" FROM "oneTimeTokens" WHERE ${wanted} AND purpose=${value('text', purpose)} AND "expiresAt">${value('datetime', now)}`,
+  const isValid = matchesValidToken(database, { purpose, tokenHashes, now });
+  const [row] = await createReader(database)<[userId: number | null]>(
+    sql`SELECT "userId" FROM "oneTimeTokens" WHERE ${isValid}`,
   );
-  return row ? { userId: row[0] === null ? null : Number(row[0]) } : null;
+  if (!row) return null;
+  const [userId] = row;
+  return { userId: userId === null ? null : Number(userId) };
 }
 
-/** Uses a token up; whether it still worked. Of two transactions that try, one is told so. */
+/** Deletes a valid token. @returns whether it was valid: of two transactions that consume it, only one gets true. */
 export async function consumeOneTimeToken(
   database: Database,
   transaction: Transaction,
-  purpose: Purpose,
-  tokenHashes: readonly string[],
-  now: string,
+  presented: PresentedToken,
 ): Promise<boolean> {
-  const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
+  const isValid = matchesValidToken(database, presented);
   const rows = await createTxRunner(
     database,
     transaction,
-  )(
-    sql`DELETE FROM "oneTimeTokens" WHERE ${wanted} AND purpose=${value('text', purpose)} AND "expiresAt">${value('datetime', now)} RETURNING id`,
-  );
+  )(sql`DELETE FROM "oneTimeTokens" WHERE ${isValid} RETURNING id`);
   return rows.length > 0;
 }
 
-/** How many tokens of a user work now. */
+/** The number of valid tokens of a user. */
 export async function countOneTimeTokens(
   database: Database,
   transaction: Transaction,
   userId: number,
   now: string,
 ): Promise<number> {
-  const [row] = await createTxRunner(
+  const rows = await createTxRunner(
     database,
     transaction,
-  )(
+  )<[count: number]>(
     sql`SELECT count(*) FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)} AND "expiresAt">${value('datetime', now)}`,
   );
-  return Number(row![0]);
+  const [count] = requireRow(rows);
+  return Number(count);
 }
 
+/** Deletes all tokens of a user. */
 export async function deleteUserOneTimeTokens(
   database: Database,
   transaction: Transaction,
@@ -85,14 +86,29 @@ export async function deleteUserOneTimeTokens(
   )(sql`DELETE FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)}`);
 }
 
+/** Deletes all tokens for creating the first admin. */
 export async function deleteSetupTokens(database: Database, transaction: Transaction): Promise<void> {
   await createTxRunner(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE purpose=${value('text', 'setup')}`);
 }
 
+/** Deletes expired tokens. */
 export async function deleteExpiredTokens(database: Database, now: string): Promise<void> {
   const over = sql`"expiresAt"<=${value('datetime', now)}`;
   if ((await createReader(database)(sql`SELECT id FROM "oneTimeTokens" WHERE ${over} LIMIT 1`)).length === 0) return;
   await database.write((transaction) =>
     createTxRunner(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE ${over}`),
   );
+}
+
+/** A token as a request presents it. */
+export interface PresentedToken {
+  readonly purpose: Purpose;
+  /** The hash of the token under each key that may have signed it. */
+  readonly tokenHashes: readonly string[];
+  readonly now: string;
+}
+
+function matchesValidToken(database: Database, { purpose, tokenHashes, now }: PresentedToken): Sql {
+  const isPresented = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
+  return sql`${isPresented} AND purpose=${value('text', purpose)} AND "expiresAt">${value('datetime', now)}`;
 }

@@ -1,6 +1,6 @@
 /** Statements about how far the log has been looked through for webhooks, and from where each of them is told. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner } from './identity-store.ts';
+import { createReader, createTxRunner } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 import { isEnabled } from './webhook-rows.ts';
 

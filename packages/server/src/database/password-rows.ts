@@ -1,6 +1,6 @@
-/** Statements about the passwords of users: for what users do with their own, and for what was proved by one. */
+/** Statements about the passwords of users. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner } from './identity-store.ts';
+import { createReader, createTxRunner } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 export interface UserPassword {
@@ -10,43 +10,46 @@ export interface UserPassword {
   readonly passwordHash: string | null;
 }
 
+/** The password hash of a user with its address and status; null for an unknown user. */
 export async function readPassword(database: Database, userId: number): Promise<UserPassword | null> {
-  const [row] = await createReader(database)(selectPassword(userId));
+  const [row] = await createReader(database)<PasswordRow>(selectPassword(userId));
   return row ? toUserPassword(row) : null;
 }
 
-/** The same, as the transaction sees it. */
+/** Like {@link readPassword}, as the transaction sees it. */
 export async function readPasswordInTx(
   database: Database,
   transaction: Transaction,
   userId: number,
 ): Promise<UserPassword | null> {
-  const [row] = await createTxRunner(database, transaction)(selectPassword(userId));
+  const [row] = await createTxRunner(database, transaction)<PasswordRow>(selectPassword(userId));
   return row ? toUserPassword(row) : null;
 }
 
-/** Sets a password where the user is active, and the former one is still the one named; whether it did. */
+/**
+ * Sets the password of an active user.
+ *
+ * @param change `former`: the hash that the user must still have; null for any.
+ * @returns whether the password was set.
+ */
 export async function replacePassword(
   database: Database,
   transaction: Transaction,
   change: { readonly userId: number; readonly hash: string; readonly former: string | null; readonly at: string },
 ): Promise<boolean> {
   const matchesPrevious = change.former === null ? sql`` : sql` AND password=${value('text', change.former)}`;
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )(
-    sql`UPDATE users SET password=${value('text', change.hash)},"updatedAt"=${value('datetime', change.at)},_v=_v+1 WHERE id=${value('integer', change.userId)} AND status='active'${matchesPrevious} RETURNING id`,
-  );
+  const set = sql`password=${value('text', change.hash)},"updatedAt"=${value('datetime', change.at)},_v=_v+1`;
+  const isActive = sql`id=${value('integer', change.userId)} AND status='active'`;
+  const run = createTxRunner(database, transaction);
+  const rows = await run(sql`UPDATE users SET ${set} WHERE ${isActive}${matchesPrevious} RETURNING id`);
   return rows.length > 0;
 }
 
 /**
- * Whether a user is active and still has what was looked at before the transaction: what is begun on the strength of a
- * password or an address is not begun once that has changed.
+ * Whether a user is active and still has the password or address that was checked before the transaction.
  *
- * The row is written, as it is: on PostgreSQL a lock alone would let a change with an older view commit beside this, and
- * not end what is begun here.
+ * The row is updated without a change. On PostgreSQL, a lock would not be enough: a concurrent password change with an
+ * older snapshot could commit and would not end the login that this transaction creates.
  */
 export async function hasUnchangedCredential(
   database: Database,
@@ -69,7 +72,8 @@ function selectPassword(userId: number): Sql {
   return sql`SELECT email,username,status,password FROM users WHERE id=${value('integer', userId)}`;
 }
 
-function toUserPassword(row: readonly unknown[]): UserPassword {
-  const [email, username, status, passwordHash] = row as (string | null)[];
-  return { email: email!, username: username!, status: status!, passwordHash: passwordHash! };
+type PasswordRow = [email: string | null, username: string | null, status: string, passwordHash: string | null];
+
+function toUserPassword([email, username, status, passwordHash]: PasswordRow): UserPassword {
+  return { email, username, status, passwordHash };
 }

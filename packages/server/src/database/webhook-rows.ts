@@ -1,10 +1,10 @@
-/** Statements about webhooks themselves. */
-import type { Database, Row, Transaction } from './database.ts';
-import { createReader, createTxRunner } from './identity-store.ts';
+/** Statements about webhooks. */
+import type { Database, Transaction } from './database.ts';
 import { parseJsonColumn } from './json-column.ts';
+import { createReader, createTxRunner, requireRow } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
-/** A webhook as it is sent to. */
+/** A webhook as it is stored. */
 export interface StoredWebhook {
   readonly id: number;
   readonly url: string;
@@ -12,60 +12,67 @@ export interface StoredWebhook {
   readonly filter: unknown;
   readonly role: string;
   readonly enabled: boolean;
-  /** Sealed; null where none was kept. */
+  /** The encrypted signing secret; null if none is stored. */
   readonly secret: string | null;
-  /** Cursor of the log: it is told of later events only. */
+  /** Position in the event log; only later events are sent. */
   readonly startsAfter: string;
 }
 
 const columns = sql`id,url,events,filter,role,enabled,secret,"startsAfter"`;
 
+/** The enabled webhooks. */
 export async function readEnabledWebhooks(database: Database): Promise<StoredWebhook[]> {
-  const rows = await createReader(database)(
+  const rows = await createReader(database)<WebhookRow>(
     sql`SELECT ${columns} FROM webhooks WHERE ${isEnabled(database)} ORDER BY id`,
   );
   return rows.map(toStoredWebhook);
 }
 
+/** The webhook of an id, or null. */
 export async function findWebhook(database: Database, id: number): Promise<StoredWebhook | null> {
-  const [row] = await createReader(database)(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
+  const [row] = await createReader(database)<WebhookRow>(
+    sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`,
+  );
   return row ? toStoredWebhook(row) : null;
 }
 
-/** One that was just written, as the transaction sees it. */
+/** A webhook that the transaction has just written. */
 export async function readWebhookInTx(
   database: Database,
   transaction: Transaction,
   id: unknown,
 ): Promise<StoredWebhook> {
-  const [row] = await createTxRunner(
+  const rows = await createTxRunner(
     database,
     transaction,
-  )(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
-  return toStoredWebhook(row!);
+  )<WebhookRow>(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
+  return toStoredWebhook(requireRow(rows));
 }
 
-/** Every webhook that has a filter, as the transaction sees it. */
+/** All webhooks with a filter, as the transaction sees them. */
 export async function readFilteredWebhooks(database: Database, transaction: Transaction): Promise<StoredWebhook[]> {
   const rows = await createTxRunner(
     database,
     transaction,
-  )(sql`SELECT ${columns} FROM webhooks WHERE filter IS NOT NULL ORDER BY id`);
+  )<WebhookRow>(sql`SELECT ${columns} FROM webhooks WHERE filter IS NOT NULL ORDER BY id`);
   return rows.map(toStoredWebhook);
 }
 
-/** The roles that webhooks act as. */
+/** The distinct roles of webhooks. */
 export async function readWebhookRoles(
   database: Database,
   transaction: Transaction,
   ids: readonly unknown[],
 ): Promise<string[]> {
   const wanted = database.dialect.isIn(sql`id`, listValue('integer', ids));
-  const rows = await createTxRunner(database, transaction)(sql`SELECT DISTINCT role FROM webhooks WHERE ${wanted}`);
-  return rows.map(([role]) => role as string);
+  const rows = await createTxRunner(
+    database,
+    transaction,
+  )<[role: string]>(sql`SELECT DISTINCT role FROM webhooks WHERE ${wanted}`);
+  return rows.map(([role]) => role);
 }
 
-/** Keeps the sealed secret of a webhook. */
+/** Stores the encrypted signing secret of a webhook. */
 export async function setWebhookSecret(
   database: Database,
   transaction: Transaction,
@@ -79,47 +86,59 @@ export async function setWebhookSecret(
   )(sql`UPDATE webhooks SET secret=${value('text', secret)} WHERE id=${value('integer', id)}`);
 }
 
-/**
- * Pauses a webhook that has failed ever since a moment, or at once.
- *
- * @param reason what is told of it, a sentence.
- * @returns whether it was enabled, and has failed for so long.
- */
+/** Why and when a webhook is paused. */
+export interface WebhookPause {
+  readonly now: string;
+  /** Pause the webhook only if it has failed since this time or longer; null: in any case. */
+  readonly failingSince: string | null;
+  /** A sentence for people. */
+  readonly reason: string;
+}
+
+/** Pauses an enabled webhook. @returns whether it was paused. */
 export async function pauseWebhook(
   database: Database,
   transaction: Transaction,
   id: number,
-  now: string,
-  failingSince: string | null,
-  reason: string,
+  { now, failingSince, reason }: WebhookPause,
 ): Promise<boolean> {
   const isFailingLongEnough =
     failingSince === null ? sql`` : sql` AND "failingSince"<=${value('datetime', failingSince)}`;
   transaction.touch('webhooks');
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )(
-    sql`UPDATE webhooks SET enabled=${value('boolean', false)},"pausedAt"=${value('datetime', now)},"pausedFor"=${value('text', reason)},"updatedAt"=${value('datetime', now)} WHERE id=${value('integer', id)} AND ${isEnabled(database)}${isFailingLongEnough} RETURNING id`,
-  );
+  const time = value('datetime', now);
+  const pause = sql`enabled=${value('boolean', false)},"pausedAt"=${time},"pausedFor"=${value('text', reason)}`;
+  const isPausable = sql`id=${value('integer', id)} AND ${isEnabled(database)}${isFailingLongEnough}`;
+  const run = createTxRunner(database, transaction);
+  const rows = await run(sql`UPDATE webhooks SET ${pause},"updatedAt"=${time} WHERE ${isPausable} RETURNING id`);
   return rows.length > 0;
 }
 
-/** Whether a row of webhooks is one that is sent to. */
+/** The condition that a row of webhooks is enabled. @param alias the alias of the table with a dot, or nothing. */
 export function isEnabled({ dialect }: Database, alias = ''): Sql {
   return dialect.isTrue(sql`${alias}enabled`);
 }
 
-function toStoredWebhook(row: Row): StoredWebhook {
+type WebhookRow = [
+  id: number,
+  url: string,
+  events: unknown,
+  filter: unknown,
+  role: string,
+  enabled: unknown,
+  secret: string | null,
+  startsAfter: string | null,
+];
+
+function toStoredWebhook(row: WebhookRow): StoredWebhook {
   const [id, url, events, filter, role, enabled, secret, startsAfter] = row;
   return {
     id: Number(id),
-    url: url as string,
+    url,
     events: parseJsonColumn(events) as string[],
     filter: parseJsonColumn(filter),
-    role: role as string,
+    role,
     enabled: Boolean(enabled),
-    secret: secret as string | null,
-    startsAfter: (startsAfter as string | null) ?? '0.0',
+    secret,
+    startsAfter: startsAfter ?? '0.0',
   };
 }

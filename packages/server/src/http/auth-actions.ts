@@ -3,7 +3,7 @@ import { applicationHasUsers } from '../applications/bootstrap.ts';
 import { makeFirstAdmin } from '../applications/first-admin.ts';
 import { isoTime } from '../base/clock.ts';
 import { readDisplayName } from '../database/application-rows.ts';
-import { readRoleTitles } from '../database/identity-store.ts';
+import { readRoleTitles } from '../database/role-rows.ts';
 import { tokenMissingError } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { endOtherSessions, endSession, listSessions, requireOwnSession } from '../identity/sessions.ts';

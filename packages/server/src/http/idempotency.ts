@@ -76,7 +76,7 @@ export async function runIdempotentInTransaction(
         if (stored) return replayResult(stored, request);
         const actionResult = await work(tx);
         const entry = { ...buildClaim(request), ended: true, reply: serialiseReply(actionResult) };
-        await insertReply(database, transaction, replyKey, isoTime(tx.clock.now()), entry);
+        await insertReply(database, transaction, replyKey, { ...entry, storedAt: isoTime(tx.clock.now()) });
         return actionResult;
       },
       options,
@@ -117,8 +117,9 @@ export async function runIdempotentAcrossTransactions(
       async (transaction) => {
         const found = await findReply(database, transaction, replyKey, oldestValidTime(application));
         if (!found)
-          await insertReply(database, transaction, replyKey, isoTime(clock.now()), {
+          await insertReply(database, transaction, replyKey, {
             ...buildClaim(request),
+            storedAt: isoTime(clock.now()),
             ended: false,
             reply: null,
           });

@@ -12,7 +12,7 @@ import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { findStoredResult } from './idempotency.ts';
 import { parseIfMatch } from './if-match.ts';
 import { isDryRun, readKnownParameters } from './known-parameters.ts';
-import { performWrite } from './perform-write.ts';
+import { performInTransaction } from './perform-write.ts';
 import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
 
 type Operation = (request: MailRequest) => Promise<MailResult>;
@@ -68,7 +68,7 @@ function toMailRequest(request: RequestContext): MailRequest {
     ifMatch: () => parseIfMatch(request.ifMatch),
     write: async (options, work) => {
       const dryRun = isDryRun({ dryRun: parameters()['dryRun'] });
-      return requireData(await performWrite(request, context, { ...options, dryRun, joined: true }, work));
+      return requireData(await performInTransaction(request, context, { ...options, dryRun }, work));
     },
     findStoredResult: async () => {
       const stored = await findStoredResult(request);

@@ -1,4 +1,4 @@
-import { loadUser } from '../database/identity-store.ts';
+import { loadUser } from '../database/user-rows.ts';
 import { tokenMissingError } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';

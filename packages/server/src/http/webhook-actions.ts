@@ -58,7 +58,9 @@ async function runReplay(request: RequestContext): Promise<ActionResult> {
   const ids = parseDeliveries(body);
   const now = clock.now();
   const times = { now: isoTime(now), giveUp: isoTime(now + dayMilliseconds) };
-  const count = await database.write((transaction) => replayDeliveries(database, transaction, id, ids, times));
+  const count = await database.write((transaction) =>
+    replayDeliveries(database, transaction, { webhookId: id, ids }, times),
+  );
   application.webhooks.reload();
   return { data: String(count), adminAction: { target: String(id) } };
 }

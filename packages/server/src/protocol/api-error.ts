@@ -51,12 +51,12 @@ export function booleanExpected(name: string): ApiError {
 
 /** 422 with a message for each field. */
 export function invalidValues(details: ErrorDetails): ApiError {
-  return new ApiError('VALUE_INVALID', `The values do not fit: ${summary(details)}`, { details });
+  return new ApiError('VALUE_INVALID', `Some values are invalid.  ${summary(details)}`, { details });
 }
 
 /** 422 for a definition: of a collection, field, role, permission or key. */
 export function invalidDefinition(details: ErrorDetails): ApiError {
-  return new ApiError('DEFINITION_INVALID', `The definition does not hold: ${summary(details)}`, { details });
+  return new ApiError('DEFINITION_INVALID', `The definition is invalid.  ${summary(details)}`, { details });
 }
 
 function summary(details: ErrorDetails): string {

@@ -38,10 +38,10 @@ class FilterWalker {
   /** @param on the path that the object stands under, for messages. */
   object(input: unknown, depth: number, on = ''): ParsedFilter | null {
     if (!isObject(input)) {
-      throw new ApiError('FILTER_INVALID', 'A filter must be an object such as {"views": {"$gt": 10}}.');
+      throw new ApiError('FILTER_INVALID', '"filter" must be an object such as {"views": {"$gt": 10}}.');
     }
     if (depth > limits.filterDepth)
-      throw new ApiError('LIMIT_EXCEEDED', `A filter nests at most ${limits.filterDepth} deep.`);
+      throw new ApiError('LIMIT_EXCEEDED', `"filter" is nested deeper than ${limits.filterDepth} levels. Flatten it.`);
     const parts: ParsedFilter[] = [];
     for (const [key, value] of Object.entries(input)) {
       const part = this.#member(key, value, depth, on);
@@ -93,7 +93,10 @@ class FilterWalker {
       );
     this.#conditions += 1;
     if (this.#conditions > limits.filterConditions) {
-      throw new ApiError('LIMIT_EXCEEDED', `A filter holds at most ${limits.filterConditions} conditions.`);
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `"filter" has more than ${limits.filterConditions} conditions. Use $in for many values of one field, or split the request.`,
+      );
     }
     return { kind: 'test', operator, operand: this.#operand(operator, known.operand, value, on) };
   }
@@ -105,7 +108,7 @@ class FilterWalker {
     if (isObject(value) || Array.isArray(value)) {
       throw new ApiError(
         'FILTER_INVALID',
-        `${operator}${describeLocation(on)} takes one value, not a list or object; for several values use $in.`,
+        `${operator}${describeLocation(on)} takes one value, not a list or an object. For several values, use $in.`,
       );
     }
     return value === null ? { slot: -1, form: 'null' } : { slot: this.#slotOf(value), form: 'scalar' };

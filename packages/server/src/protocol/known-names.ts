@@ -14,6 +14,6 @@ export function formatNames(names: Iterable<string>): string {
 /** @param known the parameters that the action takes. */
 export function parameterUnknown(action: string, name: string, known: Iterable<string>): ApiError {
   const names = formatNames(known);
-  const cure = names === '' ? 'It takes none.' : `It takes: ${names}.`;
-  return new ApiError('PARAMETER_UNKNOWN', `${action} knows no parameter "${name.slice(0, 60)}". ${cure}`);
+  const cure = names === '' ? 'It takes no parameters.' : `Its parameters are: ${names}.`;
+  return new ApiError('PARAMETER_UNKNOWN', `The action "${action}" has no parameter  "${name.slice(0, 60)}". ${cure}`);
 }

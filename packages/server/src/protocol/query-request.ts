@@ -49,10 +49,12 @@ export function normaliseQuery(parameters: Readonly<Record<string, unknown>>): P
   if (unknown !== undefined) throw parameterUnknown('query', unknown, knownParameters);
   const dimensions = readList('dimensions', parameters['dimensions'], limits.queryDimensions).map(parseDimension);
   const measures = readList('measures', parameters['measures'], limits.queryMeasures).map(parseMeasure);
-  if (dimensions.length + measures.length === 0) throw invalidQuery('query needs measures or dimensions.');
+  if (dimensions.length + measures.length === 0)
+    throw invalidQuery('"measures" or "dimensions" is required. Give at least one of them.');
   const aliases = [...dimensions, ...measures].map((each) => each.alias);
   const duplicate = aliases.find((alias, index) => aliases.indexOf(alias) !== index);
-  if (duplicate !== undefined) throw invalidQuery(`The name "${duplicate}" stands twice; give one of them an alias.`);
+  if (duplicate !== undefined)
+    throw invalidQuery(`Two members of the query are named "${duplicate}". Give one of them another "alias".`);
   const filter = normaliseFilter(parseIfText('filter', parameters['filter']) ?? {});
   const having = normaliseFilter(parseIfText('having', parameters['having']) ?? {}, filter.values);
   const orders = readList('orders', parameters['orders'], limits.sortTerms).map((each) =>
@@ -75,14 +77,15 @@ export function normaliseQuery(parameters: Readonly<Record<string, unknown>>): P
 
 function readList(name: string, input: unknown, max: number): unknown[] {
   const list = parseIfText(name, input) ?? [];
-  if (!Array.isArray(list)) throw invalidQuery(`${name} takes a list.`);
-  if (list.length > max) throw invalidQuery(`${name} takes at most ${max} members.`, 'LIMIT_EXCEEDED');
+  if (!Array.isArray(list)) throw invalidQuery(`"${name}" must be a list.`);
+  if (list.length > max)
+    throw invalidQuery(`"${name}" has more than ${max} members. Remove some of them.`, 'LIMIT_EXCEEDED');
   return list;
 }
 
 function parseIfText(name: string, input: unknown): unknown {
   if (typeof input !== 'string') return input;
-  return input.trim() === '' ? null : parseJson(input, () => invalidQuery(`${name} is not valid JSON.`));
+  return input.trim() === '' ? null : parseJson(input, () => invalidQuery(`"${name}" is not valid JSON.`));
 }
 
 function parseMeasure(input: unknown): ParsedMeasure {
@@ -93,11 +96,12 @@ function parseMeasure(input: unknown): ParsedMeasure {
     distinct = false,
   } = readMembers('measures', input, ['field', 'aggregation', 'alias', 'distinct']);
   if (!aggregations.includes(aggregation as Aggregation))
-    throw invalidQuery(`A measure takes an aggregation: ${aggregations.join(', ')}.`);
+    throw invalidQuery(`"aggregation" of a measure must be one of: ${aggregations.join(', ')}.`);
   const path = field === undefined || field === '*' ? null : parsePath('measures', field);
-  if (path === null && aggregation !== 'count') throw invalidQuery(`${aggregation} needs a field.`);
+  if (path === null && aggregation !== 'count')
+    throw invalidQuery(`A measure with the aggregation "${String(aggregation)}" needs a "field".`);
   if (typeof distinct !== 'boolean' || (distinct && path === null))
-    throw invalidQuery('"distinct" must be true or false, and goes with a field.');
+    throw invalidQuery('"distinct" of a measure must be true or false, and true requires a "field".');
   const fallback = path === null ? 'count' : `${aggregation}_${path.replaceAll('.', '_')}`;
   return { field: path, aggregation: aggregation as Aggregation, alias: parseAlias(alias, fallback), distinct };
 }
@@ -107,7 +111,7 @@ function parseDimension(input: unknown): ParsedDimension {
   const { field, alias, format } = readMembers('dimensions', given, ['field', 'alias', 'format']);
   const path = parsePath('dimensions', field);
   if (format !== undefined && format !== null && !dateFormats.includes(format as DateFormat))
-    throw invalidQuery(`A format is one of ${dateFormats.join(', ')}.`);
+    throw invalidQuery(`"format" of a dimension must be one of: ${dateFormats.join(', ')}.`);
   return { field: path, alias: parseAlias(alias, path), format: (format as DateFormat | undefined) ?? null };
 }
 
@@ -122,9 +126,11 @@ function parseOrder(
   const found =
     all.find((each) => each.alias === (alias ?? path)) ?? all.find((each) => path !== null && each.field === path);
   if (!found)
-    throw invalidQuery(`orders names "${String(path ?? asText(alias)).slice(0, 60)}", which the query does not have.`);
+    throw invalidQuery(
+      `"orders" names "${String(path ?? asText(alias)).slice(0, 60)}", which is not a measure or dimension of the query.`,
+    );
   const direction = asText(order)?.toLowerCase();
-  if (direction !== 'asc' && direction !== 'desc') throw invalidQuery('order is asc or desc.');
+  if (direction !== 'asc' && direction !== 'desc') throw invalidQuery('"order" must be "asc" or "desc".');
   return { alias: found.alias, descending: direction === 'desc' };
 }
 
@@ -134,16 +140,20 @@ function asText(input: unknown): string | null {
 }
 
 function readMembers(name: string, input: unknown, members: readonly string[]): Record<string, unknown> {
-  if (!isObject(input)) throw invalidQuery(`${name} takes objects such as {"field": "id"}.`);
+  if (!isObject(input)) throw invalidQuery(`"${name}" must be a list of objects such as {"field": "id"}.`);
   const unknown = Object.keys(input).find((each) => !members.includes(each));
-  if (unknown !== undefined) throw invalidQuery(`${name} knows no "${unknown.slice(0, 60)}".`);
+  if (unknown !== undefined)
+    throw invalidQuery(
+      `A member of "${name}" has no property "${unknown.slice(0, 60)}". Its properties are: ${members.join(', ')}.`,
+    );
   return input;
 }
 
 /** A dotted path, or its steps as a list. */
 function parsePath(name: string, field: unknown): string {
   const path = Array.isArray(field) && field.every((each) => typeof each === 'string') ? field.join('.') : field;
-  if (typeof path !== 'string' || path === '' || path.length > 400) throw invalidQuery(`${name} needs a field.`);
+  if (typeof path !== 'string' || path === '' || path.length > 400)
+    throw invalidQuery(`A member of "${name}" needs a "field": a name or a dotted path of at most 400 characters.`);
   return path;
 }
 
@@ -151,7 +161,7 @@ function parseAlias(alias: unknown, fallback: string): string {
   if (alias === undefined || alias === null) return fallback;
   if (typeof alias === 'string' && /^[A-Za-z][A-Za-z0-9_.]{0,119}$/.test(alias)) return alias;
   throw invalidQuery(
-    'An alias starts with a letter and goes on with letters, digits, _ and dots, at most 120 characters.',
+    '"alias" must start with a letter and consist of at most 120 letters, digits, underscores and dots.',
   );
 }
 
@@ -159,7 +169,7 @@ function readInteger(name: string, input: unknown, min: number, max: number, fal
   if (input === undefined || input === null) return fallback;
   const number = typeof input === 'string' && /^\d{1,16}$/.test(input) ? Number(input) : input;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < min || number > max)
-    throw invalidQuery(`${name} must be a whole number from ${min} to ${max}.`);
+    throw invalidQuery(`"${name}" must be a whole number from ${min} to ${max}.`);
   return number;
 }
 

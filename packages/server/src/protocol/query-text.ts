@@ -19,7 +19,10 @@ export function parseQueryText(text: string): Record<string, QueryValue> {
   if (text === '') return root;
   const pairs = text.split('&');
   if (pairs.length > maxPairs)
-    throw new ApiError('PARAMETER_INVALID', `The query holds more than ${maxPairs} parameters.`);
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      `The query string has more than ${maxPairs} parameters. Send the request as a POST with a body.`,
+    );
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
@@ -34,7 +37,10 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new ApiError('PARAMETER_INVALID', 'The query string holds a percent escape that is not UTF-8.');
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      'The query string contains a percent escape that is not UTF-8. Encode its text as UTF-8.',
+    );
   }
 }
 
@@ -44,14 +50,22 @@ function parsePath(name: string): string[] {
   const path = [checkName(name.slice(0, open))];
   const rest = name.slice(open);
   if (!/^(\[[^[\]]*\])+$/.test(rest))
-    throw new ApiError('PARAMETER_INVALID', 'A parameter name has unbalanced brackets.');
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      'The brackets in the name of a query parameter are not balanced. Write names such as "filter[views][$gt]".',
+    );
   for (const part of rest.slice(1, -1).split('][')) path.push(checkName(part));
-  if (path.length > maxDepth) throw new ApiError('PARAMETER_INVALID', `Brackets nest deeper than ${maxDepth}.`);
+  if (path.length > maxDepth)
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      `The brackets in the name of a query parameter are nested deeper than ${maxDepth} levels. Send the request as a POST with a body.`,
+    );
   return path;
 }
 
 function checkName(name: string): string {
-  if (isForbiddenKey(name)) throw new ApiError('PARAMETER_INVALID', `The name "${name}" is not allowed in a request.`);
+  if (isForbiddenKey(name))
+    throw new ApiError('PARAMETER_INVALID', `The query parameter "${name}" is not allowed in a request. Rename it.`);
   return name;
 }
 
@@ -65,7 +79,10 @@ function assignValue(root: Record<string, QueryValue>, path: string[], value: st
       return;
     }
     if (existing !== undefined && (existing === null || typeof existing !== 'object' || Array.isArray(existing))) {
-      throw new ApiError('PARAMETER_INVALID', `The parameter "${path[0]}" is given in two forms that differ.`);
+      throw new ApiError(
+        'PARAMETER_INVALID',
+        `The query parameter "${path[0]}" is given in two different forms. Send it in one of them.`,
+      );
     }
     const deeper = existing ?? (Object.create(null) as Record<string, QueryValue>);
     into[key] = deeper;
@@ -76,7 +93,10 @@ function assignValue(root: Record<string, QueryValue>, path: string[], value: st
 /** `a=1&a=1` is one value; `a=1&a=2` is a contradiction, save that brackets make lists. */
 function resolveRepeated(existing: QueryValue, value: string | null, name: string): QueryValue {
   if (existing === value) return existing;
-  throw new ApiError('PARAMETER_INVALID', `The parameter "${name}" is given twice with different values.`);
+  throw new ApiError(
+    'PARAMETER_INVALID',
+    `The query parameter "${name}" is given twice with different values. Send it once.`,
+  );
 }
 
 /** `{0: a, 1: b}` from `x[]=a&x[]=b` or `x[0]=a` as a list; other objects stay. */

@@ -161,9 +161,9 @@ function readKey(input: unknown, isOneKey: boolean): unknown {
     if (Array.isArray(list)) return list;
   }
   if (value === null || value === '')
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk is empty; give the key of a record.');
+    throw new ApiError('PARAMETER_INVALID', '"filterByTk" is empty. Give the key of a record.');
   if (isObject(value)) {
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk takes a key or a list of keys.');
+    throw new ApiError('PARAMETER_INVALID', '"filterByTk" must be a key or a list of keys.');
   }
   return value;
 }
@@ -172,7 +172,10 @@ function readObject(name: string, input: unknown, fromText: boolean): { value: u
   if (input === undefined || input === null) return { value: null, isText: false };
   if (typeof input === 'string') {
     if (input.length > limits.filterTextBytes) {
-      throw new ApiError('LIMIT_EXCEEDED', `${name} is longer than 64 KiB; send it in the body of a POST.`);
+      throw new ApiError(
+        'LIMIT_EXCEEDED',
+        `"${name}" is longer than ${limits.filterTextBytes / 1024} KiB. Send it in the body of a POST request.`,
+      );
     }
     return { value: input.trim() === '' ? null : parseParameterJson(name, input), isText: false };
   }
@@ -180,7 +183,7 @@ function readObject(name: string, input: unknown, fromText: boolean): { value: u
 }
 
 function parseParameterJson(name: string, text: string): unknown {
-  return parseJson(text, () => new ApiError('PARAMETER_INVALID', `${name} is not valid JSON.`));
+  return parseJson(text, () => new ApiError('PARAMETER_INVALID', `"${name}" is not valid JSON.`));
 }
 
 /** Names as a comma list, a JSON list, bracket list, or list; null when absent. */
@@ -189,7 +192,7 @@ function readNames(name: string, input: unknown): string[] | null {
   const value = listsFromIndexes(input as QueryValue);
   const list = typeof value === 'string' ? listFromText(name, value) : value;
   if (!Array.isArray(list) || list.some((member) => typeof member !== 'string')) {
-    throw new ApiError('PARAMETER_INVALID', `${name} takes a list of names.`);
+    throw new ApiError('PARAMETER_INVALID', `"${name}" must be a list of names.`);
   }
   const names = (list as string[]).map((each) => each.trim()).filter((each) => each !== '');
   return [...new Set(names)];
@@ -202,11 +205,15 @@ function listFromText(name: string, text: string): unknown {
 function parseSort(input: unknown): SortTerm[] {
   const names = readNames('sort', input) ?? [];
   if (names.length > limits.sortTerms)
-    throw new ApiError('LIMIT_EXCEEDED', `sort takes at most ${limits.sortTerms} terms.`);
+    throw new ApiError('LIMIT_EXCEEDED', `"sort" has more than ${limits.sortTerms} terms. Remove some of them.`);
   return names.map((name) => {
     const descending = name.startsWith('-');
     const path = descending || name.startsWith('+') ? name.slice(1) : name;
-    if (path === '') throw new ApiError('PARAMETER_INVALID', 'sort has a term without a field name.');
+    if (path === '')
+      throw new ApiError(
+        'PARAMETER_INVALID',
+        '"sort" contains a term without a field name. Write terms such as "name" or "-createdAt".',
+      );
     return { path, descending };
   });
 }
@@ -216,7 +223,7 @@ function readNumber(name: string, input: unknown, min: number, max: number): num
   const number = typeof input === 'string' && /^\d{1,16}$/.test(input) ? Number(input) : input;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < min || number > max) {
     const bound = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-    throw new ApiError('PARAMETER_INVALID', `${name} must be a whole number ${bound}.`);
+    throw new ApiError('PARAMETER_INVALID', `"${name}" must be a whole number ${bound}.`);
   }
   return number;
 }
@@ -231,14 +238,14 @@ function readBoolean(name: string, input: unknown, fallback: boolean): boolean {
 function readCount(input: unknown): CountMode {
   if (input === undefined || input === null) return 'exact';
   if (input === 'exact' || input === 'estimated' || input === 'none') return input;
-  throw new ApiError('PARAMETER_INVALID', 'count must be exact, estimated or none.');
+  throw new ApiError('PARAMETER_INVALID', '"count" must be "exact", "estimated" or "none".');
 }
 
 /** Text to be searched for; nothing but white space is no search. */
 function readSearch(input: unknown): string | null {
   const text = readText('search', typeof input === 'number' ? String(input) : input)?.trim() ?? '';
   if (text.length > limits.patternLength)
-    throw new ApiError('LIMIT_EXCEEDED', `search takes at most ${limits.patternLength} characters.`);
+    throw new ApiError('LIMIT_EXCEEDED', `"search" has more than ${limits.patternLength} characters. Shorten it.`);
   if (!text.isWellFormed() || text.includes('\u0000'))
     throw new ApiError(
       'PARAMETER_INVALID',
@@ -249,6 +256,6 @@ function readSearch(input: unknown): string | null {
 
 function readText(name: string, input: unknown): string | null {
   if (input === undefined || input === null || input === '') return null;
-  if (typeof input !== 'string') throw new ApiError('PARAMETER_INVALID', `${name} must be text.`);
+  if (typeof input !== 'string') throw new ApiError('PARAMETER_INVALID', `"${name}" must be text.`);
   return input;
 }

@@ -51,7 +51,7 @@ export function requireNoContradiction(flat: Raw, nested: Raw): void {
   if (name !== undefined)
     throw new ApiError(
       'BODY_INVALID',
-      `"${name.slice(0, 60)}" and "options.${name.slice(0, 60)}" have different values; give the option once.`,
+      `"${name.slice(0, 60)}" and "options.${name.slice(0, 60)}" have different values. Give the option once.`,
     );
 }
 
@@ -66,7 +66,9 @@ export function checkOptions(given: GivenOptions, existing: Collection | null, d
 
 function optionProblem(name: string, value: unknown): string | null {
   if (name === 'indexes') return indexesProblem(value);
-  return optionNames.has(name) ? optionChecks.truth(value) : 'There is no such option.';
+  return optionNames.has(name)
+    ? optionChecks.truth(value)
+    : `There is no option "${name.slice(0, 60)}". The options are: ${[...optionNames].join(', ')}.`;
 }
 
 function indexesProblem(value: unknown): string | null {
@@ -83,7 +85,9 @@ function indexesProblem(value: unknown): string | null {
         Object.keys(index).every((key) => key === 'fields' || key === 'unique'),
     );
   if (!isValid) return 'Give a list such as [{"fields": ["createdAt"], "unique": false}].';
-  return value.length > limits.indexes ? `A collection has at most ${limits.indexes} indexes.` : null;
+  return value.length > limits.indexes
+    ? `A collection can have at most ${limits.indexes} indexes. Remove some of them.`
+    : null;
 }
 
 /** Checks the options of `collections:update`. Whether the fields of an index exist is decided with the change. */

@@ -38,7 +38,7 @@ export function checkCollection(
   checkTexts(input, details);
   for (const key of Object.keys(input)) {
     if (!['name', 'title', 'description', 'fields', 'options'].includes(key) && !isFlatOption(key))
-      addDetail(details, key, 'There is no such property.');
+      addDetail(details, key, `A collection has no property "${key.slice(0, 60)}".`);
   }
   const options = checkOptions(readOptions(input, details), existing, details);
   const fields = checkFields(input['fields'] ?? [], details);
@@ -95,7 +95,8 @@ export function checkCollections(
   });
   const names = new Set<string>();
   wanted.forEach(({ definition: { name } }, index) => {
-    if (names.has(name)) addDetail(details, `[${index}].name`, `The name "${name}" stands twice.`);
+    if (names.has(name))
+      addDetail(details, `[${index}].name`, `Two collections are named "${name}". Rename one of them.`);
     names.add(name);
   });
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
@@ -113,15 +114,17 @@ export interface CollectionChange {
 /** @throws ApiError `DEFINITION_INVALID` for what does not hold, 400 for an option that contradicts itself. */
 export function checkCollectionChange(input: unknown, collection: Collection): CollectionChange {
   if (!isObject(input))
-    throw invalidDefinition({ body: 'Give what is to change: {"title", "description", "options"}.' });
+    throw invalidDefinition({
+      body: 'Give an object with the properties to change: {"title", "description", "options"}.',
+    });
   const details: Details = {};
   checkTexts(input, details);
   for (const [key, value] of Object.entries(input)) {
     if (['title', 'description', 'options'].includes(key) || isFlatOption(key)) continue;
     if (key === 'name' && value === collection.name) continue;
     if (key === 'fields')
-      addDetail(details, key, 'Fields are changed by fields:create, fields:update and fields:destroy.');
-    else addDetail(details, key, 'This cannot be changed.');
+      addDetail(details, key, 'Fields cannot be changed here. Use fields:create, fields:update or fields:destroy.');
+    else addDetail(details, key, `"${key.slice(0, 60)}" cannot be changed.`);
   }
   const { switches, indexes } = checkOptionChange(readOptions(input, details), details);
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
@@ -135,7 +138,7 @@ export function checkCollectionChange(input: unknown, collection: Collection): C
 
 function checkFields(input: unknown, details: Details): FieldDefinition[] {
   if (!Array.isArray(input)) {
-    addDetail(details, 'fields', 'Give a list of field definitions.');
+    addDetail(details, 'fields', '"fields" must be a list of field definitions.');
     return [];
   }
   // What a definition shows of the fields that the server keeps is passed over, so that it can be sent back whole.
@@ -166,14 +169,14 @@ function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefin
     addDetail(
       details,
       'fields',
-      `Only one field may be the primary key, not ${keys.map((key) => key.name).join(', ')}.`,
+      `Only one field can be the primary key, but these are: ${keys.map((key) => key.name).join(', ')}.`,
     );
   if (keys.length > 0) return fields;
   if (fields.some((field) => field.name === 'id')) {
     addDetail(
       details,
       'fields',
-      'The field "id" is there but is not the primary key; set primaryKey on it or leave it out.',
+      'The field "id" exists but is not the primary key. Give it "primaryKey": true, or leave it out.',
     );
   }
   return [defaultKey, ...fields];
@@ -189,7 +192,8 @@ function checkConsistency(
   const names = new Set<string>(listServerManagedFields(options));
   const managedColumns = new Set<string>(listIndexableManagedFields(options));
   for (const field of fields) {
-    if (names.has(field.name)) addDetail(details, 'fields', `The name "${field.name}" stands twice.`);
+    if (names.has(field.name))
+      addDetail(details, 'fields', `Two fields are named "${field.name}". Rename one of them.`);
     names.add(field.name);
   }
   for (const [index, field] of fields.entries()) {
@@ -203,10 +207,11 @@ function checkConsistency(
       addDetail(
         details,
         `fields[${isDefaultKey(fields[0]!) ? index - 1 : index}].scopeKey`,
-        `"${scope}" is no field by which places are told apart.`,
+        `"${scope}" cannot be the scope of a sort field. Name a field of the collection that has a column and can be sorted.`,
       );
   }
-  if (fields.length > maxFields) addDetail(details, 'fields', `A collection has at most ${maxFields} fields.`);
+  if (fields.length > maxFields)
+    addDetail(details, 'fields', `A collection can have at most ${maxFields} fields. Remove some of them.`);
   if (details['options.indexes'] || !Array.isArray(options.indexes)) return;
   for (const index of options.indexes as IndexDefinition[]) {
     const isIndexable = (each: string): boolean => {

@@ -13,11 +13,12 @@ export function addDetail(details: Details, key: string, problem: string | null)
 
 /** What is wrong with a value that is to be stored as JSON or text; null: nothing. */
 export function findMalformedText(value: unknown): string | null {
-  if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth) return `Nest at most ${limits.jsonDepth} deep.`;
+  if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth)
+    return `The value is nested deeper than ${limits.jsonDepth} levels. Flatten it.`;
   if (isWellFormedJson(value)) return null;
   return value instanceof JsonNumber || typeof value === 'object'
-    ? 'Give JSON without U+0000, half surrogate pairs, and numbers beyond 1.8e308 in size.'
-    : 'The text holds U+0000 or half a surrogate pair.';
+    ? 'The value contains U+0000, a lone surrogate, or a number beyond ±1.8e308. Remove it.'
+    : 'The text contains U+0000 or a lone surrogate. Remove it.';
 }
 
 /** The problem of a text with more than `maximum` code points; null for any other value. */
@@ -33,7 +34,7 @@ export function jsonSizeProblem(value: unknown): string | null {
   if (value === null || (typeof value !== 'object' && typeof value !== 'string')) return null;
   const size = JSON.stringify(value).length;
   return size > limits.definitionJsonLength
-    ? `At most ${limits.definitionJsonLength} characters of JSON are allowed.`
+    ? `The value has more than ${limits.definitionJsonLength} characters as JSON. Shorten it.`
     : null;
 }
 

@@ -54,7 +54,7 @@ export function checkField(input: unknown): FieldDefinition {
   const details: Details = {};
   const definition = readField(input, '', details);
   if (definition?.primaryKey)
-    addDetail(details, 'primaryKey', 'A primary key is given when the collection is created.');
+    addDetail(details, 'primaryKey', 'A primary key can only be defined when the collection is created.');
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
   return definition!;
 }
@@ -72,7 +72,7 @@ export function readField(raw: unknown, path: string, details: Details): FieldDe
   addDetail(details, `${path}name`, nameProblem);
   const base = typeof input['type'] === 'string' ? fieldTypes.find(input['type']) : undefined;
   if (!base) {
-    addDetail(details, `${path}type`, `Give one of ${fieldTypes.names().join(', ')}.`);
+    addDetail(details, `${path}type`, `Give one of the field types: ${fieldTypes.names().join(', ')}.`);
     return null;
   }
   const definition = input as unknown as FieldDefinition;
@@ -109,10 +109,15 @@ function checkProperties(input: Raw, type: FieldType, path: string, details: Det
     );
   }
   if (type.relation && input['target'] === undefined)
-    addDetail(details, `${path}target`, 'Name the target collection.');
-  if (type.name === 'select' && input['enum'] === undefined) addDetail(details, `${path}enum`, 'List the choices.');
+    addDetail(
+      details,
+      `${path}target`,
+      'A relation needs "target". Give the name of the collection that it refers to.',
+    );
+  if (type.name === 'select' && input['enum'] === undefined)
+    addDetail(details, `${path}enum`, 'A select field needs "enum". Give the list of its choices.');
   if (type.secret && input['defaultValue'] != null)
-    addDetail(details, `${path}defaultValue`, 'A password has no default.');
+    addDetail(details, `${path}defaultValue`, 'A password field cannot have a default value.');
 }
 
 function withArticle(word: string): string {
@@ -122,15 +127,19 @@ function withArticle(word: string): string {
 function checkColumn(definition: FieldDefinition, type: FieldType, path: string, details: Details): void {
   const { primaryKey, autoIncrement, unique, index, defaultValue, min, max } = definition;
   if (primaryKey && !['integer', 'bigInt', 'string', 'uid'].includes(type.name)) {
-    addDetail(details, `${path}primaryKey`, 'A primary key is an integer, bigInt, string or uid field.');
+    addDetail(details, `${path}primaryKey`, 'The primary key must be an integer, bigInt, string or uid field.');
   }
   if (autoIncrement && !(primaryKey && (type.name === 'integer' || type.name === 'bigInt'))) {
-    addDetail(details, `${path}autoIncrement`, 'Only an integer or bigInt primary key counts up by itself.');
+    addDetail(details, `${path}autoIncrement`, 'Only an integer or bigInt primary key can have "autoIncrement".');
   }
   if ((unique || index) && !type.sortable)
-    addDetail(details, `${path}${unique ? 'unique' : 'index'}`, `A ${type.name} field takes no index.`);
+    addDetail(
+      details,
+      `${path}${unique ? 'unique' : 'index'}`,
+      `${withArticle(type.name)} ${type.name} field cannot be indexed or unique.`,
+    );
   if (min != null && max != null && compareNumbers(min, max) > 0)
-    addDetail(details, `${path}min`, 'min is greater than max.');
+    addDetail(details, `${path}min`, '"min" is greater than "max".');
   // Null means that there is no default, also where the field itself may not be null.
   if (defaultValue === undefined || defaultValue === null) return;
   if (Object.keys(details).some((key) => key.startsWith(path))) return;

@@ -102,19 +102,18 @@ export const optionChecks = {
   number: (value: unknown): string | null => {
     if (Number.isFinite(value) || (value instanceof JsonNumber && value.double !== null)) return null;
     return value instanceof JsonNumber
-      ? 'Give a number that 64-bit floating point holds exactly; this one has too many digits, is too large or too small.'
+      ? 'This number has too many digits or is out of range. Give one that 64-bit floating point can hold exactly.'
       : 'Give a number.';
   },
   /** A bound that is compared by its digits. */
   exactNumber: (value: unknown): string | null => {
     if (Number.isFinite(value) || (value instanceof JsonNumber && plainNumberPattern.test(value.text))) return null;
     return value instanceof JsonNumber
-      ? 'Give a number with at most 40 digits before the point and 40 after it.'
+      ? 'Give a number with at most 40 digits before and 40 after the decimal point.'
       : 'Give a number.';
   },
   truth: (value: unknown): string | null => (typeof value === 'boolean' ? null : 'Give true or false.'),
   /** Of whole numbers. */
-  noScale: (value: unknown): string | null =>
-    value === 0 ? null : 'A whole number has no digits after the point; give 0.',
+  noScale: (value: unknown): string | null => (value === 0 ? null : 'A whole number has no decimal places. Give 0.'),
   text: (value: unknown): string | null => (typeof value === 'string' ? null : 'Give text.'),
 };

@@ -40,9 +40,9 @@ const reservedWords: ReadonlySet<string> = new Set(
 export function collectionNameProblem(name: unknown): string | null {
   const problem = grammarProblem(name);
   if (problem) return problem;
-  if (systemResources.has(name as string)) return `"${name}" is a system resource; take another name.`;
+  if (systemResources.has(name as string)) return `"${name}" is the name of a system resource. Choose another name.`;
   return reservedWords.has((name as string).toLowerCase())
-    ? `"${name}" is a reserved word of SQL; take another name.`
+    ? `"${name}" is a reserved word of SQL. Choose another name.`
     : null;
 }
 
@@ -50,13 +50,15 @@ export function collectionNameProblem(name: unknown): string | null {
 export function fieldNameProblem(name: unknown): string | null {
   const problem = grammarProblem(name);
   if (problem) return problem;
-  return name === 'constructor' || name === 'prototype' ? `"${name}" is not allowed as a field name.` : null;
+  return name === 'constructor' || name === 'prototype'
+    ? `"${name}" is not allowed as the name of a field. Choose another name.`
+    : null;
 }
 
 function grammarProblem(name: unknown): string | null {
   if (name === undefined || name === null || name === '') return 'Give a name.';
   if (typeof name === 'string' && grammar.test(name)) return null;
-  return 'A name starts with a letter, goes on with letters, digits and _, and is at most 60 characters long.';
+  return 'A name must start with a letter and consist of at most 60 letters, digits and underscores.';
 }
 
 /** The name of a column: derived, so that `Note` and `note` differ also where the engine folds case. */

@@ -1,5 +1,5 @@
 import type { CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
-import type { FieldType } from './field-type.ts';
+import type { FieldType, Storage } from './field-type.ts';
 import { noTraits, type SystemTraits } from './system-traits.ts';
 
 /** A field of the current snapshot. */
@@ -32,6 +32,12 @@ export interface Field {
   readonly relation: Relation | null;
   /** A relation names records by it: its values are unique in the trash too. */
   readonly referencedKey: boolean;
+}
+
+/** A field with a column, and therefore with a storage. */
+export interface ColumnField extends Field {
+  readonly column: string;
+  readonly type: FieldType & { readonly storage: Storage };
 }
 
 export interface Relation {
@@ -74,16 +80,16 @@ export interface Collection {
   readonly traits: SystemTraits;
   readonly fields: readonly Field[];
   readonly byName: ReadonlyMap<string, Field>;
-  readonly primaryKey: Field;
+  readonly primaryKey: ColumnField;
   /** Where destroyed records are kept, marked; null where they are removed. */
   readonly trash: Trash | null;
 }
 
 export interface Trash {
   /** When the record was destroyed; null: it was not. */
-  readonly deletedAt: Field;
+  readonly deletedAt: ColumnField;
   /** Id of the foreign key by which it went along with another record; null: on its own. */
-  readonly deletedWith: Field;
+  readonly deletedWith: ColumnField;
 }
 
 /** An immutable snapshot of every definition. A change makes a new one that shares what did not change. */
@@ -139,8 +145,9 @@ export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey' |
   if (!primaryKey) throw new Error(`collection ${parts.name} has no primary key`);
   const byName = new Map(parts.fields.map((field) => [field.name, field]));
   const [deletedAt, deletedWith] = [byName.get('deletedAt'), byName.get('deletedWith')];
-  const trash = parts.options.paranoid && deletedAt && deletedWith ? { deletedAt, deletedWith } : null;
-  return { ...parts, byName, primaryKey, trash };
+  const hasTrash = parts.options.paranoid && deletedAt && deletedWith;
+  const trash = hasTrash ? { deletedAt: requireColumn(deletedAt), deletedWith: requireColumn(deletedWith) } : null;
+  return { ...parts, byName, primaryKey: requireColumn(primaryKey), trash };
 }
 
 /** The field where a relation's target is compared, and the like: known to exist. */
@@ -150,7 +157,23 @@ export function getField(collection: Collection, name: string): Field {
   return field;
 }
 
-/** The fields that lie in columns. */
-export function listColumnFields(collection: Collection): (Field & { readonly column: string })[] {
-  return collection.fields.filter((field): field is Field & { column: string } => field.column !== null);
+/** The fields of a collection that have a column. */
+export function listColumnFields(collection: Collection): ColumnField[] {
+  return collection.fields.filter(hasColumn);
+}
+
+/** Whether a field has a column. All fields except relations have one. */
+export function hasColumn(field: Field): field is ColumnField {
+  return field.column !== null && field.type.storage !== null;
+}
+
+/** A field that is known to have a column. */
+export function requireColumn(field: Field): ColumnField {
+  if (!hasColumn(field)) throw new Error(`the field ${field.name} has no column`);
+  return field;
+}
+
+/** The field of a name that is known to exist and to have a column. */
+export function getColumnField(collection: Collection, name: string): ColumnField {
+  return requireColumn(getField(collection, name));
 }

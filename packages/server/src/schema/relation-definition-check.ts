@@ -9,7 +9,9 @@ type Check = (value: unknown, definition: FieldDefinition) => string | null;
 const { truth } = optionChecks;
 const name: Check = (value) => (typeof value === 'string' && value !== '' ? null : 'Give a name.');
 const onDelete: Check = (value) =>
-  value === 'setNull' || value === 'cascade' || value === 'restrict' ? null : 'Give setNull, cascade or restrict.';
+  value === 'setNull' || value === 'cascade' || value === 'restrict'
+    ? null
+    : 'Give "setNull", "cascade" or "restrict".';
 
 /** Accepts the value that changes nothing; any other one is refused with the reason. */
 function acceptOnly(neutral: unknown, reason: string): Check {
@@ -22,20 +24,23 @@ function wrongType(neutral: unknown): string {
 
 const common: Readonly<Record<string, Check>> = {
   index: truth,
-  defaultValue: acceptOnly(null, 'A relation has no default value; give the foreign key field one.'),
+  defaultValue: acceptOnly(null, 'A relation cannot have a default value. Set it on the foreign key field.'),
   primaryKey: acceptOnly(false, 'A relation cannot be the primary key.'),
-  autoIncrement: acceptOnly(false, 'A relation has no number that counts up.'),
+  autoIncrement: acceptOnly(false, 'A relation cannot have "autoIncrement".'),
 };
 /** Of relations whose foreign key lies in another collection. */
 const remoteKeyOptions: Readonly<Record<string, Check>> = {
   ...common,
-  required: acceptOnly(false, 'The foreign key of this relation lies in another collection; make that field required.'),
+  required: acceptOnly(
+    false,
+    'The foreign key of this relation is in another collection. Set "required" on that field.',
+  ),
   allowNull: acceptOnly(
     true,
-    'The foreign key of this relation lies in another collection; set allowNull on that field.',
+    'The foreign key of this relation is in another collection. Set "allowNull" on that field.',
   ),
 };
-const notUnique = acceptOnly(false, 'Only the key of a belongsTo can be made unique; hasOne is unique by itself.');
+const notUnique = acceptOnly(false, 'Only a belongsTo relation can be made unique. A hasOne relation always is.');
 
 /** The checks of each relation type, by property. */
 export const relationChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
@@ -47,7 +52,7 @@ export const relationChecks: Readonly<Record<string, Readonly<Record<string, Che
     onDelete,
     required: truth,
     unique: truth,
-    allowNull: acceptOnly(true, 'Give "required": true, so that every record names one.'),
+    allowNull: acceptOnly(true, '"allowNull": false is not supported for relations. Give "required": true instead.'),
   },
   hasMany: {
     ...remoteKeyOptions,

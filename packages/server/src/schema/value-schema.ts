@@ -43,9 +43,12 @@ const formats: Record<string, TextForm> = {
   ...textFormats,
   'date-time': {
     holds: (text) => canonicalDatetime(text) !== null,
-    give: 'Give a moment in ISO 8601 such as 2026-01-31T12:00:00.000Z, years 0001 to 9999.',
+    give: 'Give a date and time in ISO 8601 such as 2026-01-31T12:00:00.000Z, in the years 0001 to 9999.',
   },
-  date: { holds: (text) => canonicalDate(text) !== null, give: 'Give a date such as 2026-01-31, years 0001 to 9999.' },
+  date: {
+    holds: (text) => canonicalDate(text) !== null,
+    give: 'Give a date such as 2026-01-31, in the years 0001 to 9999.',
+  },
   time: { holds: (text) => canonicalTime(text) !== null, give: 'Give a time such as 12:30:00 or 12:30:00.250.' },
   uuid: {
     holds: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
@@ -166,32 +169,33 @@ const messages: Readonly<Record<string, (params: Record<string, unknown>, rule: 
       .map((each) => typeNames[String(each)] ?? String(each))
       .join(' or ')}.`,
   maxLength: ({ limit }) => `At most ${limit} characters are allowed.`,
-  minLength: ({ limit }) => `At least ${limit} characters are needed.`,
-  minimum: ({ limit }) => `The least value is ${limit}.`,
-  maximum: ({ limit }) => `The greatest value is ${limit}.`,
+  minLength: ({ limit }) => `At least ${limit} characters are required.`,
+  minimum: ({ limit }) => `The minimum is ${limit}.`,
+  maximum: ({ limit }) => `The maximum is ${limit}.`,
   pattern: () => 'The text does not match the pattern of this field.',
   format: ({ format }) => formats[String(format)]!.give,
   bigInt: () =>
-    'Give a whole number of 64 bits, as text where your JSON library rounds numbers beyond 9007199254740991 in size.',
+    'Give a whole number of at most 64 bits. Send it as text if your JSON library rounds numbers beyond ±9007199254740991.',
   decimal: (_, rule) => {
     const { precision, scale } = rule as Digits;
-    return `Give a number with at most ${precision! - scale!} digits before the point and ${scale} after it.`;
+    return `Give a number with at most ${precision! - scale!} digits before the decimal point and ${scale} after it.`;
   },
-  givenKey: (_, rule) => `The greatest key that a request may give is ${rule}; the server needs the keys beyond.`,
+  givenKey: (_, rule) =>
+    `The maximum key that a request can set is ${rule}. Greater keys are reserved for generated ones.`,
   given: (_, rule) => `Give a number from -${rule} to ${rule}.`,
-  least: (_, rule) => `The least value is ${rule}.`,
-  greatest: (_, rule) => `The greatest value is ${rule}.`,
+  least: (_, rule) => `The minimum is ${rule}.`,
+  greatest: (_, rule) => `The maximum is ${rule}.`,
   digits: (_, rule) => digitsMessage(rule as Digits),
   choices: (_, rule) => choicesMessage('one', rule as string[]),
-  choicesOf: (_, rule) => choicesMessage('a list of distinct ones', rule as string[]),
-  wellFormed: () => 'The text holds U+0000 or half a surrogate pair.',
+  choicesOf: (_, rule) => choicesMessage('a list of distinct values', rule as string[]),
+  wellFormed: () => 'The text contains U+0000 or a lone surrogate. Remove it.',
   jsonValue: () =>
-    `Give JSON nested at most ${limits.jsonDepth} deep, without U+0000, half surrogate pairs, or numbers beyond 1.8e308 in size.`,
-  not: () => 'This field may not be null.',
+    `Give JSON of at most ${limits.jsonDepth} levels, without U+0000, lone surrogates, or numbers beyond ±1.8e308.`,
+  not: () => 'The value must not be null.',
 };
 function digitsMessage({ precision, scale }: Digits): string {
   const all = precision === undefined ? [] : [`at most ${precision} digits`];
-  const fraction = scale === undefined ? [] : [`at most ${scale} after the point`];
+  const fraction = scale === undefined ? [] : [`at most ${scale} after the decimal point`];
   return `Give a number of ${[...all, ...fraction].join(', ')}.`;
 }
 
@@ -218,11 +222,12 @@ export function expectedValue({ type, definition }: Pick<Field, 'type' | 'defini
 function toMessage(error: ErrorObject): string | null {
   if (error.keyword === 'anyOf' || (error.keyword === 'type' && error.params['type'] === 'null')) return null;
   if (error.keyword === 'type' && isNumberBeyond(error.data)) return numberMessage;
-  if (error.keyword === 'type' && error.data === null) return 'This field may not be null.';
-  return messages[error.keyword]?.(error.params, error.schema) ?? 'The value does not fit this field.';
+  if (error.keyword === 'type' && error.data === null) return 'The value must not be null.';
+  return messages[error.keyword]?.(error.params, error.schema) ?? 'The value is not valid for this field.';
 }
 
-const numberMessage = 'This field cannot hold the number exactly: it has too many digits, is too large or too small.';
+const numberMessage =
+  'The field cannot store this number exactly. It has too many digits, or is too large or too small.';
 
 /** A number of a request that its type could not take, or one that is no JSON number at all. */
 function isNumberBeyond(value: unknown): boolean {

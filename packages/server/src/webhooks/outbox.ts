@@ -104,7 +104,7 @@ export class Outbox {
   async #move(to: string, deliveries: readonly NewDelivery[]): Promise<boolean> {
     const now = this.#clock.now();
     const times = { now: isoTime(now), giveUp: isoTime(now + dayMilliseconds) };
-    if (!(await queueDeliveries(this.#database, this.#stored!, to, deliveries, times))) {
+    if (!(await queueDeliveries(this.#database, { from: this.#stored!, to }, deliveries, times))) {
       await this.#loadPosition();
       return false;
     }

@@ -27,7 +27,10 @@ export async function pauseAndReport(
 ): Promise<void> {
   const time = isoTime(clock.now());
   const isPaused = await database.write(async (transaction) => {
-    if (!(await pauseWebhook(database, transaction, id, time, failingSince ?? null, text))) return false;
+    if (
+      !(await pauseWebhook(database, transaction, id, { now: time, failingSince: failingSince ?? null, reason: text }))
+    )
+      return false;
     const event = recordEvent('webhooks', 'updated', [id], { changed: ['enabled', 'pausedAt', 'pausedFor'] });
     await changes.append(transaction, event, time);
     return true;

@@ -39,7 +39,7 @@ const refusals: readonly Scenario[] = [
     name: 'a name twice is 422',
     request: apply,
     body: [authors, authors],
-    expect: invalid({ '[1].name': 'The name "authors" stands twice.' }),
+    expect: invalid({ '[1].name': 'Two collections are named "authors". Rename one of them.' }),
   },
   {
     name: 'an unknown target is 422 at its place, and what came before it is taken back',
@@ -80,13 +80,13 @@ const refusals: readonly Scenario[] = [
     name: 'a type change that does not convert takes back all of it',
     request: apply,
     body: [{ name: 'fresh' }, { name: 'authors', fields: [{ name: 'name', type: 'integer' }] }],
-    expect: invalid({ '[1].fields[0].type': expect.stringContaining('2 values do not convert') }),
+    expect: invalid({ '[1].fields[0].type': expect.stringContaining('2 values cannot be converted') }),
   },
   {
     name: 'a required field without default on a collection with records is 422',
     request: apply,
     body: [{ name: 'authors', fields: [{ name: 'born', type: 'integer', required: true }] }],
-    expect: invalid({ '[0].fields[0].defaultValue': expect.stringContaining('holds 2 records') }),
+    expect: invalid({ '[0].fields[0].defaultValue': expect.stringContaining('already has 2 records') }),
   },
   {
     name: 'unique over equal values is 409',
@@ -326,7 +326,7 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
       name: 'refused',
       request: 'POST /api/fields:create',
       body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'writer' },
-      expect: invalid({ foreignKey: expect.stringContaining('1 records of notes hold values in "writer"') }),
+      expect: invalid({ foreignKey: expect.stringContaining('1 record of "notes" cannot be linked by "writer"') }),
     });
   });
 
@@ -335,7 +335,11 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
       name: 'refused',
       request: 'POST /api/fields:create',
       body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'code' },
-      expect: invalid({ foreignKey: '"code" is string, the key it names is integer.' }),
+      expect: invalid({
+        foreignKey: expect.stringContaining(
+          '"code" has the type "string", but the key that it refers to has the type "integer".',
+        ),
+      }),
     });
   });
 

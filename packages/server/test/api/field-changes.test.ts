@@ -36,7 +36,11 @@ const scenarios: readonly Scenario[] = [
     ...change({ name: 'pages', max: 250 }),
     expect: {
       status: 422,
-      body: { details: { type: expect.stringMatching(/^1 values do not hold, the first: id 3: /) } },
+      body: {
+        details: {
+          type: expect.stringMatching(/^1 value cannot be stored under the new definition. Affected records: id 3: /),
+        },
+      },
     },
   },
   {
@@ -53,7 +57,7 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'required over nulls is 422 with how many',
     ...change({ name: 'lang', required: true }),
-    expect: { status: 422, body: { details: { required: expect.stringMatching(/^2 records hold null/) } } },
+    expect: { status: 422, body: { details: { required: expect.stringMatching(/^2 records have no value in/) } } },
   },
   {
     name: 'allowNull false likewise',
@@ -144,7 +148,11 @@ const scenarios: readonly Scenario[] = [
     ...change({ name: 'pages', type: 'decimal', scale: 1 }),
     expect: {
       status: 422,
-      body: { details: { type: expect.stringMatching(/^1 values do not convert, the first: id \d+: /) } },
+      body: {
+        details: {
+          type: expect.stringMatching(/^1 value cannot be converted to the new type. Affected records: id \d+: /),
+        },
+      },
     },
   },
   {

@@ -244,7 +244,7 @@ describeEngines('filters by date and list', (engine) => {
     ['GET /api/things:list?limit=5', 'pageSize'],
     ['GET /api/things:query?limits=5', 'measures'],
     ['POST /api/collections:update?filterByTk=things&forced=true', 'filterByTk, force, dryRun'],
-    ['POST /api/auth:signOut?all=true', 'takes none'],
+    ['POST /api/auth:signOut?all=true', 'takes no parameters'],
   ])('%s names the known parameters', async (request, known) => {
     const expected = { code: 'PARAMETER_UNKNOWN', message: expect.stringContaining(known) };
     await server.play({ name: 'refused', request, expect: { status: 400, body: expected } });

@@ -7,7 +7,7 @@ const refused: readonly Scenario[] = [
   [maxGiven + 1, /2146483647/],
   [2 ** 31 - 1, /2146483647/],
   [2 ** 31, /2146483647/],
-  [-(2 ** 31), /least/],
+  [-(2 ** 31), /minimum/],
 ].map(([id, message]) => ({
   name: `an integer key of ${id}`,
   request: 'POST /api/edge:create',

@@ -148,7 +148,7 @@ const scenarios: readonly Scenario[] = [
     name: 'an integer beyond its range is 422',
     request: 'POST /api/artists:create',
     body: { name: 'x', rank: 2147483648 },
-    expect: { status: 422, body: { details: { rank: expect.stringContaining('greatest') } } },
+    expect: { status: 422, body: { details: { rank: expect.stringContaining('maximum') } } },
   },
 ];
 

@@ -41,7 +41,7 @@ const rows: readonly TypeRow[] = [
     name: 'integer',
     field: { type: 'integer', min: -5 },
     good: [[0], [-5], [2_147_483_647], [1.0, 1]],
-    bad: [[-6, /least value is -5/], [2_147_483_648, /greatest/], [1.5, /whole/], ['1', /whole/], [1e300]],
+    bad: [[-6, /minimum is -5/], [2_147_483_648, /maximum/], [1.5, /whole/], ['1', /whole/], [1e300]],
     ascending: [-5, -1, 0, 1, 10, 9_000_000],
   },
   {
@@ -65,8 +65,8 @@ const rows: readonly TypeRow[] = [
     field: { type: 'bigInt', min: 0, max: 1000, precision: 3 },
     good: [[999], ['0', 0]],
     bad: [
-      [-1, /least/],
-      ['1001', /greatest/],
+      [-1, /minimum/],
+      ['1001', /maximum/],
       [1000, /3 digits/],
     ],
   },
@@ -74,7 +74,7 @@ const rows: readonly TypeRow[] = [
     name: 'float',
     field: { type: 'float', precision: 4, scale: 2 },
     good: [[1.5], [0], [-0, 0], [12.34], [-99.99]],
-    bad: [[1.234, /2 after the point/], [12345, /4 digits/], ['1.5', /number/], [true]],
+    bad: [[1.234, /2 after the decimal point/], [12345, /4 digits/], ['1.5', /number/], [true]],
     ascending: [-99.5, -1, 0, 0.01, 0.1, 99.99],
   },
   {
@@ -105,8 +105,8 @@ const rows: readonly TypeRow[] = [
     field: { type: 'decimal', precision: 18, scale: 2, min: 1_000_000_000_000_000, max: 1_000_000_000_000_001 },
     good: [['1000000000000000.00'], ['1000000000000001.00']],
     bad: [
-      ['999999999999999.99', /least/],
-      ['1000000000000001.01', /greatest/],
+      ['999999999999999.99', /minimum/],
+      ['1000000000000001.01', /maximum/],
     ],
   },
   {
@@ -323,13 +323,13 @@ describeEngines('field types', (engine) => {
       name: '',
       request: 'POST /api/safes:create',
       body: { secret: 'short' },
-      expect: { status: 422, body: { details: { secret: 'At least 8 characters are needed.' } } },
+      expect: { status: 422, body: { details: { secret: 'At least 8 characters are required.' } } },
     });
     await server.play({
       name: '',
       request: 'POST /api/fields:create',
       body: { collectionName: 'safes', name: 'other', type: 'password', defaultValue: 'long enough' },
-      expect: { status: 422, body: { details: { defaultValue: 'A password has no default.' } } },
+      expect: { status: 422, body: { details: { defaultValue: 'A password field cannot have a default value.' } } },
     });
   });
 
@@ -365,15 +365,15 @@ describeEngines('field types', (engine) => {
   });
 
   test.each([
-    [{ type: 'select' }, { enum: 'List the choices.' }],
+    [{ type: 'select' }, { enum: 'A select field needs "enum". Give the list of its choices.' }],
     [{ type: 'select', enum: ['a', 'a'] }, { enum: expect.stringContaining('distinct') }],
     [{ type: 'select', enum: ['a'], defaultValue: 'b' }, { defaultValue: 'Give one of: a.' }],
     [{ type: 'decimal', precision: 19 }, { precision: 'Give a whole number from 1 to 18.' }],
     [{ type: 'decimal', precision: 4, scale: 5 }, { scale: 'Give a whole number from 0 to 4.' }],
     [{ type: 'decimal', scale: 1, defaultValue: '1.25' }, { defaultValue: expect.stringContaining('1 after') }],
     [{ type: 'date', defaultValue: 'today' }, { defaultValue: expect.stringContaining('Give a date') }],
-    [{ type: 'bigInt', min: 5, max: 4 }, { min: 'min is greater than max.' }],
-    [{ type: 'array', unique: true }, { unique: 'A array field takes no index.' }],
+    [{ type: 'bigInt', min: 5, max: 4 }, { min: '"min" is greater than "max".' }],
+    [{ type: 'array', unique: true }, { unique: 'An array field cannot be indexed or unique.' }],
     [{ type: 'boolean', dateOnly: true }, { dateOnly: 'A boolean field has no property "dateOnly".' }],
   ])('a definition that does not hold is 422: %o', async (field, details) => {
     await server.play({

@@ -65,7 +65,7 @@ describeEngines('a mail account that is destroyed', (engine) => {
       actor: null,
       requestId: null,
     });
-    expect(stored).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('destroyed') }]);
+    expect(stored).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('deleted') }]);
     const again = await server.call(`POST /api/accounts:destroy?filterByTk=${id}`);
     expect(again).toMatchObject({ status: 404 });
 

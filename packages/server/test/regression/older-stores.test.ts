@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createReader, createTxRunner } from '../../src/database/identity-store.ts';
+import { createReader, createTxRunner } from '../../src/database/run-statement.ts';
 import { sql } from '../../src/database/sql.ts';
 import { mailCollections } from '../../src/mail/collections/mail-collections.ts';
 import { mailResources } from '../../src/mail/collections/mail-resources.ts';

@@ -21,7 +21,10 @@ const language = preferredLanguage();
 document.documentElement.lang = language;
 const theme = themeIn(textsIn(language).common);
 
-createRoot(document.getElementById('app')!).render(
+const container = document.getElementById('app');
+if (!container) throw new Error('The page has no element with the id "app".');
+
+createRoot(container).render(
   <StrictMode>
     <TextsProvider language={language}>
       <MantineProvider

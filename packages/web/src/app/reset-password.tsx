@@ -16,11 +16,12 @@ export function ResetPassword(): ReactNode {
   const [again, setAgain] = useState('');
   const differ = again !== '' && again !== password;
   const reset = useMutation({
-    mutationFn: () => getPublicClient(application).auth.resetPassword({ token: token!, password }),
+    mutationFn: (resetToken: string) =>
+      getPublicClient(application).auth.resetPassword({ token: resetToken, password }),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (password === again) reset.mutate();
+    if (token !== null && password === again) reset.mutate(token);
   };
   if (token === null)
     return (

@@ -16,9 +16,9 @@ export function Setup(): ReactNode {
   const { token } = useLinkToken();
   const [values, setValues] = useState({ email: '', nickname: '', password: '' });
   const setup = useMutation({
-    mutationFn: () => {
+    mutationFn: (setupToken: string) => {
       const { nickname, ...rest } = values;
-      return getPublicClient('main').auth.setup({ token: token!, ...rest, ...(nickname && { nickname }) });
+      return getPublicClient('main').auth.setup({ token: setupToken, ...rest, ...(nickname && { nickname }) });
     },
     onSuccess: async (signedIn) => {
       await beginSession('main', signedIn, true);
@@ -27,7 +27,7 @@ export function Setup(): ReactNode {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    setup.mutate();
+    if (token !== null) setup.mutate(token);
   };
   if (token === null)
     return (

@@ -4,7 +4,7 @@ import classes from './avatar.module.css';
 /** The first letter of a name on one of eight grounds: the same name has the same one everywhere. */
 export function Avatar({ name }: { name: string }): ReactNode {
   let sum = 0;
-  for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)!) % 4093;
+  for (const letter of name) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 4093;
   const first = [...name.replace(/[^\p{L}\p{N}]/gu, '')][0] ?? '?';
   return (
     <span className={classes.face} data-ground={sum % 8} aria-hidden="true">

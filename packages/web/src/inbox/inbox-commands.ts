@@ -14,7 +14,7 @@ export interface InboxCommand {
   readonly name: keyof InboxTexts['commands'] | null;
   readonly icon: IconName;
   /** As `KeyboardEvent.key` names them; the palette shows the first. */
-  readonly keys: readonly string[];
+  readonly keys: readonly [string, ...string[]];
   /** The role may; unless told, everybody may. */
   readonly isAllowed?: boolean;
   readonly run: () => void;
@@ -69,7 +69,7 @@ export function useInboxCommands(commands: readonly InboxCommand[]): void {
     latest.current = commands;
   });
   const offered = commands.flatMap(({ name, icon, keys, isAllowed = true }) =>
-    name !== null && isAllowed ? [{ name, icon, key: keys[0]! }] : [],
+    name !== null && isAllowed ? [{ name, icon, key: keys[0] }] : [],
   );
   const signature = JSON.stringify(offered);
   const entries = useMemo(

@@ -56,8 +56,9 @@ export function formatPeople(
   if (wrote.every(isOwn) && receivers.length > 0) return t.toPeople(joinNames(receivers));
   // Several addresses of the account are one person.
   const names = wrote.filter((each) => !isOwn(each) || each === wrote.find(isOwn));
-  return names.length === 1 && !isOwn(names[0]!)
-    ? getName(names[0])
+  const [first, ...others] = names;
+  return first && others.length === 0 && !isOwn(first)
+    ? getName(first)
     : names.map((each) => (isOwn(each) ? t.me : getShortName(each))).join(', ');
 }
 

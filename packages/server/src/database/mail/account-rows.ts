@@ -1,8 +1,8 @@
 /** Statements about mail accounts and their mailboxes. */
 
 import type { Database, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { sql, value } from '../sql.ts';
 import { deletingStatus, threadsVersion } from './account-status.ts';
 
@@ -25,13 +25,12 @@ export async function readMailboxes(
   return rows.map(([id, path, role]) => ({ id: Number(id), path: path as string, role: role as string | null }));
 }
 
-/** Makes a mailbox. Returns its key; null where one of that path is there, which stays as it is. */
+/** Creates a mailbox. @returns its key; null where the account already has a mailbox with this path, which stays as it is. */
 export async function addMailbox(
   database: Database,
   transaction: Transaction,
   account: number,
-  path: string,
-  role: string | null,
+  { path, role }: Omit<StoredMailbox, 'id'>,
 ): Promise<number | null> {
   transaction.touch('mailboxes');
   const [row] = await createTxRunner(
@@ -44,9 +43,9 @@ export async function addMailbox(
 }
 
 /**
- * The addresses of an account in lower case, its own one and its aliases; null where it is not there, or destroyed.
+ * The address and the aliases of an account, in lower case; null where the account does not exist or is being deleted.
  *
- * @param transaction the one under way, where there is one.
+ * @param transaction the open one, if any.
  */
 export async function findOwnAddresses(
   database: Database,

@@ -1,6 +1,6 @@
 /** Which blobs of an account something refers to. */
 import type { Database } from '../database.ts';
-import { createReader } from '../identity-store.ts';
+import { createReader } from '../run-statement.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 
 /** Of some blobs those that are the raw form of an e-mail, or attached to one. */

@@ -3,7 +3,7 @@ import type { BlobStore, NewBlob, OpenBlob } from '../../base/blob-store.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isoTime } from '../../base/clock.ts';
 import type { Database } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, sql, value } from '../sql.ts';
 
 const partBytes = 512 * 1024;

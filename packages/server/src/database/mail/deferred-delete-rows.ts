@@ -1,7 +1,7 @@
 /** Statements about accounts that were destroyed: closed at once, then emptied piece by piece. */
 
 import type { Database, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { identifier, listValue, sql, value } from '../sql.ts';
 import { deletingStatus } from './account-status.ts';
 
@@ -58,7 +58,7 @@ export async function hasEmails(database: Database, transaction: Transaction, ac
   return row !== undefined;
 }
 
-/** Forgets what became of records that nobody can ask about any more. */
+/** Deletes the history of records. */
 export async function deleteRecordHistory(
   database: Database,
   transaction: Transaction,
@@ -72,19 +72,24 @@ export async function deleteRecordHistory(
   )(sql`DELETE FROM _history WHERE collection_id=${value('integer', collection)} AND ${named}`);
 }
 
-/** The account itself, once it is empty. */
+/** Deletes the row of an account that holds no records any more. */
 export async function deleteAccountRow(database: Database, transaction: Transaction, account: number): Promise<void> {
   transaction.touch('*');
   await createTxRunner(database, transaction)(sql`DELETE FROM accounts WHERE id=${value('integer', account)}`);
 }
 
-/** Whether a record names by a column some record of an account, or the account itself. */
+/** The column of a foreign key, and the column that it refers to. */
+export interface ForeignKeyColumns {
+  readonly child: { readonly table: string; readonly column: string };
+  readonly parent: { readonly table: string; readonly column: string };
+}
+
+/** Whether a record refers by a foreign key to a record of an account, or to the account itself. */
 export async function isReferencedByRecord(
   database: Database,
   transaction: Transaction,
-  child: { readonly table: string; readonly column: string },
-  parent: { readonly table: string; readonly column: string },
   account: number,
+  { child, parent }: ForeignKeyColumns,
 ): Promise<boolean> {
   const accountColumn = parent.table === 'accounts' ? 'id' : '"accountId"';
   const names = sql`SELECT ${identifier(parent.column)} FROM ${identifier(parent.table)} WHERE ${accountColumn}=${value('integer', account)}`;

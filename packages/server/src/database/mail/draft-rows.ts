@@ -1,10 +1,11 @@
-/** Statements about messages that are written here: what was written, and how a draft is written anew. */
+/** Statements about messages that are written here: what the user wrote, and how a draft is rewritten. */
 import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../dialect.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { insertRows } from '../row-insert.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
+import { parseAddressList, parseTextList } from './address-lists.ts';
 import {
   attachmentColumns,
   type MailAddressValue,
@@ -34,17 +35,22 @@ export interface StoredDraft {
   readonly references: readonly string[];
   readonly text: string;
   readonly html: string | null;
-  /** What was written; null where the message did not begin here. */
+  /** What the user wrote; null for a message that was not written here. */
   readonly source: unknown;
 }
 
-/** As whom an account writes. */
+/** The sender of an account's messages. */
 export interface Sender {
   readonly name: string | null;
   readonly address: string;
 }
 
-/** @param transaction the one under way, where there is one. */
+/**
+ * A message of an account, with what was written.
+ *
+ * @param transaction the open one, if any.
+ * @returns null where the e-mail does not exist.
+ */
 export async function readDraft(
   database: Database,
   id: number,
@@ -56,10 +62,7 @@ export async function readDraft(
   );
   if (!row) return null;
   const [account, conversation, draft, version, subject, messageId, sentAt, text, html, source, ...lists] = row;
-  const [from, to, cc, bcc, replyTo] = lists
-    .slice(0, 5)
-    .map((each) => (parseJsonColumn(each) ?? []) as MailAddressValue[]);
-  const [inReplyTo, references] = lists.slice(5).map((each) => (parseJsonColumn(each) ?? []) as string[]);
+  const [from, to, cc, bcc, replyTo, inReplyTo, references] = lists;
   return {
     id,
     accountId: Number(account),
@@ -72,16 +75,17 @@ export async function readDraft(
     text: (text ?? '') as string,
     html: html as string | null,
     source: parseJsonColumn(source),
-    from: from!,
-    to: to!,
-    cc: cc!,
-    bcc: bcc!,
-    replyTo: replyTo!,
-    inReplyTo: inReplyTo!,
-    references: references!,
+    from: parseAddressList(from),
+    to: parseAddressList(to),
+    cc: parseAddressList(cc),
+    bcc: parseAddressList(bcc),
+    replyTo: parseAddressList(replyTo),
+    inReplyTo: parseTextList(inReplyTo),
+    references: parseTextList(references),
   };
 }
 
+/** The name and the address under which an account sends. */
 export async function readSender(database: Database, account: number): Promise<Sender> {
   const [row] = await createReader(database)(
     sql`SELECT name,address FROM accounts WHERE id=${value('integer', account)}`,
@@ -89,7 +93,7 @@ export async function readSender(database: Database, account: number): Promise<S
   return { name: (row?.[0] ?? null) as string | null, address: row?.[1] as string };
 }
 
-/** Where the bytes of files lie that belong to e-mails, by the files' ids. */
+/** A file of an e-mail. The account and the hash locate its bytes. */
 export interface StoredFile extends NewAttachment {
   readonly id: number;
   readonly accountId: number;
@@ -121,14 +125,14 @@ export class DraftRows {
     for (const table of ['emails', 'mailContents', 'attachments', 'conversations']) transaction.touch(table);
   }
 
-  /** Keeps what was written beside its message. */
+  /** Stores what the user wrote next to the message. */
   async setSource(email: number, source: unknown, bcc: unknown): Promise<void> {
     await this.#run(
       sql`UPDATE "mailContents" SET source=${value('json', source)},bcc=${value('json', bcc)} WHERE id=(SELECT "contentId" FROM emails WHERE id=${value('bigint', email)})`,
     );
   }
 
-  /** A draft as it is written now; its place in lists and its conversation stay. */
+  /** Rewrites a draft. Its position in lists and its conversation stay. */
   async rewrite(id: number, email: NewEmail, fullTextEntry: FullTextEntry): Promise<void> {
     const { content } = email;
     const key = value('bigint', id);
@@ -142,7 +146,7 @@ export class DraftRows {
     await this.#run(this.#database.dialect.fullText.insert([fullTextEntry]));
   }
 
-  /** The files of a draft; those that it had keep their ids. */
+  /** Sets the files of a draft. Files that it already has keep their ids. */
   async setFiles(account: number, email: number, files: readonly NewAttachment[]): Promise<void> {
     const rows = await this.#run(
       sql`SELECT id,"accountId",filename,"contentType","sniffedType",size,disposition,"contentId",sha256 FROM attachments WHERE "emailId"=${value('bigint', email)} ORDER BY id`,
@@ -162,18 +166,19 @@ export class DraftRows {
     await insertRows(this.#run, this.#database.dialect, 'attachments', attachmentColumns, added);
   }
 
-  /** The subject of a conversation that is nothing but a draft is the draft's. */
+  /** Renames a conversation that consists of a draft only. */
   async renameConversation(conversation: number, subject: string): Promise<void> {
     await this.#run(
       sql`UPDATE conversations SET subject=${value('text', subject)} WHERE id=${value('integer', conversation)} AND messages<=1`,
     );
   }
 
-  /** Takes a message away whose words and counts are seen to. */
+  /** Deletes the row of a message. The caller updates the full-text index and the counts. */
   async remove(email: number): Promise<void> {
     await this.#run(sql`DELETE FROM emails WHERE id=${value('bigint', email)}`);
   }
 
+  /** Marks an e-mail as a draft, or as no draft. */
   async setDraft(email: number, draft: boolean): Promise<void> {
     await this.#run(sql`UPDATE emails SET draft=${value('boolean', draft)},_v=_v+1 WHERE id=${value('bigint', email)}`);
   }

@@ -1,6 +1,6 @@
 /** Statements about e-mails that are there: what a change of flags, a move or a destruction means for the counts beside them. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { buildRecount } from './conversation-counts.ts';
 import { PlacementRows } from './placement-rows.ts';

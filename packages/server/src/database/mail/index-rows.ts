@@ -1,8 +1,8 @@
 /** Statements of the full-text index's rebuild: how far it is, and e-mails with what is indexed of them. */
 import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../dialect.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, sql, value } from '../sql.ts';
 import type { MailAddressValue } from './mail-writer.ts';
 

@@ -1,9 +1,10 @@
 /** Statements by which messages are stored: looked for by identity, joined to conversations, written with their words. */
+import { pairUp } from '../../base/aligned-lists.ts';
 import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../dialect.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { buildRecount } from './conversation-counts.ts';
 
@@ -189,7 +190,7 @@ export class MailWriter {
       sql` RETURNING id`,
     );
     const numbers = contents.map(([id]) => Number(id)).sort((one, second) => one - second);
-    const keys = emails.map((email, index) => emailKey(email.receivedAt, numbers[index]!));
+    const keys = pairUp(emails, numbers).map(([email, number]) => emailKey(email.receivedAt, number));
     await this.#insert(
       'emails',
       emailColumns,
@@ -201,13 +202,13 @@ export class MailWriter {
       ]),
     );
     await this.#addAttachments(emails, keys);
-    await this.addPlacements(emails.map((email, index) => [keys[index]!, email.mailboxId, null, null]));
+    await this.addPlacements(pairUp(emails, keys).map(([email, key]) => [key, email.mailboxId, null, null]));
     return keys;
   }
 
   async #addAttachments(emails: readonly NewEmail[], keys: readonly number[]): Promise<void> {
-    const rows = emails.flatMap(({ attachments }, index) =>
-      attachments.map((each) => toAttachmentValues(this.#account, keys[index]!, each)),
+    const rows = pairUp(emails, keys).flatMap(([{ attachments }, key]) =>
+      attachments.map((each) => toAttachmentValues(this.#account, key, each)),
     );
     await this.#insert('attachments', attachmentColumns, rows);
   }

@@ -1,6 +1,6 @@
 /** Messages on their way out: a queue from which whoever delivers takes what is due. */
 import type { Database, Transaction } from '../database.ts';
-import { createTxRunner } from '../identity-store.ts';
+import { createTxRunner } from '../run-statement.ts';
 import { listValue, sql, value } from '../sql.ts';
 
 /** A message that is to be sent. */

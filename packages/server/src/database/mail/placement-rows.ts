@@ -1,6 +1,6 @@
 /** Statements about placements: in which mailboxes e-mails lie. One e-mail may lie in several, and in one of them several times. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { createTxRunner } from '../identity-store.ts';
+import { createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 
 /**

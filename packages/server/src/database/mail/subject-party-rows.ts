@@ -1,7 +1,7 @@
 /** Statements about the index by which answers without references find what they answer: a row for each party of a message. */
 import type { Database, Row, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { insertRows } from '../row-insert.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { join, listValue, type Sql, sql, value } from '../sql.ts';
 import { keysPerSecond } from './mail-writer.ts';
 
@@ -64,7 +64,7 @@ export class SubjectPartyRows {
       second: Math.floor(Number(email) / keysPerSecond),
       conversation: conversation === null ? null : Number(conversation),
     }));
-    const distance = ({ range, second }: FoundRow): number => (ranges[range]!.nearestTo === 'to' ? -second : second);
+    const distance = ({ range, second }: FoundRow): number => (ranges[range]?.nearestTo === 'to' ? -second : second);
     return found.sort((one, second) => one.range - second.range || distance(one) - distance(second));
   }
 

@@ -1,8 +1,10 @@
 /** Statements by which the conversations of an account are made anew from its e-mails. */
+import { getElement } from '../../base/aligned-lists.ts';
 import type { Database, Row, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../identity-store.ts';
 import { parseJsonColumn } from '../json-column.ts';
+import { createReader, createTxRunner } from '../run-statement.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
+import { parseAddressList, parseTextList } from './address-lists.ts';
 import { buildRecount, selectMiscounted } from './conversation-counts.ts';
 import { type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
 
@@ -38,21 +40,19 @@ export async function readThreadInputAfter(
     sql`SELECT e.id,e."conversationId",e."messageId",e.subject,e."subjectKey",c."inReplyTo",c."references",e."from",e."to",e.cc,e.folder,e."ownAddresses",CASE WHEN e."ownAddresses" IS NULL THEN c.headers END FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND e.id>${value('bigint', after)} ORDER BY e.id LIMIT ${limit}`,
   );
   return rows.map(([id, conversation, messageId, subject, subjectKey, ...rest]): ThreadInputRow => {
-    const [inReplyTo, references] = rest.slice(0, 2).map((each) => (parseJsonColumn(each) ?? []) as string[]);
-    const [from, to, cc] = rest.slice(2, 5).map((each) => (parseJsonColumn(each) ?? []) as MailAddressValue[]);
-    const [folder, ownAddresses, headers] = rest.slice(5);
+    const [inReplyTo, references, from, to, cc, folder, ownAddresses, headers] = rest;
     return {
       id: Number(id),
       conversation: conversation === null ? null : Number(conversation),
       time: readEmailKeyTime(Number(id)),
       messageId: messageId as string | null,
-      inReplyTo: inReplyTo!,
-      references: references!,
+      inReplyTo: parseTextList(inReplyTo),
+      references: parseTextList(references),
       subject: (subject ?? '') as string,
       hasNoSubjectKey: subjectKey === null,
-      from: from!,
-      to: to!,
-      cc: cc!,
+      from: parseAddressList(from),
+      to: parseAddressList(to),
+      cc: parseAddressList(cc),
       folder: (folder ?? '') as string,
       ownAddresses: parseJsonColumn(ownAddresses) as ThreadInputRow['ownAddresses'],
       headers: (parseJsonColumn(headers) ?? []) as ThreadInputRow['headers'],
@@ -65,7 +65,7 @@ export async function readLastContentId(database: Database, account: number): Pr
   const [row] = await createReader(database)(
     sql`SELECT coalesce(max(id),0) FROM "mailContents" WHERE "accountId"=${value('integer', account)}`,
   );
-  return Number(row![0]);
+  return Number(row?.[0] ?? 0);
 }
 
 /** Conversations of an account after one of them. */
@@ -109,7 +109,7 @@ export async function readLastThreadKeyId(database: Database, account: number): 
   const [row] = await createReader(database)(
     sql`SELECT coalesce(max(id),0) FROM "mailThreadKeys" WHERE "accountId"=${value('integer', account)}`,
   );
-  return Number(row![0]);
+  return Number(row?.[0] ?? 0);
 }
 
 /** A message as far as its conversation shows it. */
@@ -210,7 +210,7 @@ export class ThreadRows {
         people: toPeople(lists.map((each) => (parseJsonColumn(each) ?? []) as readonly MailAddressValue[])),
       }));
       if (rows.length < messageBatchSize) return;
-      after = Number(rows.at(-1)![0]);
+      after = Number(getElement(rows, rows.length - 1)[0]);
     }
   }
 

@@ -7,7 +7,7 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';
 import type { ContextProvider } from '../../records/read/stream-records.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import type { IfMatch } from '../../records/write/write-steps.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { MailUpload } from '../store/import-mail.ts';
@@ -41,7 +41,7 @@ export interface MailRequest {
   /** The versions of the record that the caller wants to change; null for any version. */
   readonly ifMatch: () => IfMatch;
   /** Runs work in one transaction, in the way the call asks for: as part of a batch, as a dry run, or once for its key. */
-  readonly write: (options: MailWriteOptions, work: (tx: RecordContext) => Promise<MailData>) => Promise<MailData>;
+  readonly write: (options: MailWriteOptions, work: (tx: TransactionContext) => Promise<MailData>) => Promise<MailData>;
   /** The result that is stored for the idempotency key of the call; null without one. */
   readonly findStoredResult: () => Promise<MailData | null>;
 }

@@ -1,28 +1,17 @@
 /** What the operations that write messages share: the draft that they continue, and the message as it is composed. */
-import type { StoredDraft } from '../../database/mail/draft-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import type { RecordContext } from '../../records/record-context.ts';
-import type { Draft } from '../compose/draft.ts';
-import type { MailInput } from '../compose/mail-input.ts';
+import type { TransactionContext } from '../../records/record-context.ts';
 import {
   createDraft,
+  type DraftBase,
   mailLockKey,
   type PreparedMail,
-  prepareMail,
   requireEditableDraft,
 } from '../compose/write-mail.ts';
-import { findVisibleAccount, type VisibleAccount } from '../visible-account.ts';
+import { findVisibleAccount } from '../visible-account.ts';
 import type { MailData, MailRequest, MailWriteOptions } from './mail-request.ts';
 import { readWholeEmail } from './read-mail.ts';
-
-/** What a message is written from. */
-export interface DraftBase {
-  readonly account: VisibleAccount;
-  /** The stored draft that the message continues; null for a new message. */
-  readonly previous: StoredDraft | null;
-  readonly draft: Draft;
-}
 
 /** Whether a request continues a draft, which takes another grant than a new message. */
 export function isDraftNamed({ parameters, body }: MailRequest): boolean {
@@ -50,23 +39,13 @@ export async function loadDraftBase(request: MailRequest, key: number | null, na
   return { account, previous: null, draft: createDraft(account) };
 }
 
-/** Composes a message before its transaction begins, see {@link prepareMail}. */
-export function prepareOwnMail(
-  { context, mail }: MailRequest,
-  { account, previous, draft }: DraftBase,
-  written: MailInput,
-  isDraft: boolean,
-): Promise<PreparedMail> {
-  return prepareMail(context, mail, account, previous, draft, written, isDraft);
-}
-
 /** Writers of one account's mail run one after the other. */
 export function lockAccount({ account }: PreparedMail): MailWriteOptions {
   return { lockKey: mailLockKey(account) };
 }
 
 /** An e-mail as a get shows it; its key alone for a role that may not get it. */
-export async function showEmail(tx: RecordContext, id: number): Promise<MailData> {
+export async function showEmail(tx: TransactionContext, id: number): Promise<MailData> {
   const keyOnly = { data: JSON.stringify({ id }) };
   if (!tx.findGrant('emails', 'get')) return keyOnly;
   return readWholeEmail(tx, id).catch((error: unknown) => {

@@ -2,11 +2,11 @@ import { readFiles } from '../../database/mail/draft-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { mailInputNames, parseMailInput, parseNewFile } from '../compose/mail-input.ts';
-import { storeDraft } from '../compose/write-mail.ts';
+import { prepareMail, storeDraft } from '../compose/write-mail.ts';
 import { parseEmailKey } from './email-keys.ts';
 import { requireWritable, requireWriter } from './mail-access.ts';
 import { type MailData, type MailRequest, readBodyObject, requireUpload } from './mail-request.ts';
-import { isDraftNamed, loadDraftBase, lockAccount, prepareOwnMail, showEmail } from './own-mail.ts';
+import { isDraftNamed, loadDraftBase, lockAccount, showEmail } from './own-mail.ts';
 
 /** `emails:saveDraft`: stores a new draft, or changes the members of a draft that the body names. */
 export async function runSaveDraft(request: MailRequest): Promise<MailData> {
@@ -22,7 +22,7 @@ export async function runSaveDraft(request: MailRequest): Promise<MailData> {
   const storedResult = await request.findStoredResult();
   if (storedResult) return storedResult;
   const base = await loadDraftBase(request, key, account);
-  const prepared = await prepareOwnMail(request, base, written, true);
+  const prepared = await prepareMail(request, base, written, true);
   return request.write(lockAccount(prepared), async (tx) => showEmail(tx, await storeDraft(tx, mail, prepared)));
 }
 
@@ -46,7 +46,7 @@ export async function runAttach(request: MailRequest): Promise<MailData> {
   const files = [...existingFiles.map(({ id }) => ({ id })), file];
   if (files.length > mailLimits.files)
     throw invalidValues({ attachments: `A message has at most ${mailLimits.files} files.` });
-  const prepared = await prepareOwnMail(request, base, { files }, true);
+  const prepared = await prepareMail(request, base, { files }, true);
   return request.write(lockAccount(prepared), async (tx) => {
     await storeDraft(tx, mail, prepared);
     return showEmail(tx, key);

@@ -5,18 +5,25 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { getRecord } from '../../records/read/read-records.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import { getField } from '../../schema/registry.ts';
 import { canonicalDatetime } from '../../schema/types/datetime.ts';
 import { mailInputNames, parseMailInput } from '../compose/mail-input.ts';
 import { buildReply, type ReplyKind } from '../compose/reply-draft.ts';
-import { createDraft, type PreparedMail, storeDraft, storeQueued, unqueueMessage } from '../compose/write-mail.ts';
+import {
+  createDraft,
+  type PreparedMail,
+  prepareMail,
+  storeDraft,
+  storeQueued,
+  unqueueMessage,
+} from '../compose/write-mail.ts';
 import type { MailStore } from '../mail-store.ts';
 import { findVisibleAccount } from '../visible-account.ts';
 import { parseEmailKey, requireEmailKey } from './email-keys.ts';
 import { requireEmailGrant, requireWritable, requireWriter } from './mail-access.ts';
 import { type BodyValues, type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
-import { isDraftNamed, loadDraftBase, lockAccount, prepareOwnMail, showEmail } from './own-mail.ts';
+import { isDraftNamed, loadDraftBase, lockAccount, showEmail } from './own-mail.ts';
 
 /** `emails:send`: puts a new message, or a draft, into the outbox. */
 export async function runSend(request: MailRequest): Promise<MailData> {
@@ -32,7 +39,7 @@ export async function runSend(request: MailRequest): Promise<MailData> {
   const storedResult = await request.findStoredResult();
   if (storedResult) return storedResult;
   const base = await loadDraftBase(request, key, account);
-  const prepared = await prepareOwnMail(request, base, written, false);
+  const prepared = await prepareMail(request, base, written, false);
   return request.write(lockAccount(prepared), (tx) => queueMessage(tx, mail, prepared, sendTime));
 }
 
@@ -55,7 +62,7 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   const forwardedFiles = kind === 'forward' ? await readFiles(context.database, { email: key }) : [];
   const files = [...forwardedFiles.map((each) => ({ id: each.id })), ...(written.files ?? [])];
   const base = { account, previous: null, draft: { ...createDraft(account), ...reply } };
-  const prepared = await prepareOwnMail(request, base, { ...written, files }, draft === true);
+  const prepared = await prepareMail(request, base, { ...written, files }, draft === true);
   return request.write(lockAccount(prepared), async (tx) =>
     draft === true ? showEmail(tx, await storeDraft(tx, mail, prepared)) : queueMessage(tx, mail, prepared, sendTime),
   );
@@ -78,7 +85,7 @@ function requireBooleans(values: BodyValues): void {
 }
 
 async function queueMessage(
-  tx: RecordContext,
+  tx: TransactionContext,
   mail: MailStore,
   prepared: PreparedMail,
   sendAt: string,

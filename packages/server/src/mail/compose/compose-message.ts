@@ -7,20 +7,26 @@ export interface LoadedFile extends DraftFile {
   readonly bytes: Uint8Array;
 }
 
+/** How a message is composed. */
+export interface Composition {
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
+  /**
+   * The message is sent: HTML without text gets a plain-text alternative. For a draft, which is saved often, the text is made
+   * where it is parsed, in a worker thread.
+   */
+  readonly isOutgoing: boolean;
+}
+
 /**
- * The bytes of a message, made once: what is stored is what is sent. Bcc stands in no header. Nothing is read from files or
- * addresses, whatever the message names; addresses are given as objects, so that what stands in them is never taken apart.
- *
- * @param now milliseconds since the epoch.
- * @param isOutgoing somebody else gets it: then text stands beside HTML that has none. Of a draft it is made where it is parsed, in
- *   a thread, however often it is saved.
+ * The bytes of a message. They are made once: what is stored is what is sent. No header names the Bcc recipients. No file and
+ * no URL is read, whatever the message names. Addresses are passed as objects, so that their text is never parsed.
  */
 export async function composeMessage(
   draft: Draft,
   sender: Sender,
   files: readonly LoadedFile[],
-  now: number,
-  isOutgoing: boolean,
+  { now, isOutgoing }: Composition,
 ): Promise<Buffer> {
   const { html } = draft;
   const plainAlternative = html === null ? '' : isOutgoing ? await renderPlainText(html) : undefined;

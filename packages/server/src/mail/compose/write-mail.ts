@@ -1,8 +1,9 @@
 /**
- * Messages that are written here: drafts, and what waits to be sent. A message is composed, parsed and its bytes are kept before
- * the transaction begins; a refusal inside it leaves no rows, and bytes that nothing refers to.
+ * Messages that are written here: drafts, and messages that wait to be sent. A message is composed, parsed and its bytes are
+ * stored before the transaction begins. If the transaction is refused, no rows remain, and the blob sweep removes the bytes.
  */
 import { hash, randomUUID } from 'node:crypto';
+import { getFirst } from '../../base/aligned-lists.ts';
 import { isoTime } from '../../base/clock.ts';
 import { findOwnAddresses } from '../../database/mail/account-rows.ts';
 import { DraftRows, readDraft, readFiles, readSender, type StoredDraft } from '../../database/mail/draft-rows.ts';
@@ -15,14 +16,16 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { requireGrant } from '../../records/read/read-records.ts';
 import { createVisibilityQuery, readVisibleRecords } from '../../records/read/visible-records.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import { readStates, writeHistory } from '../../records/write/history.ts';
 import { type IfMatch, requiredCounters } from '../../records/write/write-steps.ts';
+import { getField } from '../../schema/registry.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 import type { IngestActor, MailAccount } from '../store/incoming-mail.ts';
 import { addParticipants } from '../store/ingest.ts';
-import { emitMailEvent, MailboxCounts, removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
+import { MailboxCounts, removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
+import { emitMailEvent } from '../store/mail-events.ts';
 import { moveToMailbox, requireEmailAccess } from '../store/move-mail.ts';
 import { buildEmail, buildIndexEntry, type ParsedIncomingMail } from '../store/new-email.ts';
 import { resolveRoleMailbox } from '../store/resolve-mailbox.ts';
@@ -30,25 +33,26 @@ import { composeMessage, type LoadedFile } from './compose-message.ts';
 import { type Draft, type DraftFile, emptyDraft } from './draft.ts';
 import type { MailFileInput, MailInput } from './mail-input.ts';
 
-/** A message that is ready to be stored. */
+/** A message that is ready to be stored, see {@link prepareMail}. */
 export interface PreparedMail {
   readonly account: MailAccount;
-  /** The draft that it goes on from; null where it is new. */
+  /** The stored draft that it continues; null for a new message. */
   readonly previous: StoredDraft | null;
   readonly draft: Draft;
   readonly parsed: ParsedIncomingMail;
 }
 
-/** A draft of an account that nobody has written anything of. */
+/** A new, empty draft of an account. */
 export function createDraft({ address }: MailAccount): Draft {
   const domain = /@([A-Za-z0-9.-]+)$/.exec(address)?.[1] ?? 'mail.invalid';
   return emptyDraft(`${randomUUID()}@${domain}`);
 }
 
 /**
- * The draft that a request goes on from.
+ * The draft that a request continues.
  *
- * @throws ApiError 403 or 404 where it is out of reach, 403 where it is no draft, 412 where it is another version.
+ * @throws ApiError `NO_PERMISSION` or `RECORD_UNKNOWN` where the caller cannot change it, `SYSTEM_PROTECTED` for an e-mail that
+ * is no draft, `VERSION_STALE` for another version than `match` names.
  */
 export async function requireEditableDraft(
   context: RecordContext,
@@ -58,17 +62,15 @@ export async function requireEditableDraft(
   await requireEmailAccess(context, [id], 'update');
   const previous = await readDraft(context.database, id, context.tx ?? undefined);
   if (!previous?.draft)
-    throw new ApiError(
-      'SYSTEM_PROTECTED',
-      'The e-mail is no draft; what came, and what was sent, is not written anew.',
-    );
+    throw new ApiError('SYSTEM_PROTECTED', 'The e-mail is no draft. Received and sent messages cannot be rewritten.');
   if (requiredCounters(match)?.includes(previous.version) === false) throw staleDraftError();
   return { previous, draft: (previous.source as Draft | null) ?? (await toDraft(context, previous)) };
 }
 
-const staleDraftError = (): ApiError => new ApiError('VERSION_STALE', 'The draft has changed since; read it again.');
+const staleDraftError = (): ApiError =>
+  new ApiError('VERSION_STALE', 'The draft was changed since it was read. Read it again.');
 
-/** A draft that another program has written. */
+/** The draft of a message that another program has written. */
 async function toDraft({ database }: RecordContext, stored: StoredDraft): Promise<Draft> {
   const withAddress = (value: readonly MailAddress[]): MailAddress[] => value.filter((each) => each.address !== '');
   return {
@@ -85,25 +87,42 @@ async function toDraft({ database }: RecordContext, stored: StoredDraft): Promis
   };
 }
 
-/** Composes what is to be stored; nothing but bytes is kept yet. */
+/** What a message is written from. */
+export interface DraftBase {
+  readonly account: MailAccount;
+  /** The stored draft that the message continues; null for a new message. */
+  readonly previous: StoredDraft | null;
+  readonly draft: Draft;
+}
+
+/** Who writes, and where bytes are stored. */
+export interface MailWriting {
+  readonly context: RecordContext;
+  readonly mail: MailStore;
+}
+
+/**
+ * Composes and parses a message before its transaction begins. Only bytes are stored.
+ *
+ * @param input what the request changes of the base.
+ * @param isDraft false: the message is sent, so it needs a recipient.
+ * @throws ApiError 422 naming the member; `REFERENCE_MISSING` for a file that the caller cannot see.
+ */
 export async function prepareMail(
-  context: RecordContext,
-  mail: MailStore,
-  account: MailAccount,
-  previous: StoredDraft | null,
-  base: Draft,
+  { context, mail }: MailWriting,
+  { account, previous, draft: base }: DraftBase,
   input: MailInput,
-  draft: boolean,
+  isDraft: boolean,
 ): Promise<PreparedMail> {
   const sender = await readSender(context.database, account.id);
-  const files = await loadFiles(context, mail, account, base.files, input.files);
+  const files = await loadFiles({ context, mail }, account, base.files, input.files);
   const whole = mergeDraft(base, input, files);
-  if (!draft && collectRecipients(whole).length === 0)
-    throw invalidValues({ to: 'Name somebody to whom the message goes, in to, cc or bcc.' });
+  if (!isDraft && collectRecipients(whole).length === 0)
+    throw invalidValues({ to: 'Name at least one recipient in "to", "cc" or "bcc".' });
   const now = context.clock.now();
-  const raw = await composeMessage(whole, sender, files, now, !draft);
+  const raw = await composeMessage(whole, sender, files, { now, isOutgoing: !isDraft });
   await mail.blobs.put(account.id, files);
-  const flags = { read: true, starred: false, answered: false, draft };
+  const flags = { read: true, starred: false, answered: false, draft: isDraft };
   const noMailbox = { id: 0, folder: '' };
   const parsed = await mail.ingest.prepare(account, { raw, mailbox: noMailbox, receivedAt: isoTime(now), flags });
   return { account, previous, draft: whole, parsed: { ...parsed, mail: { ...parsed.mail, bcc: whole.bcc } } };
@@ -119,30 +138,32 @@ function mergeDraft(base: Draft, { to, cc, bcc, subject, text, html }: MailInput
     cc: cc ?? base.cc,
     bcc: bcc ?? base.bcc,
     subject: subject ?? base.subject,
-    // They are one body: whoever names one of them has not seen to the other.
+    // Text and HTML are one body: a request that gives one of them replaces both.
     ...(text === undefined && html === undefined ? {} : { text: text ?? null, html: html ?? null }),
     files: draftFiles,
   };
 }
 
+/** The addresses of all recipients, each once. */
 export function collectRecipients({ to, cc, bcc }: Pick<Draft, 'to' | 'cc' | 'bcc'>): string[] {
   return [...new Map([...to, ...cc, ...bcc].map(({ address }) => [address.toLowerCase(), address])).values()];
 }
 
 /** The files of a message with their bytes; those of other messages only where the caller sees them. */
 async function loadFiles(
-  context: RecordContext,
-  mail: MailStore,
+  { context, mail }: MailWriting,
   account: MailAccount,
   base: readonly DraftFile[],
   input: readonly MailFileInput[] | undefined,
 ): Promise<LoadedFile[]> {
   const knownFiles = input ? await readVisibleFiles(context, input) : new Map<number, KnownFile>();
   const wanted: readonly (KnownFile | LoadedFile)[] = input
-    ? input.map((each) => ('id' in each ? knownFiles.get(each.id)! : withHash(each)))
+    ? input.map((each) => ('id' in each ? requireFile(knownFiles, each.id) : withHash(each)))
     : base.map((each) => ({ ...each, accountId: account.id }));
   if (wanted.reduce((sum, { size }) => sum + size, 0) > mailLimits.fileBytes)
-    throw invalidValues({ attachments: `The files of a message have at most ${mailLimits.fileBytes} bytes together.` });
+    throw invalidValues({
+      attachments: `The files of a message may have at most ${mailLimits.fileBytes} bytes in total.`,
+    });
   const files: LoadedFile[] = [];
   for (const each of wanted) {
     if ('bytes' in each) {
@@ -150,10 +171,20 @@ async function loadFiles(
       continue;
     }
     const bytes = await mail.blobs.get(each.accountId, each.sha256);
-    if (!bytes) throw new ApiError('REFERENCE_MISSING', 'attachments: the bytes of a file are gone; attach it again.');
+    if (!bytes)
+      throw new ApiError(
+        'REFERENCE_MISSING',
+        'The bytes of a file in "attachments" were deleted. Attach the file again.',
+      );
     files.push({ ...each, bytes });
   }
   return files;
+}
+
+function requireFile(files: ReadonlyMap<number, KnownFile>, id: number): KnownFile {
+  const file = files.get(id);
+  if (file) return file;
+  throw new ApiError('REFERENCE_MISSING', '"attachments" names an attachment that does not exist.');
 }
 
 type KnownFile = DraftFile & { readonly accountId: number };
@@ -162,7 +193,7 @@ function withHash({ bytes, ...rest }: Exclude<MailFileInput, { id: number }>): L
   return { ...rest, sha256: hash('sha256', bytes), size: bytes.length, bytes };
 }
 
-/** Whoever may not read what a file is may not send it on either. */
+/** The files that the request names by id. A role that may not read a file may not send it either. */
 async function readVisibleFiles(
   context: RecordContext,
   input: readonly MailFileInput[],
@@ -171,15 +202,18 @@ async function readVisibleFiles(
   if (ids.length === 0) return new Map();
   const attachments = context.registry.get('attachments');
   const grant = requireGrant(context, attachments, 'get');
-  if (!grant.may(attachments.byName.get('sha256')!))
-    throw new ApiError('FIELD_DENIED', 'The role may not read "sha256" of attachments, and so not send their bytes.');
+  if (!grant.may(getField(attachments, 'sha256')))
+    throw new ApiError('FIELD_DENIED', 'The role may not read "sha256" of attachments, so it cannot send their bytes.');
   const visible = await readVisibleRecords(context, attachments, grant, createVisibilityQuery(null), ids);
   if (visible.size < ids.length)
-    throw new ApiError('REFERENCE_MISSING', 'attachments: not every attachment that is named is there for you.');
+    throw new ApiError(
+      'REFERENCE_MISSING',
+      '"attachments" names an attachment that does not exist, or that you cannot see.',
+    );
   return new Map((await readFiles(context.database, { ids })).map((each) => [each.id, each]));
 }
 
-/** The turn that a transaction takes which writes mail of an account. */
+/** The lock that a transaction holds while it writes mail of an account. */
 export const mailLockKey = ({ id }: MailAccount): string => `mail ${id}`;
 
 const toIngestActor = ({ caller, requestId }: RecordContext): IngestActor => ({
@@ -187,10 +221,10 @@ const toIngestActor = ({ caller, requestId }: RecordContext): IngestActor => ({
   requestId,
 });
 
-/** Stores a draft, or what is new of it. Returns its key. */
-export async function storeDraft(tx: RecordContext, mail: MailStore, prepared: PreparedMail): Promise<number> {
+/** Stores a new draft, or rewrites the one that it continues. @returns its key. */
+export async function storeDraft(tx: TransactionContext, mail: MailStore, prepared: PreparedMail): Promise<number> {
   const { account, previous, draft } = prepared;
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   if (previous === null) {
     const mailbox = await resolveRoleMailbox(tx, account.id, 'drafts', 'Drafts');
     return storeNew(tx, mail, prepared, mailbox);
@@ -199,7 +233,7 @@ export async function storeDraft(tx: RecordContext, mail: MailStore, prepared: P
   const rows = new DraftRows(tx.database, transaction);
   const accountAddresses = (await findOwnAddresses(tx.database, transaction, account.id)) ?? new Set<string>();
   const email = buildEmail(prepared.parsed, previous.conversationId, accountAddresses);
-  // Its conversation stays, so nothing is to be joined by what it says now; a rebuild of the conversations indexes it again.
+  // The draft stays in its conversation, so its new subject is not indexed; a rebuild of the conversations indexes it again.
   await new SubjectPartyRows(tx.database, transaction, account.id).deleteByEmails([previous.id]);
   await rows.rewrite(previous.id, email, buildIndexEntry(previous.id, account.id, prepared.parsed.mail));
   await rows.setFiles(account.id, previous.id, email.attachments);
@@ -207,21 +241,25 @@ export async function storeDraft(tx: RecordContext, mail: MailStore, prepared: P
   await rows.renameConversation(previous.conversationId, email.subject);
   const writer = new MailWriter(tx.database, transaction, account.id);
   await writer.addThreadKeys(prepared.parsed.threadKeys.keys.map((key) => [key, previous.conversationId]));
-  await addParticipants(writer, [prepared.parsed], [previous.conversationId]);
-  await emitMailEvent(tx, transaction, 'emails.updated', 'emails', [previous.id], ['subject', 'to', 'cc', 'snippet']);
+  await addParticipants(writer, [[prepared.parsed, previous.conversationId]]);
+  await emitMailEvent(tx, transaction, {
+    name: 'emails.updated',
+    keys: [previous.id],
+    changed: ['subject', 'to', 'cc', 'snippet'],
+  });
   await updateConversations(tx, transaction, [previous]);
   return previous.id;
 }
 
-/** Puts a message into the outbox; the draft that it was is no more. Returns its key. */
+/** Stores a message in the outbox, and deletes the draft that it continues. @returns its key. */
 export async function storeQueued(
-  tx: RecordContext,
+  tx: TransactionContext,
   mail: MailStore,
   prepared: PreparedMail,
   sendAt: string,
 ): Promise<number> {
   const { account, previous, draft } = prepared;
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   if (previous !== null) {
     await requireUnchanged(tx, previous);
     await removeDraft(tx, previous);
@@ -236,48 +274,48 @@ export async function storeQueued(
 }
 
 /**
- * Calls a message back that nobody has taken on yet: it is a draft again.
+ * Takes a message out of the outbox and makes it a draft again.
  *
- * @throws ApiError 409 where it is too late.
+ * @throws ApiError `MAIL_NOT_QUEUED` where it does not wait in the outbox, or is being delivered.
  */
-export async function unqueueMessage(tx: RecordContext, id: number): Promise<void> {
+export async function unqueueMessage(tx: TransactionContext, id: number): Promise<void> {
   await requireEmailAccess(tx, [id], 'update');
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   if (!(await unqueueMail(tx.database, transaction, id)))
-    throw new ApiError('MAIL_NOT_QUEUED', 'The e-mail does not wait to be sent; it cannot be called back.');
-  const [placement] = await new EmailRows(tx.database, transaction).readPlacements([id]);
-  const drafts = await resolveRoleMailbox(tx, placement!.accountId, 'drafts', 'Drafts');
+    throw new ApiError('MAIL_NOT_QUEUED', 'The e-mail does not wait to be sent, so sending cannot be cancelled.');
+  const placement = getFirst(await new EmailRows(tx.database, transaction).readPlacements([id]));
+  const drafts = await resolveRoleMailbox(tx, placement.accountId, 'drafts', 'Drafts');
   await new DraftRows(tx.database, transaction).setDraft(id, true);
-  await moveToMailbox(tx, [placement!], drafts, ['draft']);
+  await moveToMailbox(tx, [placement], drafts, ['draft']);
 }
 
 async function storeNew(
-  tx: RecordContext,
+  tx: TransactionContext,
   mail: MailStore,
   { account, draft, parsed }: PreparedMail,
   mailbox: ParsedIncomingMail['incoming']['mailbox'],
 ): Promise<number> {
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   const placedMail = { ...parsed, incoming: { ...parsed.incoming, mailbox } };
   const id = await mail.ingest.storeInTransaction(transaction, account, placedMail, toIngestActor(tx));
   await new DraftRows(tx.database, transaction).setSource(id, draft, draft.bcc);
   return id;
 }
 
-/** A message that goes out under another subject is of another conversation; that of its draft goes with the last of its e-mails. */
-async function leaveDraftConversation(tx: RecordContext, previous: StoredDraft, email: number): Promise<void> {
-  const [placement] = await new EmailRows(tx.database, tx.tx!).readPlacements([email]);
-  if (placement!.conversationId !== previous.conversationId) await removeEmptyConversations(tx, tx.tx!, [previous]);
+/** A message that is sent under another subject is in another conversation; the draft's is deleted where it is empty now. */
+async function leaveDraftConversation(tx: TransactionContext, previous: StoredDraft, email: number): Promise<void> {
+  const placement = getFirst(await new EmailRows(tx.database, tx.tx).readPlacements([email]));
+  if (placement.conversationId !== previous.conversationId) await removeEmptyConversations(tx, tx.tx, [previous]);
 }
 
-/** The draft as it was when it was composed: somebody else may have been faster, or sent it. */
-async function requireUnchanged(tx: RecordContext, previous: StoredDraft): Promise<void> {
+/** @throws ApiError `VERSION_STALE` where the draft was changed or sent while this version was composed. */
+async function requireUnchanged(tx: TransactionContext, previous: StoredDraft): Promise<void> {
   const { previous: current } = await requireEditableDraft(tx, previous.id, null);
   if (current.version !== previous.version) throw staleDraftError();
 }
 
-async function removeDraft(tx: RecordContext, { id }: StoredDraft): Promise<void> {
-  const transaction = tx.tx!;
+async function removeDraft(tx: TransactionContext, { id }: StoredDraft): Promise<void> {
+  const transaction = tx.tx;
   const emails = tx.registry.get('emails');
   const states = await readStates(tx, emails, transaction, [id]);
   const rows = new EmailRows(tx.database, transaction);
@@ -289,7 +327,7 @@ async function removeDraft(tx: RecordContext, { id }: StoredDraft): Promise<void
   for (const placement of placements)
     for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);
   await rows.count(counts.changes);
-  await emitMailEvent(tx, transaction, 'emails.destroyed', 'emails', [id]);
+  await emitMailEvent(tx, transaction, { name: 'emails.destroyed', keys: [id] });
   await writeHistory({ context: tx, collection: emails }, transaction, 'destroyed', [id], states);
   await updateConversations(tx, transaction, placements);
 }

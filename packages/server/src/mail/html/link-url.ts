@@ -58,7 +58,7 @@ function parseDisplayedDomain(text: string): string | null {
 
 const parseMailtoDomain = (address: string): string | null =>
   URL.parse(
-    `http://${decodeOrEmpty(address.replace(/^mailto:/i, '').split('?')[0]!)
+    `http://${decodeOrEmpty(address.replace(/^mailto:/i, '').split('?')[0] ?? '')
       .split('@')
       .pop()}/`,
   )?.hostname ?? null;

@@ -13,8 +13,9 @@ export function readAuthentication(values: readonly string[]): Authentication | 
   for (const part of withoutComments(topmost).split(';')) {
     const match = /^\s*(spf|dkim|dmarc)\s*(?:\/\s*\d+\s*)?=\s*([a-z]+)/i.exec(part);
     if (!match) continue;
-    const method = match[1]!.toLowerCase() as keyof Authentication;
-    const result = match[2]!.toLowerCase();
+    const [, name = '', value = ''] = match;
+    const method = name.toLowerCase() as keyof Authentication;
+    const result = value.toLowerCase();
     if (results.includes(result) && verdicts[method] !== 'pass') verdicts[method] = result;
   }
   return verdicts.spf === null && verdicts.dkim === null && verdicts.dmarc === null ? null : verdicts;

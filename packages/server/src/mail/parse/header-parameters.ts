@@ -1,7 +1,7 @@
 import { decodeText } from './charset.ts';
 import { decodeWords } from './encoded-words.ts';
 
-/** Content-Type or Content-Disposition: the value, lower case, and its parameters by their names in lower case. */
+/** A Content-Type or Content-Disposition header: the value in lower case, and the parameters by their lower-case names. */
 export interface ParameterHeader {
   readonly value: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -12,21 +12,28 @@ const maxSegments = 1000;
 const nextParameter = /\s(?:charset|boundary|name|filename|format|delsp|type)\*?[\d*]{0,4}\s{0,9}=/i;
 const parameterName = /([^\s=;"]{1,100})\s{0,9}=\s{0,9}/y;
 
-/** Reads RFC 2045 parameters with the continuations and charsets of RFC 2231; missing semicolons and closing quotes are forgiven. */
+/**
+ * Parses RFC 2045 parameters with the continuations and charsets of RFC 2231. Missing semicolons and closing quotes are
+ * tolerated.
+ *
+ * @example `parseParameters('text/plain; charset=utf-8')` is `{ value: 'text/plain', parameters: Map { charset → utf-8 } }`
+ */
 export function parseParameters(header: string): ParameterHeader {
   const first = /^\s*"?([^\s;,"]*)/.exec(header)?.[1] ?? '';
   const value = /^[\w*-]+=/.test(first) ? '' : first;
   const written = new Map<string, string>();
   for (let index = value === '' ? 0 : header.indexOf(value) + value.length; index < header.length; ) {
     parameterName.lastIndex = index;
-    const name = parameterName.exec(header);
-    if (!name) {
+    const match = parameterName.exec(header);
+    if (!match) {
       index += 1;
       continue;
     }
-    const begin = index + name[0].length;
+    const [whole, name = ''] = match;
+    const begin = index + whole.length;
     const { text, end } = header[begin] === '"' ? quotedValue(header, begin + 1) : plainValue(header, begin);
-    if (written.size < maxSegments && !written.has(name[1]!.toLowerCase())) written.set(name[1]!.toLowerCase(), text);
+    const key = name.toLowerCase();
+    if (written.size < maxSegments && !written.has(key)) written.set(key, text);
     index = end;
   }
   return { value: value.toLowerCase(), parameters: assembleParameters(written) };
@@ -38,7 +45,7 @@ interface ParameterValue {
   readonly end: number;
 }
 
-/** A backslash only escapes quotes and itself: names of files have others. */
+/** A backslash only escapes quotes and itself, because file names contain other backslashes. */
 function quotedValue(header: string, begin: number): ParameterValue {
   let end = begin;
   while (end < header.length && header[end] !== '"')
@@ -69,9 +76,10 @@ function assembleParameters(written: ReadonlyMap<string, string>): Map<string, s
       result.set(name, decodeWords(text));
       continue;
     }
-    const segments = split.get(match[1]!) ?? [];
-    segments.push({ number: Number(match[2] ?? 0), encoded: match[2] === undefined || match[3] === '*', text });
-    split.set(match[1]!, segments);
+    const [, base = '', number, star] = match;
+    const segments = split.get(base) ?? [];
+    segments.push({ number: Number(number ?? 0), encoded: number === undefined || star === '*', text });
+    split.set(base, segments);
   }
   // The plain form next to an encoded one is the fallback for old programs.
   for (const [name, segments] of split) result.set(name, joinSegments(segments));
@@ -81,7 +89,8 @@ function assembleParameters(written: ReadonlyMap<string, string>): Map<string, s
 function joinSegments(segments: readonly Segment[]): string {
   const sorted = segments.toSorted((one, other) => one.number - other.number);
   if (!sorted.some(({ encoded }) => encoded)) return decodeWords(sorted.map(({ text }) => text).join(''));
-  const prefix = sorted[0]!.encoded ? /^([^']{0,60})'[^']{0,60}'/.exec(sorted[0]!.text) : null;
+  const first = sorted[0];
+  const prefix = first?.encoded ? /^([^']{0,60})'[^']{0,60}'/.exec(first.text) : null;
   const bytes = sorted.map(({ encoded, text }, index) => {
     const rest = index === 0 && prefix ? text.slice(prefix[0].length) : text;
     return encoded ? percentDecode(rest) : Buffer.from(rest);

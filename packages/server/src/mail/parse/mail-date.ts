@@ -1,24 +1,25 @@
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const clock = String.raw`(\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2})(?:[.,]\d{1,9})?)?(?:\s*([ap])\.?m\.?(?![a-z]))?`;
+const clock = String.raw`(?<hour>\d{1,2})[:.](?<minute>\d{1,2})(?:[:.](?<second>\d{1,2})(?:[.,]\d{1,9})?)?(?:\s*(?<meridiem>[ap])\.?m\.?(?![a-z]))?`;
 const weekday = String.raw`(?:[a-z]{2,10}\.?(?:\s*,\s*|\s+))?`;
-const zone = String.raw`([+-]\d{1,2}:?\d{2}\b|(?:gmt|utc?)\s?[+-]\d{1,2}:?\d{2}\b|[a-z]{1,5}\b)`;
+const offset = String.raw`[+-]\d{1,2}:?\d{2}\b|(?:gmt|utc?)\s?[+-]\d{1,2}:?\d{2}\b|[a-z]{1,5}\b`;
+const zone = `(?<zone>${offset})`;
 /** RFC 5322 with its obsolete forms: `Wed,29 May 02 17:51 +0800`. */
 const dayFirst = new RegExp(
-  String.raw`^${weekday}(\d{1,2})[\s.,/-]*([a-z]{3})[a-z]*\.?[\s.,/-]*(\d{2,4})[\s,]+(?:at\s+)?${clock}\s*${zone}?`,
+  String.raw`^${weekday}(?<day>\d{1,2})[\s.,/-]*(?<month>[a-z]{3})[a-z]*\.?[\s.,/-]*(?<year>\d{2,4})[\s,]+(?:at\s+)?${clock}\s*${zone}?`,
   'i',
 );
-/** asctime and its kin: `Wed May 29 17:51:47 [PDT] 2002 [+0800]`, `May 29, 2002 5:51 pm`. */
+/** asctime and similar forms: `Wed May 29 17:51:47 [PDT] 2002 [+0800]`, `May 29, 2002 5:51 pm`. */
 const timeBeforeYear = new RegExp(
-  String.raw`^${weekday}([a-z]{3})[a-z]*\.?\s+(\d{1,2}),?\s+${clock}\s+(?:${zone}\s+)?(\d{4})\b\s*${zone}?`,
+  String.raw`^${weekday}(?<month>[a-z]{3})[a-z]*\.?\s+(?<day>\d{1,2}),?\s+${clock}\s+(?:(?<zoneBeforeYear>${offset})\s+)?(?<year>\d{4})\b\s*${zone}?`,
   'i',
 );
 const yearBeforeTime = new RegExp(
-  String.raw`^${weekday}([a-z]{3})[a-z]*\.?\s+(\d{1,2}),?\s+(\d{4})[\s,]+(?:at\s+)?${clock}\s*${zone}?`,
+  String.raw`^${weekday}(?<month>[a-z]{3})[a-z]*\.?\s+(?<day>\d{1,2}),?\s+(?<year>\d{4})[\s,]+(?:at\s+)?${clock}\s*${zone}?`,
   'i',
 );
-const iso = new RegExp(String.raw`^(\d{4})-(\d\d)-(\d\d)[T ]\s?${clock}\s*${zone}?`, 'i');
+const iso = new RegExp(String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[T ]\s?${clock}\s*${zone}?`, 'i');
 
-/** Hours that names stand for (RFC 5322, section 4.3, and others that have one meaning); all others are UTC. */
+/** Offsets in hours by zone name: those of RFC 5322, section 4.3, and other unambiguous names. Unknown names count as UTC. */
 const zones: Readonly<Record<string, number>> = {
   EDT: -4,
   EST: -5,
@@ -48,19 +49,14 @@ const zones: Readonly<Record<string, number>> = {
   NZDT: 13,
 };
 
-/** A date as it is written. */
-interface DateParts {
-  readonly year: string;
-  /** From 0. */
-  readonly month: number;
-  readonly day: string;
-  readonly time: readonly (string | undefined)[];
-  readonly zone: string | undefined;
-}
+/** The parts of a date as they are written, by the names of the groups in the patterns. */
+type DateParts = Readonly<Record<string, string | undefined>>;
 
 /**
- * The Date header as ISO 8601 UTC, or null where it is no date: RFC 5322 with the obsolete forms, asctime, ISO 8601, and what programs write
- * instead as far as it can be read in one way only. Years before 1970 and after 9999 are no dates of mail.
+ * Parses a Date header: RFC 5322 with its obsolete forms, asctime, ISO 8601, and other spellings that can be read in only one
+ * way. Years before 1970 and after 9999 are refused.
+ *
+ * @returns ISO 8601 in UTC; null for text that is no date.
  */
 export function parseMailDate(value: string): string | null {
   const parts = readDate(withoutComments(value.slice(0, 1000)).replace(/\s+/g, ' ').trim().slice(0, 100));
@@ -69,34 +65,14 @@ export function parseMailDate(value: string): string | null {
 }
 
 function readDate(text: string): DateParts | null {
-  let match = dayFirst.exec(text);
-  if (match) {
-    const [, day, month, year, hour, minute, second, meridiem, offset] = match;
-    return { year: year!, month: parseMonth(month!), day: day!, time: [hour, minute, second, meridiem], zone: offset };
+  for (const form of [dayFirst, timeBeforeYear, yearBeforeTime, iso]) {
+    const groups = form.exec(text)?.groups;
+    if (groups) return groups;
   }
-  match = timeBeforeYear.exec(text);
-  if (match) {
-    const [, month, day, hour, minute, second, meridiem, before, year, after] = match;
-    return {
-      year: year!,
-      month: parseMonth(month!),
-      day: day!,
-      time: [hour, minute, second, meridiem],
-      zone: after ?? before,
-    };
-  }
-  match = yearBeforeTime.exec(text);
-  if (match) {
-    const [, month, day, year, hour, minute, second, meridiem, offset] = match;
-    return { year: year!, month: parseMonth(month!), day: day!, time: [hour, minute, second, meridiem], zone: offset };
-  }
-  match = iso.exec(text);
-  if (!match) return null;
-  const [, year, month, day, hour, minute, second, meridiem, offset] = match;
-  return { year: year!, month: Number(month) - 1, day: day!, time: [hour, minute, second, meridiem], zone: offset };
+  return null;
 }
 
-/** RFC 5322 allows comments in comments; one that is not closed goes on to the end. */
+/** RFC 5322 allows nested comments. A comment that is not closed extends to the end. */
 function withoutComments(text: string): string {
   let depth = 0;
   let result = '';
@@ -110,24 +86,27 @@ function withoutComments(text: string): string {
   return result;
 }
 
-const parseMonth = (name: string): number => months.indexOf(name.toLowerCase());
-
-function toTimestamp({ year, month, day, time, zone: offset }: DateParts): number | null {
-  const [hour, minute, second, meridiem] = time;
-  const fields = [
-    fullYear(year),
-    month,
-    Number(day),
-    toHour24(Number(hour), meridiem),
-    Number(minute),
-    Number(second ?? 0),
-  ] as const;
-  if (month < 0 || month > 11 || fields[2] < 1 || fields[3] > 23 || fields[4] > 59 || fields[5] > 60) return null;
-  if (new Date(Date.UTC(fields[0], month, fields[2])).getUTCMonth() !== month) return null;
-  return Date.UTC(...fields) - offsetMinutes(offset) * 60_000;
+/** From 0; -1 for a name of no month. */
+function parseMonth(text: string): number {
+  return /^\d/.test(text) ? Number(text) - 1 : months.indexOf(text.toLowerCase());
 }
 
-/** Beyond any hour where morning or afternoon does not fit it. */
+/** @returns milliseconds since the Unix epoch; null for a day or time that does not exist. */
+function toTimestamp(parts: DateParts): number | null {
+  const year = fullYear(parts['year'] ?? '');
+  const month = parseMonth(parts['month'] ?? '');
+  const day = Number(parts['day']);
+  const hour = toHour24(Number(parts['hour']), parts['meridiem']);
+  const minute = Number(parts['minute']);
+  const second = Number(parts['second'] ?? 0);
+  if (month < 0 || month > 11 || day < 1 || hour > 23 || minute > 59 || second > 60) return null;
+  if (new Date(Date.UTC(year, month, day)).getUTCMonth() !== month) return null;
+  return (
+    Date.UTC(year, month, day, hour, minute, second) - offsetMinutes(parts['zone'] ?? parts['zoneBeforeYear']) * 60_000
+  );
+}
+
+/** The hour from 0 to 23; 24 where `am` or `pm` does not fit the hour. */
 function toHour24(hour: number, meridiem: string | undefined): number {
   if (meridiem === undefined) return hour;
   if (hour < 1 || hour > 12) return 24;
@@ -146,6 +125,6 @@ function offsetMinutes(text: string | undefined): number {
   const digits = /([+-])(\d{1,2}):?(\d\d)$/.exec(text);
   if (!digits) return (zones[text.toUpperCase()] ?? 0) * 60;
   const minutes = Number(digits[2]) * 60 + Number(digits[3]);
-  // More than a day is no offset that anybody lives in.
+  // No time zone is more than a day away from UTC.
   return minutes > 24 * 60 ? 0 : digits[1] === '-' ? -minutes : minutes;
 }

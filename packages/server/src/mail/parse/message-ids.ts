@@ -15,7 +15,7 @@ export function parseMessageIds(value: string): string[] {
 /** Of more than 100 the first and the last 99: the first is the thread's beginning, the last are its nearest parents. */
 export function limitReferences(ids: readonly string[]): string[] {
   const maximum = mailLimits.references;
-  return ids.length <= maximum ? [...ids] : [ids[0]!, ...ids.slice(-(maximum - 1))];
+  return ids.length <= maximum ? [...ids] : [...ids.slice(0, 1), ...ids.slice(-(maximum - 1))];
 }
 
 /** Folding has left spaces in ids of some programs. */

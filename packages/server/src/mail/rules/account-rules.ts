@@ -104,7 +104,8 @@ async function refuseReferenced(context: RecordContext, transaction: Transaction
       if (onDelete !== 'restrict') continue;
       const foreignKey = { table: child.table, column: field.column! };
       const referencedKey = { table: parent.table, column: getField(parent, named).column! };
-      if (!(await isReferencedByRecord(database, transaction, foreignKey, referencedKey, account))) continue;
+      if (!(await isReferencedByRecord(database, transaction, account, { child: foreignKey, parent: referencedKey })))
+        continue;
       const who = mayReadReference(context, reference)
         ? `Records of ${child.name} depend on its ${name} by "${field.name}"`
         : 'Other records depend on what is in it';

@@ -6,15 +6,17 @@ import type { Body, PreparedBody, RecordRules } from '../../records/record-rules
 import type { Collection } from '../../schema/registry.ts';
 import { MailboxCounts, refuseQueued, removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
 
-/** E-mails: what came is what came. Flags may be set, and fields that were added; moving and destroying are actions of their own. */
+/** E-mails do not change: only flags and added fields can be written. Moving and destroying are actions of their own. */
 export const emailRules: RecordRules = {
   changesAccess: false,
   isUnaudited: true,
 
   prepare: (body, key, context) =>
-    restrictToFields(['read', 'starred'], 'emails', body, key, context, {
-      create: 'E-mails come in by emails:import; what you write begins as emails:saveDraft.',
-      update: 'read and starred may be changed; emails:move and emails:destroy do the rest.',
+    restrictToFields(body, key, context, {
+      resource: 'emails',
+      writable: ['read', 'starred'],
+      createCure: 'E-mails are created by emails:import and emails:saveDraft.',
+      updateCure: 'Only "read" and "starred" can be changed; use emails:move and emails:destroy for the rest.',
     }),
 
   async guard(transaction, action, keys, body, context) {
@@ -22,7 +24,7 @@ export const emailRules: RecordRules = {
     const placements = await rows.readPlacements(keys);
     const counts = new MailboxCounts();
     if (action === 'destroy') {
-      await refuseQueued({ ...context, tx: transaction }, keys);
+      await refuseQueued(context.database, transaction, keys);
       const remove = await rows.deleteDependents(keys);
       for (const placement of placements)
         for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);
@@ -43,55 +45,67 @@ export const emailRules: RecordRules = {
   },
 };
 
-/** Conversations are made by the messages in them; people say how they stand, and who looks after them. */
+/** Conversations are created from their e-mails; callers can set the state and the assignee. */
 export const conversationRules: RecordRules = {
   changesAccess: false,
   isUnaudited: true,
 
   prepare: (body, key, context) =>
-    restrictToFields(['state', 'assigneeId', 'assignee'], 'conversations', body, key, context, {
-      create: 'Conversations are made by the e-mails in them.',
-      update: 'state and assigneeId may be changed; the rest comes from its e-mails.',
+    restrictToFields(body, key, context, {
+      resource: 'conversations',
+      writable: ['state', 'assigneeId', 'assignee'],
+      createCure: 'Conversations are created by the server, from the e-mails in them.',
+      updateCure: 'Only "state" and "assigneeId" can be changed; the rest comes from the e-mails.',
     }),
 
   async guard(_transaction, action): Promise<void> {
     if (action === 'destroy')
-      throw new ApiError('SYSTEM_PROTECTED', 'A conversation goes with its e-mails; destroy those.');
+      throw new ApiError('SYSTEM_PROTECTED', 'A conversation is deleted with its e-mails. Destroy those instead.');
   },
 };
 
+/** Attachments are created and deleted with their e-mails. */
 export const attachmentRules: RecordRules = {
   changesAccess: false,
   isUnaudited: true,
 
   prepare: (body, key, context) =>
-    restrictToFields([], 'attachments', body, key, context, {
-      create: 'Attachments come with e-mails.',
-      update: 'Only fields that were added to attachments may be changed.',
+    restrictToFields(body, key, context, {
+      resource: 'attachments',
+      writable: [],
+      createCure: 'Attachments are created with their e-mails.',
+      updateCure: 'Only fields that were added to attachments can be changed.',
     }),
 
   async guard(_transaction, action): Promise<void> {
     if (action === 'destroy')
-      throw new ApiError('SYSTEM_PROTECTED', 'An attachment goes with its e-mail; destroy that.');
+      throw new ApiError('SYSTEM_PROTECTED', 'An attachment is deleted with its e-mail. Destroy that instead.');
   },
 };
 
-/** A body of some core fields, and of those that were added. */
+/** Which fields of a collection a body can write, and what its refusals advise. */
+interface WritableFields {
+  readonly resource: string;
+  /** Core fields that can be changed. Added fields always can. */
+  readonly writable: readonly string[];
+  readonly createCure: string;
+  readonly updateCure: string;
+}
+
+/** @throws ApiError `SYSTEM_PROTECTED` for a create, and for a core field that cannot be changed. */
 async function restrictToFields(
-  writable: readonly string[],
-  resource: string,
   body: unknown,
   key: unknown,
   { registry }: RecordContext,
-  cures: { readonly create: string; readonly update: string },
+  { resource, writable, createCure, updateCure }: WritableFields,
 ): Promise<PreparedBody> {
-  if (key === null) throw new ApiError('SYSTEM_PROTECTED', cures.create);
+  if (key === null) throw new ApiError('SYSTEM_PROTECTED', createCure);
   if (!isObject(body)) return { body: body as Body };
   const collection: Collection = registry.get(resource);
   for (const name of Object.keys(body)) {
     const field = collection.byName.get(name);
     if (field?.core && !field.hidden && !writable.includes(name))
-      throw new ApiError('SYSTEM_PROTECTED', `"${name}" of ${resource} is not changed by hand. ${cures.update}`);
+      throw new ApiError('SYSTEM_PROTECTED', `"${name}" of ${resource} cannot be changed by an update. ${updateCure}`);
   }
   return { body };
 }

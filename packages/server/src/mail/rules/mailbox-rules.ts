@@ -7,7 +7,8 @@ import type { RecordContext } from '../../records/record-context.ts';
 import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
 import { isMailboxPath, mailboxPathDescription } from '../collections/mailbox-path.ts';
 import { isMailboxRole } from '../collections/mailbox-roles.ts';
-import { emitMailEvent, updateConversations } from '../store/mail-changes.ts';
+import { updateConversations } from '../store/mail-changes.ts';
+import { emitMailEvent } from '../store/mail-events.ts';
 
 /** Counted by the server, or told by the account's own server. */
 const serverManaged = new Set(['messages', 'unread', 'uidvalidity', 'uidnext', 'highestmodseq']);
@@ -61,12 +62,14 @@ async function checkAndRename(
   const folder = role ?? path;
   const rows = new EmailRows(database, transaction);
   const { emails, before } = await rows.renameFolder(id, folder);
-  await emitMailEvent(context, transaction, 'emails.updated', 'emails', await rows.updateSharedPlacements(id), [
-    'mailboxId',
-    'folder',
-  ]);
+  const relocated = await rows.updateSharedPlacements(id);
+  await emitMailEvent(context, transaction, {
+    name: 'emails.updated',
+    keys: relocated,
+    changed: ['mailboxId', 'folder'],
+  });
   const ids = emails.map((each) => each.id);
-  await emitMailEvent(context, transaction, 'emails.updated', 'emails', ids, ['folder']);
-  // What lies in the trash does not count.
+  await emitMailEvent(context, transaction, { name: 'emails.updated', keys: ids, changed: ['folder'] });
+  // Conversations do not count e-mails in the trash.
   if ((before === 'trash') !== (folder === 'trash')) await updateConversations(context, transaction, emails);
 }

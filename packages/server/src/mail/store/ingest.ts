@@ -1,9 +1,11 @@
 /**
- * Raw messages become stored e-mails: parsed and made safe in threads, their bytes kept first, then rows, threads, words,
- * counts and events in one transaction. Whoever brings messages in — an import, synchronisation, a draft — comes through here.
+ * Stores raw messages as e-mails. Messages are parsed and sanitised in worker threads, and their bytes are stored first. Then
+ * rows, thread keys, full-text index, counts and events are written in one transaction. Imports, drafts and messages to send
+ * all pass through here.
  */
+import { getElement, getFirst, pairUp } from '../../base/aligned-lists.ts';
 import type { BlobStore } from '../../base/blob-store.ts';
-import { type Clock, isoTime } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
@@ -13,7 +15,6 @@ import { EmailRows } from '../../database/mail/email-rows.ts';
 import { findExistingEmails, MailWriter } from '../../database/mail/mail-writer.ts';
 import { PlacementRows } from '../../database/mail/placement-rows.ts';
 import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
-import { ApiError } from '../../protocol/api-error.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
 import { type Groups, groupIntoConversations } from '../threads/conversation-groups.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
@@ -21,9 +22,12 @@ import { readOwnAddresses } from '../threads/own-addresses.ts';
 import { Participants } from '../threads/participants.ts';
 import { addParties, buildPartyEntries, findSubjectMatches } from '../threads/subject-matches.ts';
 import { computeThreadIndexKeys } from '../threads/thread-index-keys.ts';
+import { AccountDeleted, accountDeletedError } from './account-deleted.ts';
 import type { IncomingMail, IngestActor, IngestResult, MailAccount } from './incoming-mail.ts';
+import { appendMailEvent, type MailEvent } from './mail-events.ts';
 import { buildEmail, buildIndexEntry, type ParsedIncomingMail, resolveReceivedAt } from './new-email.ts';
 
+/** What the ingest of an application works with. */
 export interface IngestParts {
   readonly database: Database;
   readonly blobs: BlobStore;
@@ -33,12 +37,29 @@ export interface IngestParts {
   readonly logger: Logger;
 }
 
-class AccountDeleted extends Error {
-  constructor() {
-    super('The account was destroyed meanwhile.');
-  }
+/** One message of a batch. */
+interface BatchEntry {
+  readonly incoming: IncomingMail;
+  readonly identity: string;
+  /** Null where the account has the message already, and where it was refused. */
+  readonly parsed: ParsedIncomingMail | null;
+  /** Why the message was refused; null: it was not. */
+  readonly refusal: string | null;
 }
 
+/** The transaction in which messages of one account are stored. */
+interface IngestTransaction {
+  readonly transaction: Transaction;
+  readonly writer: MailWriter;
+  readonly account: MailAccount;
+  readonly actor: IngestActor;
+}
+
+/**
+ * Stores messages in the accounts of one application.
+ *
+ * @example `const [{ outcome }] = await ingest.store(account, [{ raw, mailbox, receivedAt: null, flags }], actor)`
+ */
 export class MailIngest {
   readonly #parts: IngestParts;
   #closed = false;
@@ -47,30 +68,26 @@ export class MailIngest {
     this.#parts = parts;
   }
 
-  /** What is under way comes to its end; nothing more is stored after that. */
+  /** Running transactions finish; after that nothing more is stored. */
   close(): void {
     this.#closed = true;
   }
 
   /**
-   * Stores messages, durably; some tens at once are fastest.
+   * Stores messages durably. Batches of some tens are fastest.
    *
-   * @returns what became of each, in their order. A message that cannot be stored stops no other.
+   * @returns one result for each message, in their order. A message that cannot be stored does not stop the others.
    */
-  async store(
-    account: MailAccount,
-    messages: readonly IncomingMail[],
-    ingestActor: IngestActor,
-  ): Promise<IngestResult[]> {
+  async store(account: MailAccount, messages: readonly IncomingMail[], actor: IngestActor): Promise<IngestResult[]> {
     try {
-      return await this.#storeAll(account, messages, ingestActor);
+      return await this.#storeAll(account, messages, actor);
     } catch (error) {
       if (this.#closed) throw error;
       if (error instanceof AccountDeleted)
         return messages.map(() => ({ outcome: 'failed', emailId: null, reason: error.message }));
       if (messages.length > 1) {
         const results: IngestResult[] = [];
-        for (const each of messages) results.push(...(await this.store(account, [each], ingestActor)));
+        for (const each of messages) results.push(...(await this.store(account, [each], actor)));
         return results;
       }
       this.#parts.logger.warn({ err: error }, 'a message could not be stored');
@@ -79,112 +96,103 @@ export class MailIngest {
   }
 
   /**
-   * Parses a message and keeps its bytes: what {@link storeInTransaction} needs. What is not stored after that is swept.
+   * Parses a message and stores its bytes, for {@link storeInTransaction}. If the message is not stored after that, the blob
+   * sweep removes the bytes.
    *
    * @throws MailTooLarge
    */
   async prepare(account: MailAccount, incoming: IncomingMail): Promise<ParsedIncomingMail> {
-    const [identity] = await this.#parts.parser.identify([incoming.raw], incoming);
-    const ready = await this.#parse(incoming, identity!);
-    if (this.#closed) throw new Error('the application is being closed');
-    await this.#parts.blobs.put(account.id, collectBlobs(ready));
-    return ready;
+    const identity = getFirst(await this.#parts.parser.identify([incoming.raw], incoming));
+    const parsed = await this.#parse(incoming, identity);
+    this.#refuseWhenClosed();
+    await this.#parts.blobs.put(account.id, collectBlobs(parsed));
+    return parsed;
   }
 
   /**
-   * Stores a prepared message inside a transaction that has the turn `mail <account>`. Returns its key.
+   * Stores a prepared message inside a transaction that holds the lock `mail <account>`.
    *
-   * @throws ApiError 404 where the account was destroyed meanwhile: nothing is acknowledged that goes with it.
+   * @returns the key of the e-mail.
+   * @throws ApiError `RECORD_UNKNOWN` where the account was deleted meanwhile, because its e-mails are deleted with it.
    */
   async storeInTransaction(
     transaction: Transaction,
     account: MailAccount,
-    ready: ParsedIncomingMail,
-    ingestActor: IngestActor,
+    parsed: ParsedIncomingMail,
+    actor: IngestActor,
   ): Promise<number> {
-    if (!(await isAccountOpen(this.#parts.database, transaction, account.id)))
-      throw new ApiError('RECORD_UNKNOWN', new AccountDeleted().message);
-    const writer = new MailWriter(this.#parts.database, transaction, account.id);
-    const [id] = await this.#storeNew(transaction, writer, account, [ready], ingestActor);
-    return id!;
+    const { database } = this.#parts;
+    if (!(await isAccountOpen(database, transaction, account.id))) throw accountDeletedError();
+    const writer = new MailWriter(database, transaction, account.id);
+    return getFirst(await this.#storeNew({ transaction, writer, account, actor }, [parsed]));
   }
 
   async #storeAll(
     account: MailAccount,
     messages: readonly IncomingMail[],
-    ingestActor: IngestActor,
+    actor: IngestActor,
   ): Promise<IngestResult[]> {
-    const { database } = this.#parts;
+    const { database, parser, blobs } = this.#parts;
     if (!(await isAccountOpen(database, null, account.id))) throw new AccountDeleted();
-    const identities = await this.#parts.parser.identify(
+    const identities = await parser.identify(
       messages.map(({ raw }) => raw),
       messages,
     );
     const known = await findExistingEmails(database, account.id, identities);
-    const refused = new Map<number, string>();
-    const ready = await Promise.all(
-      messages.map((incoming, index) =>
-        known.has(identities[index]!)
-          ? null
-          : this.#parse(incoming, identities[index]!, messages).catch((error: unknown) => {
-              if (!(error instanceof MailTooLarge)) throw error;
-              refused.set(index, error.message);
-              return null;
-            }),
+    const batch = await Promise.all(
+      pairUp(messages, identities).map(([incoming, identity]) =>
+        known.has(identity)
+          ? { incoming, identity, parsed: null, refusal: null }
+          : this.#parseEntry(incoming, identity, messages),
       ),
     );
-    if (this.#closed) throw new Error('the application is being closed');
-    await this.#parts.blobs.put(
+    this.#refuseWhenClosed();
+    await blobs.put(
       account.id,
-      ready.flatMap((each) => (each ? collectBlobs(each) : [])),
+      batch.flatMap(({ parsed }) => (parsed ? collectBlobs(parsed) : [])),
     );
-    const ids = await this.#write(account, messages, identities, ready, ingestActor);
-    return messages.map((_, index) => toIngestResult(ids[index]!, ready[index] ?? null, refused.get(index) ?? null));
+    return pairUp(batch, await this.#write(account, batch, actor)).map(([entry, result]) =>
+      toIngestResult(result, entry),
+    );
   }
 
-  /** @param group those that are read together. */
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new Error('the application is being closed');
+  }
+
+  /** @param group messages that are parsed together. */
+  async #parseEntry(incoming: IncomingMail, identity: string, group: unknown): Promise<BatchEntry> {
+    try {
+      return { incoming, identity, parsed: await this.#parse(incoming, identity, group), refusal: null };
+    } catch (error) {
+      if (!(error instanceof MailTooLarge)) throw error;
+      return { incoming, identity, parsed: null, refusal: error.message };
+    }
+  }
+
   async #parse(incoming: IncomingMail, identity: string, group: unknown = incoming): Promise<ParsedIncomingMail> {
     const mail = await this.#parts.parser.parse(incoming.raw, group);
-    const moment = resolveReceivedAt(incoming.receivedAt, mail, this.#parts.clock.now());
+    const receivedAt = resolveReceivedAt(incoming.receivedAt, mail, this.#parts.clock.now());
     const ownAddresses = readOwnAddresses(mail, incoming.mailbox.folder);
-    return {
-      incoming,
-      mail,
-      identity,
-      threadKeys: computeThreadIndexKeys({ ...mail, ownAddresses }, moment),
-      receivedAt: moment,
-    };
+    const threadKeys = computeThreadIndexKeys({ ...mail, ownAddresses }, receivedAt);
+    return { incoming, mail, identity, threadKeys, receivedAt };
   }
 
-  #write(
-    account: MailAccount,
-    messages: readonly IncomingMail[],
-    identities: readonly string[],
-    ready: readonly (ParsedIncomingMail | null)[],
-    ingestActor: IngestActor,
-  ): Promise<WriteResult[]> {
+  #write(account: MailAccount, batch: readonly BatchEntry[], actor: IngestActor): Promise<WriteResult[]> {
     const { database } = this.#parts;
     const work = async (transaction: Transaction): Promise<WriteResult[]> => {
       if (!(await isAccountOpen(database, transaction, account.id))) throw new AccountDeleted();
       const writer = new MailWriter(database, transaction, account.id);
-      const present = await writer.findExisting(identities);
+      const ingest = { transaction, writer, account, actor };
+      const present = await writer.findExisting(batch.map(({ identity }) => identity));
       const fresh = new Map<string, ParsedIncomingMail>();
-      ready.forEach((each, index) => {
-        if (each && !present.has(identities[index]!))
-          fresh.set(identities[index]!, fresh.get(identities[index]!) ?? each);
-      });
-      const stored = await this.#storeNew(transaction, writer, account, [...fresh.values()], ingestActor);
-      const created = new Map([...fresh.keys()].map((identity, index) => [identity, stored[index]!]));
-      await this.#addPlacements(
-        transaction,
-        writer,
-        messages,
-        identities,
-        new Map([...present, ...created]),
-        ingestActor,
-      );
+      for (const { identity, parsed } of batch)
+        if (parsed && !present.has(identity) && !fresh.has(identity)) fresh.set(identity, parsed);
+      const stored = await this.#storeNew(ingest, [...fresh.values()]);
+      const created = new Map(pairUp([...fresh.keys()], stored));
+      await this.#addPlacements(ingest, batch, new Map([...present, ...created]));
       const reported = new Set<string>();
-      return identities.map((identity): WriteResult => {
+      return batch.map(({ identity }): WriteResult => {
         const duplicate = present.has(identity) || reported.has(identity);
         reported.add(identity);
         return { id: created.get(identity) ?? present.get(identity) ?? null, duplicate };
@@ -193,99 +201,95 @@ export class MailIngest {
     return database.write(work, { lockKey: `mail ${account.id}` });
   }
 
-  /** A message that the account has already, or that comes twice, may lie in one more of its mailboxes. */
+  /**
+   * Adds mailboxes to messages that the account already has, or that occur twice in the batch: a copy may be in another
+   * mailbox.
+   *
+   * @param ids keys of e-mails by the identity of their messages.
+   */
   async #addPlacements(
-    transaction: Transaction,
-    writer: MailWriter,
-    messages: readonly IncomingMail[],
-    identities: readonly string[],
+    ingest: IngestTransaction,
+    batch: readonly BatchEntry[],
     ids: ReadonlyMap<string, number>,
-    ingestActor: IngestActor,
   ): Promise<void> {
+    const { transaction, writer } = ingest;
     const rows = new EmailRows(this.#parts.database, transaction);
     const placementRows = new PlacementRows(this.#parts.database, transaction);
     const known = await placementRows.readMailboxes([...ids.values()]);
     const added = new Map<number, Set<number>>();
-    for (const [index, { mailbox }] of messages.entries()) {
-      const id = ids.get(identities[index]!);
+    for (const { incoming, identity } of batch) {
+      const { mailbox } = incoming;
+      const id = ids.get(identity);
       if (id === undefined || known.get(id)?.has(mailbox.id)) continue;
       known.set(id, (known.get(id) ?? new Set()).add(mailbox.id));
       added.set(id, (added.get(id) ?? new Set()).add(mailbox.id));
     }
     if (added.size === 0) return;
+    const emails = [...added.keys()];
     await writer.addPlacements(
       [...added].flatMap(([id, to]) => [...to].map((mailbox) => [id, mailbox, null, null] as const)),
     );
-    await placementRows.updatePrimaryMailboxes([...added.keys()]);
-    const placements = await rows.readPlacements([...added.keys()]);
+    await placementRows.updatePrimaryMailboxes(emails);
+    const placements = await rows.readPlacements(emails);
     for (const { id, read } of placements)
-      for (const mailbox of added.get(id)!) await writer.addToMailboxCounts(mailbox, 1, read ? 0 : 1);
+      for (const mailbox of added.get(id) ?? []) await writer.addToMailboxCounts(mailbox, 1, read ? 0 : 1);
     const conversations = [...new Set(placements.flatMap(({ conversationId }) => conversationId ?? []))];
     await writer.recount(conversations);
-    const event = { actor: ingestActor.actor, requestId: ingestActor.requestId, by: null };
-    const time = isoTime(this.#parts.clock.now());
-    const emitEvent = (name: string, resource: string, keys: readonly number[], changed: string[]): Promise<void> =>
-      this.#parts.changes.append(transaction, { name, resource, keys: keys.map(String), changed, ...event }, time);
-    await emitEvent('emails.updated', 'emails', [...added.keys()], ['mailboxId', 'folder']);
-    await emitEvent('conversations.updated', 'conversations', conversations, []);
+    await this.#emitEvent(ingest, { name: 'emails.updated', keys: emails, changed: ['mailboxId', 'folder'] });
+    await this.#emitEvent(ingest, { name: 'conversations.updated', keys: conversations });
   }
 
-  async #storeNew(
-    transaction: Transaction,
-    writer: MailWriter,
-    account: MailAccount,
-    fresh: readonly ParsedIncomingMail[],
-    ingestActor: IngestActor,
-  ): Promise<number[]> {
+  /** Stores messages that the account does not have. @returns their keys, in their order. */
+  async #storeNew(ingest: IngestTransaction, fresh: readonly ParsedIncomingMail[]): Promise<number[]> {
     if (fresh.length === 0) return [];
-    const { changes, clock, database } = this.#parts;
+    const { transaction, writer, account } = ingest;
+    const { database } = this.#parts;
     const accountAddresses = await findOwnAddresses(database, transaction, account.id);
     if (!accountAddresses) throw new AccountDeleted();
     const messageParties = fresh.map(({ threadKeys }) => addParties(threadKeys, accountAddresses));
     const subjectIndex = new SubjectPartyRows(database, transaction, account.id);
     const matches = await findSubjectMatches(subjectIndex, messageParties);
-    const { conversations, created, merges, moved } = await joinConversations(writer, fresh, matches);
-    const now = clock.now();
-    const emails = fresh.map((each, messageIndex) => buildEmail(each, conversations[messageIndex]!, accountAddresses));
+    const joined = await joinConversations(writer, fresh, matches);
+    const { conversations, merges } = joined;
+    const placed = pairUp(fresh, conversations);
+    const emails = placed.map(([each, conversation]) => buildEmail(each, conversation, accountAddresses));
     const ids = await writer.addEmails(emails);
     await subjectIndex.add(
-      messageParties.flatMap((each, messageIndex) =>
-        buildPartyEntries(each).map((row) => ({ ...row, email: ids[messageIndex]! })),
+      pairUp(messageParties, ids).flatMap(([parties, email]) =>
+        buildPartyEntries(parties).map((row) => ({ ...row, email })),
       ),
     );
-    await writer.addThreadKeys([
-      ...new Map(
-        fresh.flatMap(({ threadKeys }, index) => threadKeys.keys.map((key) => [key, conversations[index]!] as const)),
-      ),
-    ]);
-    await writer.addToFullTextIndex(fresh.map(({ mail }, index) => buildIndexEntry(ids[index]!, account.id, mail)));
-    const touched = [...new Set([...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])])];
-    await addParticipants(writer, fresh, conversations, merges);
+    const keys = placed.flatMap(([{ threadKeys }, conversation]) =>
+      threadKeys.keys.map((key) => [key, conversation] as const),
+    );
+    await writer.addThreadKeys([...new Map(keys)]);
+    await writer.addToFullTextIndex(pairUp(fresh, ids).map(([{ mail }, id]) => buildIndexEntry(id, account.id, mail)));
+    const touched = [...new Set([...conversations, ...listMerged(merges)])];
+    await addParticipants(writer, placed, merges);
     await writer.recount(touched);
     for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
       await writer.addToMailboxCounts(mailbox, list.length, list.filter((each) => !each.read).length);
-    const event = { actor: ingestActor.actor, requestId: ingestActor.requestId, by: null };
-    const time = isoTime(now);
-    const emitEvent = (
-      name: string,
-      resource: string,
-      keys: readonly number[],
-      changed: string[] = [],
-    ): Promise<void> =>
-      changes.append(transaction, { name, resource, keys: keys.map(String), changed, ...event }, time);
-    await emitEvent('emails.created', 'emails', ids);
-    await emitEvent('emails.updated', 'emails', moved, ['conversationId']);
-    await emitEvent(
-      'conversations.created',
-      'conversations',
-      touched.filter((id) => created.has(id)),
-    );
-    await emitEvent(
-      'conversations.updated',
-      'conversations',
-      touched.filter((id) => !created.has(id)),
-    );
+    await this.#emitNew(ingest, ids, touched, joined);
     return ids;
+  }
+
+  /** Emits the events about new e-mails, and about the conversations that they change. */
+  async #emitNew(
+    ingest: IngestTransaction,
+    ids: readonly number[],
+    conversations: readonly number[],
+    { created, moved }: JoinedConversations,
+  ): Promise<void> {
+    const isNew = (id: number): boolean => created.has(id);
+    await this.#emitEvent(ingest, { name: 'emails.created', keys: ids });
+    await this.#emitEvent(ingest, { name: 'emails.updated', keys: moved, changed: ['conversationId'] });
+    await this.#emitEvent(ingest, { name: 'conversations.created', keys: conversations.filter(isNew) });
+    await this.#emitEvent(ingest, { name: 'conversations.updated', keys: conversations.filter((id) => !isNew(id)) });
+  }
+
+  #emitEvent({ transaction, actor }: IngestTransaction, event: MailEvent): Promise<void> {
+    const { changes, clock } = this.#parts;
+    return appendMailEvent(transaction, { changes, clock, ...actor }, event);
   }
 }
 
@@ -294,19 +298,11 @@ interface WriteResult {
   readonly duplicate: boolean;
 }
 
-function toIngestResult(
-  { id, duplicate }: WriteResult,
-  ready: ParsedIncomingMail | null,
-  refused: string | null,
-): IngestResult {
-  if (refused !== null) return { outcome: 'failed', emailId: null, reason: refused };
+function toIngestResult({ id, duplicate }: WriteResult, { parsed, refusal }: BatchEntry): IngestResult {
+  if (refusal !== null) return { outcome: 'failed', emailId: null, reason: refusal };
   if (duplicate) return { outcome: 'duplicate', emailId: id, reason: null };
-  const isUnparsable = ready?.mail.bodyState === 'unparsable';
-  return {
-    outcome: isUnparsable ? 'unparsable' : 'stored',
-    emailId: id,
-    reason: isUnparsable ? ready!.mail.text : null,
-  };
+  if (parsed?.mail.bodyState === 'unparsable') return { outcome: 'unparsable', emailId: id, reason: parsed.mail.text };
+  return { outcome: 'stored', emailId: id, reason: null };
 }
 
 function collectBlobs({ incoming, mail }: ParsedIncomingMail): { sha256: string; bytes: Uint8Array }[] {
@@ -318,11 +314,11 @@ interface JoinedConversations {
   readonly conversations: readonly number[];
   readonly created: ReadonlySet<number>;
   readonly merges: Groups['merges'];
-  /** E-mails that were there and are of another conversation now. */
+  /** Stored e-mails that belong to another conversation now. */
   readonly moved: readonly number[];
 }
 
-/** Which conversation each message belongs to; those that begin one have it made, and those that turn out to be one are joined. */
+/** Finds the conversation of each message. Creates one for each message that begins one, and merges those that turn out to be one. */
 async function joinConversations(
   writer: MailWriter,
   fresh: readonly ParsedIncomingMail[],
@@ -330,32 +326,45 @@ async function joinConversations(
 ): Promise<JoinedConversations> {
   const known = await writer.findThreadConversations([...new Set(fresh.flatMap(({ threadKeys }) => threadKeys.keys))]);
   const { placements, merges } = groupIntoConversations(
-    fresh.map(({ threadKeys }, index) => ({ keys: threadKeys.keys, ...matches[index]! })),
+    pairUp(fresh, matches).map(([{ threadKeys }, match]) => ({ keys: threadKeys.keys, ...match })),
     known,
   );
   const moved: number[] = [];
   for (const { into, others } of merges) moved.push(...(await writer.merge(into, others)));
   const firsts = [...new Set(placements.flatMap((placement) => ('first' in placement ? [placement.first] : [])))];
-  const ids = await writer.addConversations(firsts.map((first) => conversationSubject(fresh[first]!.mail.subject)));
-  const idByFirst = new Map(firsts.map((first, index) => [first, ids[index]!]));
+  const subjects = firsts.map((first) => conversationSubject(getElement(fresh, first).mail.subject));
+  const ids = await writer.addConversations(subjects);
+  const idByFirst = new Map(pairUp(firsts, ids));
   return {
-    conversations: placements.map((placement) =>
-      'first' in placement ? idByFirst.get(placement.first)! : placement.conversation,
-    ),
+    conversations: placements.map((placement) => {
+      if (!('first' in placement)) return placement.conversation;
+      const id = idByFirst.get(placement.first);
+      if (id === undefined) throw new Error('a conversation was not created');
+      return id;
+    }),
     created: new Set(ids),
     merges,
     moved,
   };
 }
 
-/** Whoever takes part in a message takes part in its conversation, and in the one that it is joined to. */
+/** The conversations that a merge changes. */
+function listMerged(merges: Groups['merges']): number[] {
+  return merges.flatMap(({ into, others }) => [into, ...others]);
+}
+
+/**
+ * Adds the senders and recipients of messages to the participants of their conversations, and those of merged conversations
+ * to the conversation that they are merged into.
+ *
+ * @param placed messages, each with its conversation.
+ */
 export async function addParticipants(
   writer: MailWriter,
-  fresh: readonly ParsedIncomingMail[],
-  conversations: readonly number[],
+  placed: readonly (readonly [message: Pick<ParsedIncomingMail, 'mail'>, conversation: number])[],
   merges: Groups['merges'] = [],
 ): Promise<void> {
-  const ids = [...conversations, ...merges.flatMap(({ into, others }) => [into, ...others])];
+  const ids = [...placed.map(([, conversation]) => conversation), ...listMerged(merges)];
   const present = await writer.readParticipants([...new Set(ids)]);
   const participantsById = new Map<number, Participants>();
   const getParticipants = (id: number): Participants => {
@@ -365,8 +374,8 @@ export async function addParticipants(
   };
   for (const { into, others } of merges)
     for (const other of others) getParticipants(into).addAll(present.get(other) ?? []);
-  for (const [index, { mail }] of fresh.entries())
-    getParticipants(conversations[index]!).add({ from: mail.from, others: [...mail.to, ...mail.cc] });
+  for (const [{ mail }, conversation] of placed)
+    getParticipants(conversation).add({ from: mail.from, others: [...mail.to, ...mail.cc] });
   for (const [id, people] of participantsById) {
     const list = people.list();
     if (JSON.stringify(list) !== JSON.stringify(present.get(id))) await writer.setParticipants(id, list);

@@ -1,32 +1,32 @@
-/** What a change of e-mails brings along: counts of mailboxes and conversations, and the events that tell of them. */
-import { isoTime } from '../../base/clock.ts';
-import type { Transaction } from '../../database/database.ts';
+/** What follows from a change of e-mails: counts of mailboxes and conversations, and the events about them. */
+import type { Database, Transaction } from '../../database/database.ts';
 import { type EmailPlacement, EmailRows } from '../../database/mail/email-rows.ts';
 import { isAnyQueued } from '../../database/mail/outbox-rows.ts';
-import { formatActor } from '../../identity/caller.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { withGrants } from '../../records/with-grants.ts';
 import { destroyRecords } from '../../records/write/write-records.ts';
+import { emitMailEvent } from './mail-events.ts';
 
-/** How the counts of mailboxes change, by mailbox. */
+/** Collects how the counts of mailboxes change, to be written once for each mailbox. */
 export class MailboxCounts {
   readonly changes = new Map<number, { messages: number; unread: number }>();
 
-  /** An e-mail is added to a mailbox, or taken from it. */
+  /** Counts an e-mail that is added to a mailbox (1) or removed from it (-1). */
   addEmail(mailbox: number, { read }: Pick<EmailPlacement, 'read'>, messages: 1 | -1): void {
     this.add(mailbox, messages, read ? 0 : messages);
   }
 
+  /** Adds to the counts of a mailbox. */
   add(mailbox: number, messages: number, unread: number): void {
     const before = this.changes.get(mailbox) ?? { messages: 0, unread: 0 };
     this.changes.set(mailbox, { messages: before.messages + messages, unread: before.unread + unread });
   }
 }
 
-/** Counts the conversations of e-mails anew, and tells that they have changed. */
+/** Recounts the conversations of e-mails, and emits an event about them. */
 export async function updateConversations(
   context: RecordContext,
   transaction: Transaction,
@@ -37,12 +37,12 @@ export async function updateConversations(
   ];
   if (ids.length === 0) return;
   await new EmailRows(context.database, transaction).recount(ids);
-  await emitMailEvent(context, transaction, 'conversations.updated', 'conversations', ids);
+  await emitMailEvent(context, transaction, { name: 'conversations.updated', keys: ids });
 }
 
 /**
- * After e-mails were destroyed: conversations that none is left in go with them, since what they say was said in those. The
- * others are counted anew.
+ * After e-mails were deleted: deletes the conversations that have no e-mail left, because all that a conversation shows comes
+ * from its e-mails. The others are recounted.
  */
 export async function removeEmptyConversations(
   context: RecordContext,
@@ -54,7 +54,7 @@ export async function removeEmptyConversations(
   await updateConversations(
     context,
     transaction,
-    placements.filter(({ conversationId }) => !empty.includes(conversationId!)),
+    placements.filter(({ conversationId }) => conversationId !== null && !empty.includes(conversationId)),
   );
   if (empty.length === 0) return;
   const override = { resource: 'conversations', action: 'destroy', grant: anyConversationGrant };
@@ -64,24 +64,15 @@ export async function removeEmptyConversations(
   await destroyRecords(tx, context.registry.get('conversations'), request, null, rules);
 }
 
-/** Nobody is asked about a conversation whose e-mails they may destroy. */
+/** Whoever may delete the e-mails of a conversation needs no grant on the conversation. */
 const anyConversationGrant: Grant = { identity: 'emptied', rows: null, may: (field) => !field.hidden };
 
-/** @throws ApiError 409 where one of some e-mails waits to be sent: it stays where it is until it is called back. */
-export async function refuseQueued({ database, tx }: RecordContext, keys: readonly unknown[]): Promise<void> {
-  if (!(await isAnyQueued(database, tx!, keys))) return;
-  throw new ApiError('MAIL_QUEUED', 'The e-mail waits to be sent; call it back by emails:cancelSend first.');
-}
-
-/** Events about mail: everyday work, which the audit journal does not hold. */
-export async function emitMailEvent(
-  { changes, caller, clock, requestId }: RecordContext,
+/** @throws ApiError `MAIL_QUEUED` where one of some e-mails waits in the outbox, which it leaves only by `emails:cancelSend`. */
+export async function refuseQueued(
+  database: Database,
   transaction: Transaction,
-  name: string,
-  resource: string,
-  keys: readonly number[],
-  changed: readonly string[] = [],
+  keys: readonly unknown[],
 ): Promise<void> {
-  const events = { name, resource, keys: keys.map(String), actor: formatActor(caller), requestId, changed, by: null };
-  await changes.append(transaction, events, isoTime(clock.now()));
+  if (!(await isAnyQueued(database, transaction, keys))) return;
+  throw new ApiError('MAIL_QUEUED', 'The e-mail waits to be sent. Cancel that with emails:cancelSend first.');
 }

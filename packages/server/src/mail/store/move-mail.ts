@@ -6,13 +6,14 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { recordNotFound, requireGrant } from '../../records/read/read-records.ts';
 import { createVisibilityQuery, readVisibleRecords } from '../../records/read/visible-records.ts';
-import type { RecordContext } from '../../records/record-context.ts';
+import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import { getRules } from '../../records/system/system-rules.ts';
 import { withAllFields } from '../../records/with-grants.ts';
 import { readStates, writeHistory } from '../../records/write/history.ts';
 import { destroyRecords } from '../../records/write/write-records.ts';
 import type { MailboxRef } from './incoming-mail.ts';
-import { emitMailEvent, MailboxCounts, refuseQueued, updateConversations } from './mail-changes.ts';
+import { MailboxCounts, refuseQueued, updateConversations } from './mail-changes.ts';
+import { emitMailEvent } from './mail-events.ts';
 import { resolveRoleMailbox, toMailboxRef } from './resolve-mailbox.ts';
 
 const anyRow = createVisibilityQuery(null);
@@ -26,7 +27,7 @@ const anyRow = createVisibilityQuery(null);
  * @throws ApiError 403 or 404 where one of them is out of reach: then none is moved; 400 for a mailbox that is not there.
  */
 export async function moveEmails(
-  tx: RecordContext,
+  tx: TransactionContext,
   keys: readonly number[],
   mailboxName: string | number,
   from: string | number | null = null,
@@ -51,7 +52,11 @@ export async function moveEmails(
  *
  * @param permanently all of them, wherever they are.
  */
-export async function destroyEmails(tx: RecordContext, keys: readonly number[], permanently: boolean): Promise<number> {
+export async function destroyEmails(
+  tx: TransactionContext,
+  keys: readonly number[],
+  permanently: boolean,
+): Promise<number> {
   const placements = await requireMovableEmails(tx, keys, 'destroy');
   const permanentKeys = placements.filter(({ folder }) => permanently || folder === 'trash').map(({ id }) => id);
   const emails = tx.registry.get('emails');
@@ -65,13 +70,13 @@ export async function destroyEmails(tx: RecordContext, keys: readonly number[], 
 
 /** E-mails that a role's grant reaches, all or none. */
 async function requireMovableEmails(
-  tx: RecordContext,
+  tx: TransactionContext,
   keys: readonly number[],
   action: 'update' | 'destroy',
 ): Promise<EmailPlacement[]> {
   await requireEmailAccess(tx, keys, action);
-  await refuseQueued(tx, keys);
-  return new EmailRows(tx.database, tx.tx!).readPlacements(keys);
+  await refuseQueued(tx.database, tx.tx, keys);
+  return new EmailRows(tx.database, tx.tx).readPlacements(keys);
 }
 
 /** @throws ApiError 403 or 404 unless a role's grant reaches all of some e-mails. */
@@ -88,18 +93,18 @@ export async function requireEmailAccess(
 
 /** Puts e-mails into a mailbox of their account, whatever the role; those that are there stay. */
 export async function moveToMailbox(
-  tx: RecordContext,
+  tx: TransactionContext,
   placements: readonly EmailPlacement[],
   to: MailboxRef,
   changed: readonly string[] = [],
 ): Promise<void> {
   const moved = placements.filter(({ mailboxIds }) => mailboxIds.size !== 1 || !mailboxIds.has(to.id));
-  await runMove(tx, moved, changed, (keys) => new EmailRows(tx.database, tx.tx!).move(keys, to.id, to.folder));
+  await runMove(tx, moved, changed, (keys) => new EmailRows(tx.database, tx.tx).move(keys, to.id, to.folder));
 }
 
 /** Moves e-mails out of one mailbox; where else they lie stays. @throws ApiError 400 where one of them does not lie there. */
 async function moveBetweenMailboxes(
-  tx: RecordContext,
+  tx: TransactionContext,
   placements: readonly EmailPlacement[],
   from: MailboxRef,
   to: MailboxRef,
@@ -107,7 +112,7 @@ async function moveBetweenMailboxes(
   if (placements.some(({ mailboxIds }) => !mailboxIds.has(from.id)))
     throw new ApiError('REFERENCE_MISSING', 'from: one of the e-mails is not in this mailbox.');
   if (from.id === to.id) return;
-  const placementRows = new PlacementRows(tx.database, tx.tx!);
+  const placementRows = new PlacementRows(tx.database, tx.tx);
   await runMove(tx, placements, [], async (keys) => {
     await placementRows.move(keys, from.id, to.id);
     await placementRows.updatePrimaryMailboxes(keys);
@@ -116,12 +121,12 @@ async function moveBetweenMailboxes(
 
 /** Runs a move of e-mails, with what it means for counts, history and events. */
 async function runMove(
-  tx: RecordContext,
+  tx: TransactionContext,
   moved: readonly EmailPlacement[],
   changed: readonly string[],
   move: (keys: readonly number[]) => Promise<void>,
 ): Promise<void> {
-  const transaction = tx.tx!;
+  const transaction = tx.tx;
   if (moved.length === 0) return;
   const emails = tx.registry.get('emails');
   const keys = moved.map(({ id }) => id);
@@ -133,18 +138,18 @@ async function runMove(
   for (const placement of await rows.readPlacements(keys))
     for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, 1);
   await rows.count(counts.changes);
-  await emitMailEvent(tx, transaction, 'emails.updated', 'emails', keys, ['mailboxId', 'folder', ...changed]);
+  await emitMailEvent(tx, transaction, { name: 'emails.updated', keys, changed: ['mailboxId', 'folder', ...changed] });
   await writeHistory({ context: tx, collection: emails }, transaction, 'updated', keys, previousStates);
   await updateConversations(tx, transaction, moved);
 }
 
 async function findMailbox(
-  { database, tx }: RecordContext,
+  { database, tx }: TransactionContext,
   account: number,
   mailboxName: string | number,
   parameter: string,
 ): Promise<MailboxRef> {
-  const all = await readMailboxes(database, account, tx!);
+  const all = await readMailboxes(database, account, tx);
   const role = String(mailboxName).toLowerCase();
   const found =
     typeof mailboxName === 'number'

@@ -1,9 +1,11 @@
 /**
- * The conversations of an account, made anew from its e-mails. It looks through all of them, then puts right what is not as the rule has
- * it, in small transactions; a conversation is counted anew when all that comes and goes has. Who is killed at it begins again and has less to do.
+ * Rebuilds the conversations of an account from its e-mails. First all e-mails are read and grouped; then whatever differs is
+ * corrected in small transactions. A conversation is recounted when its last e-mail has moved. If the process dies, the next
+ * run starts over, with less to correct.
  */
 import { setImmediate as breathe } from 'node:timers/promises';
-import { type Clock, isoTime } from '../../base/clock.ts';
+import { getElement, getFirst, pairUp } from '../../base/aligned-lists.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { findOwnAddresses, setThreadsVersion } from '../../database/mail/account-rows.ts';
@@ -20,46 +22,52 @@ import {
   type ThreadKeyRow,
   ThreadRows,
 } from '../../database/mail/thread-rows.ts';
-import { ApiError } from '../../protocol/api-error.ts';
 import { GroupRebuild, type MisplacedEmail, type RebuiltGroup } from '../threads/group-rebuild.ts';
 import { readOwnAddresses } from '../threads/own-addresses.ts';
 import { addParties, buildPartyEntries, type PartyEntry } from '../threads/subject-matches.ts';
 import { computeThreadIndexKeys } from '../threads/thread-index-keys.ts';
+import { accountDeletedError } from './account-deleted.ts';
 import { findStaleSummaries, refreshSummaries } from './conversation-summaries.ts';
 import type { IngestActor, MailAccount } from './incoming-mail.ts';
+import { appendMailEvent, type MailEvent } from './mail-events.ts';
 
 export interface ConversationRebuildParts {
   readonly database: Database;
   readonly changes: ChangeLog;
   readonly clock: Clock;
-  /** Ends it, before the next transaction; what is done stays. */
+  /** Stops the rebuild before its next transaction. Committed transactions stay. */
   readonly signal?: AbortSignal;
 }
 
-/** What became of an account's conversations. */
+/** What a rebuild has done. */
 export interface ConversationRebuildResult {
-  /** Those that have e-mails. */
+  /** Number of conversations that have e-mails. */
   readonly conversations: number;
-  /** Those that were made, or are not as they were. */
+  /** Number of conversations that were created or changed. */
   readonly changed: number;
 }
 
-/** E-mails of one look, and of one transaction. */
+/** E-mails of one read, and of one transaction. */
 const emailsPerRead = 200;
 const emailsPerWrite = 50;
 const keysPerBatch = 500;
 const conversationsPerBatch = 100;
-/** Where mail arrives meanwhile, it is looked through again, so many times at most. */
+/** Where mail arrives meanwhile, all e-mails are read again, at most this many times. */
 const maxPasses = 3;
 
 /** Some e-mails of a group, on their way into its conversation. */
 interface GroupBatch {
   readonly group: RebuiltGroup;
   readonly misplaced: readonly MisplacedEmail[];
-  /** With these the group is whole. */
+  /** The last batch of the group. */
   readonly isLast: boolean;
 }
 
+/**
+ * One rebuild of the conversations of one account.
+ *
+ * @example `await new ConversationRebuild(parts, account, { actor: null, requestId: null }).run()`
+ */
 export class ConversationRebuild {
   readonly #parts: ConversationRebuildParts;
   readonly #account: MailAccount;
@@ -67,7 +75,7 @@ export class ConversationRebuild {
   readonly #changed = new Set<number>();
   /** The conversation of each group, by its oldest e-mail. */
   #conversations = new Map<number, number>();
-  /** How many e-mails are still to part from a conversation. */
+  /** How many e-mails still have to leave a conversation. */
   #pendingMoves = new Map<number, number>();
 
   constructor(parts: ConversationRebuildParts, account: MailAccount, ingestActor: IngestActor) {
@@ -76,7 +84,7 @@ export class ConversationRebuild {
     this.#ingestActor = ingestActor;
   }
 
-  /** @throws ApiError 404 where the account is destroyed meanwhile. */
+  /** @throws ApiError `RECORD_UNKNOWN` where the account is deleted meanwhile. */
   async run(): Promise<ConversationRebuildResult> {
     const { database } = this.#parts;
     for (let pass = 1; ; pass += 1) {
@@ -98,48 +106,51 @@ export class ConversationRebuild {
     await this.#checkAll();
   }
 
-  /** Looks through all e-mails, the oldest first. */
+  /** Reads all e-mails, the oldest first, and groups them. */
   async #groupEmails(): Promise<GroupRebuild> {
     const { database } = this.#parts;
     const accountAddresses = (await findOwnAddresses(database, null, this.#account.id)) ?? new Set<string>();
     const grouping = new GroupRebuild(accountAddresses);
     for (let after = -1; ; ) {
       const rows = await readThreadInputAfter(database, this.#account.id, after, emailsPerRead);
-      const threadKeys = rows.map((row) => computeThreadIndexKeys(toThreadedMail(row), row.time));
-      for (const [index, { id, conversation }] of rows.entries())
-        grouping.add({ id, conversation, threadKeys: threadKeys[index]! });
-      await this.#indexParties(
-        rows.map(({ id }) => id),
-        threadKeys.map((each) => buildPartyEntries(addParties(each, accountAddresses))),
-      );
+      const parties = new Map<number, readonly PartyEntry[]>();
+      for (const row of rows) {
+        const threadKeys = computeThreadIndexKeys(toThreadedMail(row), row.time);
+        grouping.add({ id: row.id, conversation: row.conversation, threadKeys });
+        parties.set(row.id, buildPartyEntries(addParties(threadKeys, accountAddresses)));
+        after = row.id;
+      }
+      await this.#indexParties(parties);
       this.#parts.signal?.throwIfAborted();
       if (rows.length < emailsPerRead) return grouping;
-      after = rows.at(-1)!.id;
       await breathe();
     }
   }
 
-  /** Puts the parties of e-mails right, by which later answers find them. */
-  async #indexParties(emails: readonly number[], entries: readonly (readonly PartyEntry[])[]): Promise<void> {
+  /**
+   * Corrects the index of subjects and correspondents, by which later replies find these e-mails.
+   *
+   * @param entries what the index must hold, by e-mail.
+   */
+  async #indexParties(entries: ReadonlyMap<number, readonly PartyEntry[]>): Promise<void> {
     const { database } = this.#parts;
-    const stored = await new SubjectPartyRows(database, null, this.#account.id).readByEmails(emails);
+    const stored = await new SubjectPartyRows(database, null, this.#account.id).readByEmails([...entries.keys()]);
     const present = Map.groupBy(stored, ({ email }) => email);
     const text = (rows: readonly PartyEntry[]): string =>
       rows
         .map(({ key, kind }) => `${key}${kind}`)
         .sort()
         .join();
-    const wrong = emails.filter((email, index) => text(present.get(email) ?? []) !== text(entries[index]!));
+    const wrong = [...entries].filter(([email, rows]) => text(present.get(email) ?? []) !== text(rows));
     for (let from = 0; from < wrong.length; from += emailsPerWrite)
       await this.#write(async (transaction) => {
         const batch = wrong.slice(from, from + emailsPerWrite);
-        const existing = await new ThreadRows(database, transaction, this.#account.id).findExistingEmails(batch);
+        const emails = batch.map(([email]) => email);
+        const existing = await new ThreadRows(database, transaction, this.#account.id).findExistingEmails(emails);
         const rows = new SubjectPartyRows(database, transaction, this.#account.id);
-        await rows.deleteByEmails(batch);
+        await rows.deleteByEmails(emails);
         await rows.add(
-          emails.flatMap((email, index) =>
-            existing.has(email) ? entries[index]!.map((entry) => ({ ...entry, email })) : [],
-          ),
+          batch.flatMap(([email, list]) => (existing.has(email) ? list.map((entry) => ({ ...entry, email })) : [])),
         );
       });
   }
@@ -160,7 +171,7 @@ export class ConversationRebuild {
     await flush();
   }
 
-  /** Groups that are not whole yet. */
+  /** Groups whose e-mails are not all in one conversation yet. */
   async #findIncompleteGroups(grouping: GroupRebuild): Promise<RebuiltGroup[]> {
     const found: RebuiltGroup[] = [];
     this.#pendingMoves = new Map();
@@ -177,10 +188,10 @@ export class ConversationRebuild {
     return found;
   }
 
-  /** Puts e-mails into the conversations of their groups, and makes those that are not there. */
+  /** Moves e-mails into the conversations of their groups, and creates the missing conversations. */
   async #moveBatches(batches: readonly GroupBatch[]): Promise<void> {
     const completed = this.#findCompletedConversations(batches);
-    const { made: createdByOldest, touched } = await this.#write(async (transaction) => {
+    const { createdByOldest, touched } = await this.#write(async (transaction) => {
       const writer = new MailWriter(this.#parts.database, transaction, this.#account.id);
       const rows = new ThreadRows(this.#parts.database, transaction, this.#account.id);
       const known = batches.flatMap(({ group }) => this.#conversations.get(group.oldest) ?? []);
@@ -202,28 +213,28 @@ export class ConversationRebuild {
       }
       await refreshSummaries(rows, [...settled]);
       await rows.recount([...settled]);
-      await this.#emitEvent(transaction, 'emails.updated', 'emails', moved, ['conversationId']);
+      await this.#emitEvent(transaction, { name: 'emails.updated', keys: moved, changed: ['conversationId'] });
       const createdIds = new Set(created.values());
-      await this.#emitEvent(transaction, 'conversations.created', 'conversations', [...createdIds]);
+      await this.#emitEvent(transaction, { name: 'conversations.created', keys: [...createdIds] });
       await this.#emitChanged(
         transaction,
         [...settled].filter((id) => !createdIds.has(id)),
       );
-      return { made: created, touched: [...settled, ...createdIds] };
+      return { createdByOldest: created, touched: [...settled, ...createdIds] };
     });
     for (const id of touched) this.#changed.add(id);
     for (const [oldest, id] of createdByOldest) this.#conversations.set(oldest, id);
   }
 
   /**
-   * Conversations that have all that parts from them behind them. They are counted then, once: of one that thousands part from, each
-   * hundred would count all.
+   * Conversations that these batches make complete: no further e-mail leaves them. They are recounted then, once; recounting a
+   * conversation that thousands of e-mails leave after each batch would read all of them each time.
    */
   #findCompletedConversations(batches: readonly GroupBatch[]): number[] {
     const completed: number[] = [];
     for (const { from } of batches.flatMap(({ misplaced }) => misplaced)) {
       if (from === null) continue;
-      const more = this.#pendingMoves.get(from)! - 1;
+      const more = (this.#pendingMoves.get(from) ?? 0) - 1;
       this.#pendingMoves.set(from, more);
       if (more === 0) completed.push(from);
     }
@@ -231,8 +242,9 @@ export class ConversationRebuild {
   }
 
   /**
-   * Makes the conversations that are not there yet, or not any more, by the oldest e-mails of their groups; none for e-mails that
-   * were all destroyed meanwhile.
+   * Creates the conversations that do not exist, except for groups whose e-mails were all deleted meanwhile.
+   *
+   * @returns the keys of the new conversations by the oldest e-mails of their groups.
    */
   async #createConversations(
     writer: MailWriter,
@@ -245,21 +257,21 @@ export class ConversationRebuild {
     const wanted = [...new Set(filled.map(({ group }) => group))].filter(
       ({ oldest }) => !existing.has(this.#conversations.get(oldest) ?? 0),
     );
-    const ids = await writer.addConversations(wanted.map(() => ''));
-    for (const [index, { misplaced }] of wanted.entries()) {
-      const from = misplaced[0]!.from;
-      if (from !== null) await rows.copyState(ids[index]!, from);
+    const created = pairUp(wanted, await writer.addConversations(wanted.map(() => '')));
+    for (const [{ misplaced }, id] of created) {
+      const { from } = getFirst(misplaced);
+      if (from !== null) await rows.copyState(id, from);
     }
-    return new Map(wanted.map(({ oldest }, index) => [oldest, ids[index]!]));
+    return new Map(created.map(([{ oldest }, id]) => [oldest, id]));
   }
 
-  /** Has the former keys lead where their e-mails are now; a key without e-mails goes. */
+  /** Makes the former keys lead to where their e-mails are now, and deletes keys without e-mails. */
   async #redirectKeys(grouping: GroupRebuild, last: number): Promise<void> {
     const { database } = this.#parts;
     for (let after = -1; after < last; ) {
       const rows = await readThreadKeysAfter(database, this.#account.id, after, keysPerBatch);
       if (rows.length === 0) return;
-      after = rows.at(-1)!.id;
+      after = getElement(rows, rows.length - 1).id;
       const stale: number[] = [];
       const wrong = new Map<number, number[]>();
       for (const row of rows.filter(({ id }) => id <= last)) this.#checkKey(grouping, row, stale, wrong);
@@ -285,12 +297,13 @@ export class ConversationRebuild {
     });
   }
 
-  /** Adds the keys that were not there. */
+  /** Adds the missing keys. */
   async #addKeys(grouping: GroupRebuild): Promise<void> {
     const remainingKeys = [...grouping.remainingKeys()];
     for (let from = 0; from < remainingKeys.length; from += keysPerBatch) {
       const keys = remainingKeys.slice(from, from + keysPerBatch).flatMap((key) => {
-        const conversation = this.#conversations.get(grouping.takeKey(key)!);
+        const oldest = grouping.takeKey(key);
+        const conversation = oldest === null ? undefined : this.#conversations.get(oldest);
         return conversation === undefined ? [] : [[key, conversation] as const];
       });
       await this.#write(async (transaction) => {
@@ -304,13 +317,13 @@ export class ConversationRebuild {
     }
   }
 
-  /** Looks at what conversations count and show, and puts right what is wrong. */
+  /** Checks the counts and summaries of all conversations, and corrects those that are wrong. */
   async #checkAll(): Promise<void> {
     const { database } = this.#parts;
     for (let after = 0; ; ) {
       const ids = await readConversationsAfter(database, this.#account.id, after, conversationsPerBatch);
       if (ids.length === 0) return;
-      after = ids.at(-1)!;
+      after = getElement(ids, ids.length - 1);
       const rows = new ThreadRows(database, null, this.#account.id);
       const wrong = new Set([
         ...(await rows.findMiscounted(ids)),
@@ -331,35 +344,27 @@ export class ConversationRebuild {
     for (const id of ids) this.#changed.add(id);
   }
 
-  /** A transaction of its own, after whoever stores mail of the account. */
+  /** Runs work in a transaction with the lock of the account, so that it does not interleave with the storing of mail. */
   #write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { database } = this.#parts;
     this.#parts.signal?.throwIfAborted();
     const checked = async (transaction: Transaction): Promise<T> => {
       if (await isAccountOpen(database, transaction, this.#account.id)) return work(transaction);
-      throw new ApiError('RECORD_UNKNOWN', 'The account was destroyed meanwhile.');
+      throw accountDeletedError();
     };
     return database.write(checked, { heavy: true, lockKey: `mail ${this.#account.id}` });
   }
 
   #emitChanged(transaction: Transaction, ids: readonly number[]): Promise<void> {
-    return this.#emitEvent(transaction, 'conversations.updated', 'conversations', ids);
+    return this.#emitEvent(transaction, { name: 'conversations.updated', keys: ids });
   }
 
-  async #emitEvent(
-    transaction: Transaction,
-    name: string,
-    resource: string,
-    keys: readonly number[],
-    changed: readonly string[] = [],
-  ): Promise<void> {
-    const { changes, clock } = this.#parts;
-    const events = { name, resource, keys: keys.map(String), ...this.#ingestActor, changed, by: null };
-    await changes.append(transaction, events, isoTime(clock.now()));
+  #emitEvent(transaction: Transaction, event: MailEvent): Promise<void> {
+    return appendMailEvent(transaction, { ...this.#parts, ...this.#ingestActor }, event);
   }
 }
 
-/** What decides on the conversation, as the message had it. Whoever is joined by no subject is as good as from a list. */
+/** What decides about the conversation of an e-mail, as stored. An e-mail without a subject key is treated like bulk mail. */
 function toThreadedMail({ hasNoSubjectKey, ...row }: ThreadInputRow): Parameters<typeof computeThreadIndexKeys>[0] {
   return { ...row, bulk: hasNoSubjectKey, ownAddresses: row.ownAddresses ?? readOwnAddresses(row, row.folder) };
 }

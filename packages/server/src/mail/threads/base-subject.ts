@@ -42,7 +42,7 @@ const withoutTrailer = (text: string): string => (text.endsWith('(fwd)') ? text.
 /** `re:`, `re[2]:`, `re (3):`, `re^2:`, also behind tags: `[list] re:`. */
 function withoutPrefix(text: string): string {
   const match = /^((?:\[[^[\]]*\]\s*)*)([\p{L}\p{M}]{1,8})\s?(?:\[[^[\]]*\]|\(\d{1,3}\)|\^\d{1,3})?\s?:\s*/u.exec(text);
-  return match && prefixes.has(match[2]!) ? text.slice(match[0].length) : text;
+  return match && prefixes.has(match[2] ?? '') ? text.slice(match[0].length) : text;
 }
 
 function withoutWrapper(text: string): string {

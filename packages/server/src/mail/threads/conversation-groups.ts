@@ -78,9 +78,9 @@ class DisjointSets {
     if (!this.#parents.has(member)) this.#parents.set(member, member);
     let node = member;
     for (;;) {
-      const above = this.#parents.get(node)!;
+      const above = this.#parents.get(node) ?? node;
       if (above === node) return node;
-      const next = this.#parents.get(above)!;
+      const next = this.#parents.get(above) ?? above;
       this.#parents.set(node, next);
       node = next;
     }

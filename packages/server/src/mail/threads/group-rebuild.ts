@@ -1,9 +1,10 @@
 /**
- * The conversations of an account as its e-mails would have them, beside those that they are in. Enter stored e-mails, the oldest first;
- * leave groups, each with the conversation that it keeps. Pure; holds a number for each e-mail and each key, and what is needed of the
- * last thirty days.
+ * Computes which conversations the e-mails of an account form, next to those that they are in. Enter stored e-mails, the oldest
+ * first; leave groups, each with the conversation that it keeps. Pure. Holds one number for each e-mail and each key, and the
+ * messages of the last thirty days that later ones can belong to.
  */
-
+import { getElement, getFirst } from '../../base/aligned-lists.ts';
+import { DisjointSets } from './disjoint-sets.ts';
 import { PartyTimeline } from './party-timeline.ts';
 import { addParties, buildPartyEntries, type PartyKind } from './subject-matches.ts';
 import type { ThreadIndexKeys } from './thread-index-keys.ts';
@@ -18,32 +19,38 @@ export interface StoredThreadEmail {
 /** E-mails of one conversation. */
 export interface RebuiltGroup {
   readonly oldest: number;
-  /** The conversation that they keep, the oldest of those that are theirs; null: they need one of their own. */
+  /** The conversation that the group keeps, the oldest of its own; null: a new one must be created. */
   readonly keptConversation: number | null;
-  /** Conversations that are theirs too: they lead to the one that is kept. */
+  /** Other conversations of the group: they are merged into the one that is kept. */
   readonly merged: readonly number[];
-  /** Those of them that are in another conversation, each with that one. */
+  /** E-mails of the group that are in another conversation, each with that conversation. */
   readonly misplaced: readonly MisplacedEmail[];
 }
 
+/** An e-mail that is not in the conversation of its group. */
 export interface MisplacedEmail {
   readonly id: number;
   readonly from: number | null;
 }
 
-/** How often timelines are looked through for those that are over. */
+/** After how many e-mails old timelines are removed. */
 const sweepEvery = 5000;
-/** E-mails that are looked at in about a millisecond. */
+/** E-mails that are processed in about a millisecond. */
 const yieldEvery = 1000;
 
+/**
+ * Groups the e-mails of one account.
+ *
+ * @example `const grouping = new GroupRebuild(addresses); grouping.add(email); for (const group of grouping.groups()) …`
+ */
 export class GroupRebuild {
   readonly #accountAddresses: ReadonlySet<string>;
   readonly #ids: number[] = [];
   readonly #conversations: (number | null)[] = [];
-  readonly #parents: number[] = [];
-  /** Of each key the first e-mail that has it. */
+  readonly #sets = new DisjointSets();
+  /** The first e-mail that has a key, by the key. */
   readonly #keys = new Map<string, number>();
-  /** Of each subject and party what the last thirty days have brought. */
+  /** The messages of the last thirty days, by subject and correspondent. */
   readonly #timelines = new Map<string, PartyTimeline>();
 
   /** @param accountAddresses addresses of the account, in lower case. */
@@ -51,45 +58,46 @@ export class GroupRebuild {
     this.#accountAddresses = accountAddresses;
   }
 
+  /** How many e-mails were added. */
   get size(): number {
     return this.#ids.length;
   }
 
-  /** Takes the next e-mail in the order of ids. */
+  /** Adds the next e-mail in the order of ids. */
   add({ id, conversation, threadKeys }: StoredThreadEmail): void {
     const index = this.#ids.push(id) - 1;
     this.#conversations.push(conversation);
-    this.#parents.push(index);
+    this.#sets.add();
     for (const key of threadKeys.keys) {
       const first = this.#keys.get(key);
       if (first === undefined) this.#keys.set(key, index);
-      else this.#join(first, index);
+      else this.#sets.join(first, index);
     }
     for (const { key, kind } of buildPartyEntries(addParties(threadKeys, this.#accountAddresses)))
       this.#joinByParty(key, kind, index, threadKeys.threaded.at);
     if (this.size % sweepEvery === 0) this.#pruneTimelines(threadKeys.threaded.at);
   }
 
-  /** The oldest e-mail of the group that has a key, which is then looked for no more; null where none has it. */
+  /** Removes a key. @returns the oldest e-mail of the group that has it; null where no e-mail has it. */
   takeKey(key: string): number | null {
     const index = this.#keys.get(key);
     if (index === undefined) return null;
     this.#keys.delete(key);
-    return this.#ids[this.#root(index)]!;
+    return getElement(this.#ids, this.#sets.findRoot(index));
   }
 
-  /** Keys that were not taken. */
+  /** Keys that were not removed by {@link takeKey}. */
   remainingKeys(): IterableIterator<string> {
     return this.#keys.keys();
   }
 
-  /** The groups, by their oldest e-mails; null now and then, so that who takes them may let others in. */
+  /** The groups, in the order of their oldest e-mails. Yields null now and then, so that the caller can let other work run. */
   *groups(): Generator<RebuiltGroup | null> {
     const members = new Map<number, number[]>();
     const owned = new Map<number, number[]>();
     const taken = new Set<number>();
     for (const [index, conversation] of this.#conversations.entries()) {
-      const root = this.#root(index);
+      const root = this.#sets.findRoot(index);
       add(members, root, index);
       // A conversation belongs to the group of its oldest e-mail.
       if (conversation !== null && !taken.has(conversation)) add(owned, root, conversation);
@@ -106,10 +114,10 @@ export class GroupRebuild {
     const keptConversation =
       ownConversations.length === 0 ? null : ownConversations.reduce((one, other) => Math.min(one, other));
     const misplaced = indexes
-      .map((index): MisplacedEmail => ({ id: this.#ids[index]!, from: this.#conversations[index]! }))
+      .map((index): MisplacedEmail => ({ id: getElement(this.#ids, index), from: this.#conversations[index] ?? null }))
       .filter(({ from }) => from === null || from !== keptConversation);
     return {
-      oldest: this.#ids[indexes[0]!]!,
+      oldest: getElement(this.#ids, getFirst(indexes)),
       keptConversation,
       merged: ownConversations.filter((each) => each !== keptConversation),
       misplaced,
@@ -119,26 +127,11 @@ export class GroupRebuild {
   #joinByParty(key: string, kind: PartyKind, index: number, time: number): void {
     const timeline = this.#timelines.get(key) ?? new PartyTimeline();
     this.#timelines.set(key, timeline);
-    for (const other of timeline.add(kind, index, time)) this.#join(other, index);
+    for (const other of timeline.add(kind, index, time)) this.#sets.join(other, index);
   }
 
   #pruneTimelines(now: number): void {
     for (const [key, timeline] of this.#timelines) if (timeline.prune(now)) this.#timelines.delete(key);
-  }
-
-  /** The older of two stays the root, so that a root is the oldest of its group. */
-  #join(one: number, other: number): void {
-    const [low, high] = [this.#root(one), this.#root(other)].sort((a, b) => a - b) as [number, number];
-    this.#parents[high] = low;
-  }
-
-  #root(index: number): number {
-    let root = index;
-    while (this.#parents[root] !== root) {
-      this.#parents[root] = this.#parents[this.#parents[root]!]!;
-      root = this.#parents[root]!;
-    }
-    return root;
   }
 }
 

@@ -1,7 +1,9 @@
+import { DisjointSets } from './disjoint-sets.ts';
 import { computeThreadKey, joinsBySubject, type ThreadedMail, type ThreadKey } from './thread-key.ts';
 
 /**
- * The conversations of a set of messages, by the rule itself and without an index: what the incremental index of a store is held against.
+ * Computes the conversations of a set of messages from the rule itself, without an index. Tests compare the incremental index of a
+ * store with it.
  *
  * @returns indexes into `mails`; each group in that order, the groups by their first.
  */
@@ -9,60 +11,37 @@ export function partitionIntoThreads(
   mails: readonly ThreadedMail[],
   accountAddresses: ReadonlySet<string> = new Set(),
 ): number[][] {
-  const groups = new Groups(mails.length);
-  const keys = mails.map(computeThreadKey);
-  joinByIds(keys, groups);
-  joinOrphans(mails, keys, accountAddresses, groups);
-  return groups.all();
+  const messages = mails.map((mail, index): Message => ({ index, mail, key: computeThreadKey(mail) }));
+  const sets = new DisjointSets();
+  for (const _ of messages) sets.add();
+  joinByIds(messages, sets);
+  joinOrphans(messages, accountAddresses, sets);
+  return [...Map.groupBy(messages.keys(), (index) => sets.findRoot(index)).values()];
 }
 
-function joinByIds(keys: readonly ThreadKey[], groups: Groups): void {
+interface Message {
+  readonly index: number;
+  readonly mail: ThreadedMail;
+  readonly key: ThreadKey;
+}
+
+function joinByIds(messages: readonly Message[], sets: DisjointSets): void {
   const first = new Map<string, number>();
-  for (const [index, { ids, base }] of keys.entries()) {
-    for (const id of ids) {
-      const pair = JSON.stringify([id, base]);
+  for (const { index, key } of messages) {
+    for (const id of key.ids) {
+      const pair = JSON.stringify([id, key.base]);
       const known = first.get(pair);
       if (known === undefined) first.set(pair, index);
-      else groups.join(known, index);
+      else sets.join(known, index);
     }
   }
 }
 
-function joinOrphans(
-  mails: readonly ThreadedMail[],
-  keys: readonly ThreadKey[],
-  accountAddresses: ReadonlySet<string>,
-  groups: Groups,
-): void {
-  const byBase = Map.groupBy(keys.keys(), (index) => keys[index]!.base);
-  for (const [index, { orphan, base }] of keys.entries()) {
-    if (!orphan) continue;
-    for (const other of byBase.get(base)!)
-      if (other !== index && joinsBySubject(mails[index]!, mails[other]!, accountAddresses)) groups.join(index, other);
-  }
-}
-
-/** Disjoint sets of numbers. */
-class Groups {
-  readonly #parents: number[];
-
-  constructor(size: number) {
-    this.#parents = Array.from({ length: size }, (_, index) => index);
-  }
-
-  join(one: number, other: number): void {
-    const [low, high] = [this.#root(one), this.#root(other)].sort((a, b) => a - b) as [number, number];
-    this.#parents[high] = low;
-  }
-
-  all(): number[][] {
-    return [...Map.groupBy(this.#parents.keys(), (index) => this.#root(index)).values()];
-  }
-
-  #root(index: number): number {
-    let root = index;
-    while (this.#parents[root] !== root) root = this.#parents[root]!;
-    this.#parents[index] = root;
-    return root;
+function joinOrphans(messages: readonly Message[], accountAddresses: ReadonlySet<string>, sets: DisjointSets): void {
+  const byBase = Map.groupBy(messages, ({ key }) => key.base);
+  for (const one of messages) {
+    if (!one.key.orphan) continue;
+    for (const other of byBase.get(one.key.base) ?? [])
+      if (other !== one && joinsBySubject(one.mail, other.mail, accountAddresses)) sets.join(one.index, other.index);
   }
 }

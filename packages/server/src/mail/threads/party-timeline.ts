@@ -9,15 +9,16 @@ interface Entry {
 }
 
 /**
- * The messages of one subject and party in the order of time, as far as later ones may belong to them. Of messages that one answer
- * has reached, only the last is kept: whatever reaches any of them reaches it too, and they are in one group.
+ * The messages of one subject and correspondent in the order of time, as far as later messages can belong to them. Of messages
+ * that one reply has reached, only the last is stored: whatever reaches any of them also reaches the last one, and all of them are
+ * in one group.
  */
 export class PartyTimeline {
-  /** Those to whom the party suffices, and the others. */
+  /** Messages to which the correspondent alone suffices, and the others. */
   #strong: Entry[] = [];
   #weak: Entry[] = [];
 
-  /** Adds a message that is not older than those before. @returns messages that it belongs to, at least one of each group. */
+  /** Adds a message that is not older than the previous ones. @returns messages that it belongs to, at least one of each group. */
   add(kind: PartyKind, index: number, time: number): number[] {
     const found: number[] = [];
     const match = (list: Entry[]): Entry[] => {
@@ -33,7 +34,7 @@ export class PartyTimeline {
     return found;
   }
 
-  /** Forgets what no later message can belong to. @returns whether that was all. */
+  /** Removes messages to which no later message can belong. @returns whether none is left. */
   prune(now: number): boolean {
     this.#strong = this.#strong.filter((each) => isInWindow(now, each.time));
     this.#weak = this.#weak.filter((each) => isInWindow(now, each.time));
@@ -41,11 +42,11 @@ export class PartyTimeline {
   }
 }
 
-/** Answers of the same second: it is not known which came first, so they reach a message of that second. */
+/** Replies of the same second: it is unknown which message came first, so they reach a message of that second. */
 function findRepliesAt(list: readonly Entry[], time: number): Entry[] {
   const found: Entry[] = [];
-  for (let index = list.length - 1; list[index]?.time === time; index -= 1)
-    if (list[index]!.isReply) found.push(list[index]!);
+  for (let index = list.length - 1, entry = list[index]; entry?.time === time; index -= 1, entry = list[index])
+    if (entry.isReply) found.push(entry);
   return found;
 }
 

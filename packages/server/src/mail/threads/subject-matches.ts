@@ -1,12 +1,13 @@
 /**
- * Answers that name no message they answer, and the messages that they answer as far as anybody can tell (`joinsBySubject`).
+ * Finds what replies without references answer (the rule is `joinsBySubject`).
  *
- * The index holds a row for each party of a message (`collectSubjectParties`), by subject and party, in the order of time. A message belongs
- * with all that the rule names, but it suffices to find one of each conversation: messages that one answer reaches are in one
- * conversation since that answer, or they, arrived. So a few rows on either side are read, and more only where no such answer stands
- * between: then each further message is of a conversation that is merged now. However many messages a subject has, each is looked at
- * few times.
+ * The index holds a row for each party (correspondent) of a message (`collectSubjectParties`), by subject and party, in the order
+ * of time. A message belongs to all messages that the rule names, but it is enough to find one message of each conversation:
+ * messages that one reply reaches have been in one conversation since the reply or they arrived. So only a few rows before and
+ * after the message are read. More rows are read where no such reply lies in between; then each further message belongs to a
+ * conversation that is merged now. However many messages a subject has, each of them is read few times.
  */
+import { pairUp } from '../../base/aligned-lists.ts';
 import type { JoinCandidate } from './conversation-groups.ts';
 import { collectSubjectParties, type SubjectParties, shareParty } from './subject-parties.ts';
 import { computePartyKey, type ThreadIndexKeys } from './thread-index-keys.ts';
@@ -21,7 +22,9 @@ type SubjectMatches = Pick<JoinCandidate, 'conversations' | 'mates'>;
 export type PartyKind = number;
 
 const kinds: readonly PartyKind[] = [0, 1, 2, 3];
+/** Whether a kind stands for a reply that names no message. */
 export const isReplyKind = (kind: PartyKind): boolean => (kind & 1) === 1;
+/** Whether a kind stands for a message to which the correspondent alone suffices. */
 export const isSufficientKind = (kind: PartyKind): boolean => (kind & 2) === 2;
 const toPartyKind = (isReply: boolean, isSufficient: boolean): PartyKind => (isReply ? 1 : 0) + (isSufficient ? 2 : 0);
 
@@ -44,7 +47,7 @@ export interface PartyRange {
 }
 
 export interface FoundParty {
-  /** The place of the range in the question. */
+  /** The index of the range in the query. */
   readonly range: number;
   /** When the message was received, in seconds since the Unix epoch. */
   readonly second: number;
@@ -55,7 +58,7 @@ export interface FoundParty {
 export interface SubjectIndex {
   /** Those of some keys that have rows. */
   presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
-  /** The first rows of ranges, at most `most` of each. */
+  /** The first rows of ranges, at most `maxRows` of each. */
   rowsIn(key: string, ranges: readonly PartyRange[], maxRows: number): Promise<readonly FoundParty[]>;
   /** The conversations of all rows of a range. */
   conversationsIn(key: string, range: PartyRange): Promise<readonly number[]>;
@@ -101,16 +104,16 @@ export async function findSubjectMatches(
   const present = await stored.presentKeys([...new Set(entries.flat().map(({ key }) => key))]);
   const messagesBySubject = Map.groupBy([...messages.entries()], ([, { threadKeys }]) => threadKeys.subjectKey);
   const matches: SubjectMatches[] = [];
-  for (const [index, message] of messages.entries()) {
+  for (const [index, [message, ownEntries]] of pairUp(messages, entries).entries()) {
     const second = getSecond(message);
     const conversations = new Set<number>();
-    for (const entry of entries[index]!) {
+    for (const entry of ownEntries) {
       if (!present.has(entry.key)) continue;
       for (const each of await new MatchSearch(stored, entry, second, first).conversations()) conversations.add(each);
     }
-    const matchedIndexes = (
-      message.threadKeys.subjectKey === null ? [] : messagesBySubject.get(message.threadKeys.subjectKey)!
-    )
+    const { subjectKey } = message.threadKeys;
+    const sameSubject = subjectKey === null ? [] : (messagesBySubject.get(subjectKey) ?? []);
+    const matchedIndexes = sameSubject
       .filter(([otherIndex, each]) => otherIndex < index && belongTogether(message, each))
       .map(([otherIndex]) => otherIndex);
     matches.push({ conversations: [...conversations], mates: matchedIndexes });

@@ -1,8 +1,8 @@
 import { isoTime } from '../../base/clock.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import type { Transaction } from '../../database/database.ts';
-import { readUserRoles } from '../../database/identity-store.ts';
 import { readKeysByCreator, setInactiveReason } from '../../database/key-rows.ts';
+import { readUserRoles } from '../../database/role-rows.ts';
 import { findInactiveReason } from '../../identity/key-status.ts';
 import type { RecordContext } from '../record-context.ts';
 

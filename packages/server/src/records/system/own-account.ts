@@ -8,7 +8,6 @@ import { makeToken, tokenKind } from '../../base/token.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
 import type { Transaction } from '../../database/database.ts';
-import { findAccount } from '../../database/identity-store.ts';
 import { deleteUserLogins } from '../../database/login-rows.ts';
 import {
   consumeOneTimeToken,
@@ -18,6 +17,7 @@ import {
   insertOneTimeToken,
 } from '../../database/one-time-tokens.ts';
 import { hasUnchangedCredential, readPassword, replacePassword } from '../../database/password-rows.ts';
+import { findAccount } from '../../database/user-rows.ts';
 import { hashPassword, verifyPassword } from '../../identity/password.ts';
 import { type AccountNames, findPasswordProblem } from '../../identity/password-rules.ts';
 import { normaliseEmail } from '../../identity/sign-in.ts';
@@ -137,7 +137,8 @@ export async function resetPassword(
   checkNewPassword(password, (await readPassword(database, userId)) ?? {}, 'password');
   const hash = await hashPassword(password);
   await inTransaction(context, async (tx) => {
-    if (!(await consumeOneTimeToken(database, tx.tx, 'reset', hashes, now()))) throw linkInvalidError();
+    if (!(await consumeOneTimeToken(database, tx.tx, { purpose: 'reset', tokenHashes: hashes, now: now() })))
+      throw linkInvalidError();
     if (!(await setPassword(tx, { userId, hash, former: null }))) throw linkInvalidError();
   });
 }

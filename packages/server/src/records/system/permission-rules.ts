@@ -1,6 +1,6 @@
 import { adminRole } from '../../access/access-table.ts';
 import { createBindEnvironment, type Transaction } from '../../database/database.ts';
-import { findPermission, readPermissionsOn, type StoredPermission } from '../../database/identity-store.ts';
+import { findPermission, readPermissionsOn, type StoredPermission } from '../../database/permission-rows.ts';
 import { grantableActions } from '../../protocol/actions.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { normaliseFilter } from '../../protocol/filter-normaliser.ts';

@@ -1,6 +1,6 @@
 import { adminRole, publicRole } from '../../access/access-table.ts';
 import type { Transaction } from '../../database/database.ts';
-import { countRoleHolders, hasPrivilegedDefaultRole } from '../../database/identity-store.ts';
+import { countRoleHolders, hasPrivilegedDefaultRole } from '../../database/role-rows.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { findDescriptionProblems } from '../../schema/definition-details.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';

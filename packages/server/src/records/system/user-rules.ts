@@ -1,9 +1,9 @@
 import { adminRole, publicRole } from '../../access/access-table.ts';
 import type { Transaction } from '../../database/database.ts';
-import { countActiveHolders, readDefaultRoles, readUserRoles, setUserRoles } from '../../database/identity-store.ts';
 import { deleteUserLogins } from '../../database/login-rows.ts';
 import { deleteUserOneTimeTokens } from '../../database/one-time-tokens.ts';
 import { readPasswordInTx } from '../../database/password-rows.ts';
+import { countActiveHolders, readDefaultRoles, readUserRoles, setUserRoles } from '../../database/role-rows.ts';
 import { findPasswordProblem } from '../../identity/password-rules.ts';
 import { isEmail, normaliseEmail } from '../../identity/sign-in.ts';
 import { ApiError, invalidDefinition, invalidValues } from '../../protocol/api-error.ts';

@@ -34,10 +34,10 @@ export interface TextForm {
 /** The forms by format. */
 export const textFormats: Readonly<Record<string, TextForm>> = {
   email: { holds: (text) => emailForm.test(text), give: 'Give an e-mail address such as ann@example.com.' },
-  url: { holds: isWebAddress, give: 'Give an absolute address that starts with http:// or https://.' },
+  url: { holds: isWebAddress, give: 'Give an absolute URL that starts with http:// or https://.' },
   phone: {
     holds: (text) => /^\+[1-9]\d{1,14}$/.test(text),
-    give: 'Give a telephone number in the form +4930123456: +, country code, number, digits alone.',
+    give: 'Give a telephone number such as +4930123456: a plus sign, the country code and the number, without spaces.',
   },
   color: {
     holds: (text) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(text),

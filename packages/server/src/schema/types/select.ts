@@ -33,5 +33,7 @@ function choicesProblem(value: unknown): string | null {
     value.length <= maxChoices &&
     new Set(value).size === value.length &&
     value.every((each) => typeof each === 'string' && each !== '' && lengthProblem(each, maxChoiceLength) === null);
-  return holds ? null : `Give a list of 1 to ${maxChoices} distinct texts of up to ${maxChoiceLength} characters.`;
+  return holds
+    ? null
+    : `Give a list of 1 to ${maxChoices} distinct texts of at most ${maxChoiceLength} characters each.`;
 }

@@ -30,11 +30,12 @@ export function readTextOperand(value: unknown): unknown {
 /** Checks a regular expression of a definition. */
 export function checkPattern(value: unknown): string | null {
   if (typeof value !== 'string') return 'Give a regular expression as text.';
-  if (value.length > limits.patternLength) return `A pattern has at most ${limits.patternLength} characters.`;
+  if (value.length > limits.patternLength)
+    return `The pattern has more than ${limits.patternLength} characters. Shorten it.`;
   try {
     RE2JS.compile(value);
     return null;
   } catch {
-    return 'The pattern is not a regular expression in RE2 syntax (no look-around, no back-references).';
+    return 'The pattern is not a regular expression in RE2 syntax, which has no look-around and no back-references.';
   }
 }

@@ -14,7 +14,7 @@ export const timeType = fieldType({
 });
 
 function refuseDateOnly(value: unknown): string | null {
-  if (value === true) return 'A time field holds no date; give false, or make it a date field.';
+  if (value === true) return 'A time field cannot be "dateOnly". Give false, or use the type "date".';
   return optionChecks.truth(value);
 }
 

@@ -29,9 +29,11 @@ export const maxFields = 8;
 export function buildArrows(collections: readonly Collection[]): Arrow[] {
   const names = new Set(collections.map((each) => each.name));
   return collections.flatMap(({ name, fields }) =>
-    fields
-      .filter(({ type, target }) => (type === 'belongsTo' || type === 'belongsToMany') && target && names.has(target))
-      .map((field) => ({ from: name, field: field.name, type: field.type, to: field.target! })),
+    fields.flatMap(({ name: field, type, target }) =>
+      (type === 'belongsTo' || type === 'belongsToMany') && target && names.has(target)
+        ? [{ from: name, field, type, to: target }]
+        : [],
+    ),
   );
 }
 
@@ -43,7 +45,7 @@ export function layoutCollections(collections: readonly Collection[]): Box[] {
   );
   const columns: Collection[][] = [];
   for (const each of collections) {
-    const level = depth.get(each.name)!;
+    const level = depth.get(each.name) ?? 0;
     columns[level] = [...(columns[level] ?? []), each];
   }
   const boxes: Box[] = [];

@@ -27,10 +27,11 @@ type Collections = ReadonlyMap<string, Collection>;
 export function buildFilterFields(collection: Collection, byName: Collections = new Map(), depth = 0): FilterFields {
   const { fields } = collection;
   const findField = (name: string): Field | null => fields.find((field) => field.name === name) ?? null;
-  const relations = depth < maxPathDepth ? fields.filter((field) => field.target && byName.has(field.target)) : [];
+  const relations = depth < maxPathDepth ? fields.filter((field) => findTarget(field, byName)) : [];
   const findTargetFields = (name: string): FilterFields | null => {
     const found = relations.find((field) => field.name === name);
-    return found ? buildFilterFields(byName.get(found.target!)!, byName, depth + 1) : null;
+    const target = found && findTarget(found, byName);
+    return target ? buildFilterFields(target, byName, depth + 1) : null;
   };
   const under = (path: string): FilterFields | null => {
     const [first = '', ...rest] = path.split('.');
@@ -50,6 +51,11 @@ export function buildFilterFields(collection: Collection, byName: Collections = 
   };
 }
 
+/** The collection that a relation leads to, if it is known. */
+function findTarget({ target }: Field, byName: Collections): Collection | undefined {
+  return target === undefined ? undefined : byName.get(target);
+}
+
 function collectOfferedFields(
   { fields }: Collection,
   relations: readonly Field[],
@@ -58,7 +64,7 @@ function collectOfferedFields(
   const paths = new Map<string, Field>();
   for (const field of fields) if (listOperators(field).length > 0) paths.set(field.name, field);
   for (const relation of relations) {
-    for (const field of byName.get(relation.target!)?.fields ?? [])
+    for (const field of findTarget(relation, byName)?.fields ?? [])
       if (!field.target && listOperators(field).length > 0) paths.set(`${relation.name}.${field.name}`, field);
   }
   return paths;

@@ -137,9 +137,10 @@ function parseLogic(name: string, value: unknown, parsePart: (part: unknown) => 
   return newGroup({ match: name, parts: [value].flat().map((part) => wrapInGroup(parsePart(part))) });
 }
 
-/** Several that all have to hold are a group where one thing is asked for. */
+/** Joins several nodes that must all match into one group. */
 function wrapInGroup(nodes: readonly FilterNode[]): FilterNode {
-  return nodes.length === 1 ? nodes[0]! : newGroup({ parts: nodes });
+  const [only, ...others] = nodes;
+  return only && others.length === 0 ? only : newGroup({ parts: nodes });
 }
 
 function isSinglePlainGroup(nodes: readonly FilterNode[]): nodes is readonly [FilterGroup] {
@@ -169,9 +170,9 @@ function parseRelationNodes(path: string, value: unknown, fields: FilterFields):
   const target = fields.under(path);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return parseFieldNodes(`${path}.${target?.key}`, value, fields); // a bare value names the key
-  const members = Object.entries(value);
-  if (members.length === 1 && /^\$(notE|e)xists$/.test(members[0]![0]))
-    return [parseCondition(path, members[0]![0], members[0]![1], fields)];
+  const [member, ...otherMembers] = Object.entries(value);
+  if (member && otherMembers.length === 0 && /^\$(notE|e)xists$/.test(member[0]))
+    return [parseCondition(path, member[0], member[1], fields)];
   if (target === null) throw new UnrepresentableFilter();
   const nodes = parseNodes(value, target);
   const [only] = nodes;

@@ -20,13 +20,14 @@ export function parseOperand(
   const kind = filterOperators[operator]?.[1];
   if (kind === 'none') return { value: true };
   const given = texts.map((each) => each.trim());
-  if (given.length === 0 || given.some((each) => each === '')) return null;
-  if (kind === 'period') return { value: parsePeriod(given[0]!) };
+  const [first] = given;
+  if (first === undefined || given.some((each) => each === '')) return null;
+  if (kind === 'period') return { value: parsePeriod(first) };
   if (kind === 'periods') return given.length === 2 ? { value: given.map(parsePeriod) } : null;
   if (kind === 'pair')
     return given.length === 2 ? combineOperands(given.map((each) => parseScalar(field, each))) : null;
-  if (kind === 'one') return parseScalar(field, texts[0]!);
-  if (given.length === 1 && variablePattern.test(given[0]!)) return { value: given[0] };
+  if (kind === 'one') return parseScalar(field, texts[0] ?? '');
+  if (given.length === 1 && variablePattern.test(first)) return { value: first };
   return combineOperands(texts.map((each) => parseScalar(toElementField(field), each)));
 }
 

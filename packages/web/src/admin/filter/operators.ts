@@ -96,8 +96,9 @@ const listFamilies = (field: Field): readonly Family[] => {
 /** The operators that fit a field, the usual ones first. */
 export function listOperators(field: Field): string[] {
   const fieldFamilies = listFamilies(field);
-  const found = Object.entries(filterOperators).filter(([, [family]]) => fieldFamilies.includes(family));
-  return found
-    .map(([name]) => name)
-    .sort((a, b) => fieldFamilies.indexOf(filterOperators[a]![0]) - fieldFamilies.indexOf(filterOperators[b]![0]));
+  return Object.entries(filterOperators)
+    .map(([name, [family]]) => ({ name, rank: fieldFamilies.indexOf(family) }))
+    .filter(({ rank }) => rank >= 0)
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ name }) => name);
 }

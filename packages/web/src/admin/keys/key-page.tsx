@@ -56,9 +56,9 @@ export function KeyPage(): ReactNode {
                 {t.over}
               </Alert>
             )}
-            {getKeyState(data) === 'inactive' && (
+            {getKeyState(data) === 'inactive' && data.inactiveReason && (
               <Alert color="red" variant="light" icon={<Icon name="lock" />}>
-                {t.inactive[data.inactiveReason!]}
+                {t.inactive[data.inactiveReason]}
               </Alert>
             )}
             <About key={data.id} apiKey={data} />

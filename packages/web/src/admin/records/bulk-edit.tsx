@@ -31,8 +31,8 @@ export function BulkEdit({ collection, fields, selection, cancel, done }: BulkEd
   const [confirming, setConfirming] = useState(false);
   const cancelButton = useRef<HTMLButtonElement>(null);
   const save = useMutation({
-    mutationFn: () =>
-      writeSelected(records, selection, (where) => records.updateMany(where, { [getWriteName(field!)]: value })),
+    mutationFn: (edited: Field) =>
+      writeSelected(records, selection, (where) => records.updateMany(where, { [getWriteName(edited)]: value })),
     onSuccess: (count) => {
       toast(labels.changed(count));
       done();
@@ -45,7 +45,7 @@ export function BulkEdit({ collection, fields, selection, cancel, done }: BulkEd
     if (empty && !confirming) {
       setConfirming(true);
       cancelButton.current?.focus(); // a key that is held down confirms nothing
-    } else save.mutate();
+    } else save.mutate(field);
   };
   const change = (next: unknown, record?: RecordValues | null): void => {
     setValue(next);

@@ -36,7 +36,7 @@ export const CellValue = memo(function CellValue({ field, values, whole = false 
 });
 
 function Linked({ field, values }: { field: Field; values: RecordValues }): ReactNode {
-  const target = useCollection(field.target!);
+  const target = useCollection(field.target ?? '');
   const record = values[field.name] as RecordValues | readonly RecordValues[] | null | undefined;
   if (Array.isArray(record))
     return (

@@ -29,18 +29,31 @@ export function computeEdges(widths: readonly number[]): readonly number[] {
   return [edge, ...widths.map((width) => (edge += width))];
 }
 
+/** Pixels of all columns together, with the row header. */
+export function getTotalWidth(edges: readonly number[]): number {
+  return edges.at(-1) ?? rowHeaderWidth;
+}
+
+/** The left and right edge of a column. */
+export function getColumnEdges(edges: readonly number[], column: number): { left: number; right: number } {
+  const left = edges[column] ?? getTotalWidth(edges);
+  return { left, right: edges[column + 1] ?? left };
+}
+
 /** Tracks for the columns that are drawn; what is left out between two of them is one track. */
 export function buildTracks(columns: readonly number[], fields: readonly Field[], edges: readonly number[]): Tracks {
   const tracks = [rowHeaderWidth];
   let end = rowHeaderWidth;
-  const drawn = columns.map((column): DrawnColumn => {
-    const [left, right] = [edges[column]!, edges[column + 1]!];
+  const drawn = columns.flatMap((column): DrawnColumn[] => {
+    const field = fields[column];
+    if (!field) return [];
+    const { left, right } = getColumnEdges(edges, column);
     if (left > end) tracks.push(left - end);
     tracks.push(right - left);
     end = right;
-    return { field: fields[column]!, column, track: tracks.length };
+    return [{ field, column, track: tracks.length }];
   });
-  const rest = edges.at(-1)! - end;
+  const rest = getTotalWidth(edges) - end;
   return { drawn, template: [...tracks, ...(rest > 0 ? [rest] : [])].map((each) => `${each}px`).join(' ') };
 }
 

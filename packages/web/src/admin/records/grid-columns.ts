@@ -5,6 +5,8 @@ import {
   type ColumnRange,
   computeEdges,
   findColumnsBetween,
+  getColumnEdges,
+  getTotalWidth,
   rowHeaderWidth,
   type Tracks,
 } from './column-tracks.ts';
@@ -43,7 +45,7 @@ export function useColumnLayout(
   const scrollToColumn = (column: number): void => {
     if (scroller.current) scroller.current.scrollLeft = computeScrollLeft(scroller.current, edges, column);
   };
-  return { drawn, template, width: edges.at(-1)!, scrollToColumn };
+  return { drawn, template, width: getTotalWidth(edges), scrollToColumn };
 }
 
 function useRange(scroller: RefObject<HTMLElement | null>, edges: readonly number[]): ColumnRange {
@@ -69,9 +71,9 @@ function useRange(scroller: RefObject<HTMLElement | null>, edges: readonly numbe
 
 /** What stays in view at the left covers nothing that is asked for. */
 function computeScrollLeft(element: HTMLElement, edges: readonly number[], column: number): number {
-  const sticky = matchMedia(wideScreenQuery).matches ? edges[1]! : rowHeaderWidth;
+  const sticky = matchMedia(wideScreenQuery).matches ? getColumnEdges(edges, 0).right : rowHeaderWidth;
   const { scrollLeft, clientWidth } = element;
-  const [left, right] = [edges[column]!, edges[column + 1]!];
+  const { left, right } = getColumnEdges(edges, column);
   if (column === 0 && sticky > rowHeaderWidth) return scrollLeft;
   if (left - sticky < scrollLeft) return left - sticky;
   return right > scrollLeft + clientWidth ? right - clientWidth : scrollLeft;

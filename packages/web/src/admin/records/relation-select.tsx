@@ -42,12 +42,13 @@ export function RelationSelect({
   disabled,
 }: RelationSelectProps): ReactNode {
   const t = useTexts().data.records;
-  const target = useCollection(field.target ?? '');
+  const targetName = field.target ?? '';
+  const target = useCollection(targetName);
   const key = field.targetKey ?? (target ? findKeyField(target).name : 'id');
   const chosen = useApiQuery(
-    ['records', field.target, 'named', value],
+    ['records', targetName, 'named', value],
     (client, signal) =>
-      client.records(field.target!).list({ filter: { [key]: value }, pageSize: 1, count: 'none' }, { signal }),
+      client.records(targetName).list({ filter: { [key]: value }, pageSize: 1, count: 'none' }, { signal }),
     { enabled: target != null && value !== null && !record },
   );
   const linkedRecord = value === null ? null : (record ?? chosen.data?.data[0] ?? null);
@@ -60,8 +61,8 @@ export function RelationSelect({
   const searching = text !== '' && text !== chosenLabel;
   const search = debouncedText !== '' && debouncedText !== chosenLabel ? debouncedText : undefined;
   const found = useApiQuery(
-    ['records', field.target, 'pick', search ?? ''],
-    (client, signal) => client.records(field.target!).list({ search, pageSize: 20, count: 'none' }, { signal }),
+    ['records', targetName, 'pick', search ?? ''],
+    (client, signal) => client.records(targetName).list({ search, pageSize: 20, count: 'none' }, { signal }),
     { enabled: target != null, keepPreviousData: true },
   );
   // Options of an earlier search are not offered: Enter would take one of them.

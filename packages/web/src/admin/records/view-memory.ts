@@ -16,7 +16,8 @@ export function getRememberedView(application: string, collection: string): Reco
 export function rememberPosition(key: string, top: number): void {
   positions.delete(key);
   positions.set(key, top);
-  if (positions.size > maxPositions) positions.delete(positions.keys().next().value!);
+  const [oldest] = positions.keys();
+  if (positions.size > maxPositions && oldest !== undefined) positions.delete(oldest);
 }
 
 export function getRememberedPosition(key: string): number {

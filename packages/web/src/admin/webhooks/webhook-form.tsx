@@ -111,7 +111,7 @@ function findSingleCollection(
   events: readonly string[],
   collectionsByName: ReadonlyMap<string, Collection> | undefined,
 ): Collection | null {
-  const names = new Set(events.map((each) => each.split('.')[0]!));
+  const names = new Set(events.map((each) => each.replace(/\..*$/s, '')));
   const [only] = names.size === 1 ? names : [];
   return (only !== undefined && collectionsByName?.get(only)) || null;
 }

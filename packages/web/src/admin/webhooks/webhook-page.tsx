@@ -120,7 +120,9 @@ function DeliveryWarning({ webhook }: { webhook: Webhook }): ReactNode {
   const since = webhook.failingSince === null ? '' : formatDateTime(webhook.failingSince);
   return (
     <Alert color={state === 'paused' ? 'red' : 'yellow'} variant="light" icon={<Icon name="warning" />}>
-      {state === 'paused' ? t.paused(formatDateTime(webhook.pausedAt!), since) : t.failing(since)}
+      {state === 'paused' && webhook.pausedAt !== null
+        ? t.paused(formatDateTime(webhook.pausedAt), since)
+        : t.failing(since)}
     </Alert>
   );
 }

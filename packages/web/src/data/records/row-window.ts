@@ -228,8 +228,9 @@ export class RowWindow extends ObservableState<WindowState> {
   #change(key: Key, update: (row: Row) => Row): void {
     for (const [number, page] of this.#pages) {
       const index = page.rows.findIndex((row) => isSameKey(row.key, key));
-      if (index < 0) continue;
-      this.#pages.set(number, { ...page, rows: page.rows.with(index, update(page.rows[index]!)) });
+      const row = page.rows[index];
+      if (!row) continue;
+      this.#pages.set(number, { ...page, rows: page.rows.with(index, update(row)) });
       this.#update({});
     }
   }

@@ -1,6 +1,6 @@
 /**
- * What people do to conversations. Each act shows at once, then asks the server, and is put right where that refuses; what
- * takes mail out of sight may be taken back.
+ * The actions on conversations. Each action is shown before the server has answered and reverted if the server refuses it.
+ * Actions that remove conversations from the list can be undone, except the permanent delete.
  */
 import { type Client, Failure } from '@tablinum/client';
 import { explainDenied } from '../../data/explain-denied.tsx';
@@ -16,17 +16,27 @@ interface MailActionContext {
   readonly client: Client;
   readonly application: string;
   readonly list: ConversationList;
-  /** Role or path of the folder that is shown, or null where several are. */
+  /** The role or path of the folder that the list shows; null if it shows several folders. */
   readonly folder: string | null;
   readonly texts: InboxTexts;
 }
 
-/** An action of e-mails, as a refusal is explained by. */
+/** The action of the resource `emails` that is named when a refusal is explained. */
 type MailAction = 'batchUpdate' | 'move' | 'destroy';
 type EmailSelector = (emails: readonly EmailPlacement[]) => readonly EmailPlacement[];
 type EmailWrite = (ids: readonly number[], accountId: number) => Promise<unknown>;
 
-/** Folders whose mail stays where it is when a conversation is put away from elsewhere. */
+/** How conversations are removed from the list. */
+interface Removal {
+  /** Shown with a button to undo it. */
+  readonly message: string;
+  readonly action: MailAction;
+  readonly write: EmailWrite;
+  /** The e-mails to write, out of those that the action affects; all of them by default. */
+  readonly selectEmails?: EmailSelector;
+}
+
+/** Mail in these folders is not moved by an action on a conversation in another folder. */
 const fixedFolders = new Set(['sent', 'drafts', 'outbox', 'trash']);
 
 export class MailActions {
@@ -37,7 +47,7 @@ export class MailActions {
     this.#context = context;
   }
 
-  /** Read: all of its e-mails. Unread: the last one that somebody sent to us. */
+  /** Marks all e-mails of the conversations read, or their last received e-mail unread. */
   setRead(rows: readonly Conversation[], read: boolean): Promise<void> {
     const selectEmails: EmailSelector = read
       ? (emails) => emails.filter((each) => !each.read)
@@ -45,7 +55,7 @@ export class MailActions {
     return this.#flag(rows, { read }, selectEmails, (row) => ({ ...row, unread: read ? 0 : Math.max(row.unread, 1) }));
   }
 
-  /** A star is set on the last e-mail, and taken from all of them. */
+  /** Sets a star on the last e-mail, or removes the stars of all e-mails. */
   setStarred(rows: readonly Conversation[], starred: boolean): Promise<void> {
     const selectEmails: EmailSelector = starred
       ? (emails) => pickLast(emails) ?? []
@@ -56,7 +66,7 @@ export class MailActions {
     }));
   }
 
-  /** The flags of one e-mail of an open conversation. */
+  /** Sets flags of one e-mail of the open conversation. */
   async setFlags(conversation: number, email: number, flags: Flags): Promise<void> {
     const { application, client, list } = this.#context;
     patchThread(application, conversation, (each) => (each.id === email ? { ...each, ...flags } : each));
@@ -72,34 +82,38 @@ export class MailActions {
 
   move(rows: readonly Conversation[], mailbox: Pick<Mailbox, 'id' | 'path'>): void {
     const { client, texts } = this.#context;
-    this.#removeFromList(rows, texts.done.moved(rows.length, mailbox.path), 'move', (ids) =>
-      client.post('emails:move', { ids, mailbox: mailbox.id }),
-    );
-  }
-
-  /** Into the mailbox for what is done with; made where an account has none. */
-  archive(rows: readonly Conversation[], mailboxes: readonly Mailbox[]): void {
-    const { client, texts } = this.#context;
-    this.#removeFromList(rows, texts.done.archived(rows.length), 'move', async (ids, accountId) => {
-      const has = mailboxes.some((each) => each.accountId === accountId && each.role === 'archive');
-      if (!has) await client.post('mailboxes:create', { accountId, path: 'Archive', role: 'archive' }).catch(() => {});
-      await client.post('emails:move', { ids, mailbox: 'archive' });
+    this.#removeFromList(rows, {
+      message: texts.done.moved(rows.length, mailbox.path),
+      action: 'move',
+      write: (ids) => client.post('emails:move', { ids, mailbox: mailbox.id }),
     });
   }
 
-  /** What lies in the trash already stays there: the server would destroy it for good, and nobody has asked for that. */
+  /** Moves the conversations to the archive folder of their account, which is created if it does not exist. */
+  archive(rows: readonly Conversation[], mailboxes: readonly Mailbox[]): void {
+    const { client, texts } = this.#context;
+    const write: EmailWrite = async (ids, accountId) => {
+      const hasArchive = mailboxes.some((each) => each.accountId === accountId && each.role === 'archive');
+      if (!hasArchive)
+        await client.post('mailboxes:create', { accountId, path: 'Archive', role: 'archive' }).catch(() => {});
+      await client.post('emails:move', { ids, mailbox: 'archive' });
+    };
+    this.#removeFromList(rows, { message: texts.done.archived(rows.length), action: 'move', write });
+  }
+
+  /** Moves the conversations to the trash. E-mails that are already there are left out: the server would delete them permanently. */
   trash(rows: readonly Conversation[]): void {
     const { client, texts } = this.#context;
-    const destroy: EmailWrite = (ids) => client.post('emails:destroy', { ids });
+    const write: EmailWrite = (ids) => client.post('emails:destroy', { ids });
     const selectEmails: EmailSelector = (emails) => {
       const outside = emails.filter(({ folder }) => folder !== 'trash');
       if (outside.length === 0) throw new Error(texts.inTrash);
       return outside;
     };
-    this.#removeFromList(rows, texts.done.trashed(rows.length), 'destroy', destroy, selectEmails);
+    this.#removeFromList(rows, { message: texts.done.trashed(rows.length), action: 'destroy', write, selectEmails });
   }
 
-  /** For good; nothing takes it back. */
+  /** Deletes the e-mails of the conversations that are in the trash, permanently. */
   async destroy(rows: readonly Conversation[]): Promise<void> {
     const { client, list, texts } = this.#context;
     const keys = rows.map(({ id }) => id);
@@ -116,7 +130,7 @@ export class MailActions {
     }
   }
 
-  /** Takes the last act back that took mail out of sight. */
+  /** Undoes the last action that removed conversations from the list. */
   undo(): void {
     this.#undo?.();
   }
@@ -145,18 +159,13 @@ export class MailActions {
     }
   }
 
-  #removeFromList(
-    rows: readonly Conversation[],
-    message: string,
-    action: MailAction,
-    write: EmailWrite,
-    selectEmails: EmailSelector = (emails) => emails,
-  ): void {
+  #removeFromList(rows: readonly Conversation[], removal: Removal): void {
     if (rows.length === 0) return;
+    const { message, action, write, selectEmails = (emails) => emails } = removal;
     const { client, list, texts } = this.#context;
     const keys = rows.map(({ id }) => id);
     list.hide(keys);
-    /** What was taken away; null where that was refused, which has been said then. */
+    /** The e-mails that were written; null after a failure, which has been shown to the user. */
     const done = this.#writeSelected(keys, write, selectEmails).then(
       (emails) => {
         list.settle(keys);
@@ -202,7 +211,7 @@ export class MailActions {
     return emails;
   }
 
-  /** Of each conversation those in the folder that is shown; where several are shown, what lies in none of its own. */
+  /** The e-mails of each conversation that are in the shown folder; if there are none, those outside of {@link fixedFolders}. */
   #selectAffected(emails: readonly EmailPlacement[]): readonly EmailPlacement[] {
     const { folder } = this.#context;
     return [...groupByConversation(emails).values()].flatMap((all) => {

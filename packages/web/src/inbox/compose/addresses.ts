@@ -3,7 +3,9 @@ import type { MailAddress } from '../mail-types.ts';
 /** `Ada <ada@example.com>` as the API takes it. What is no address is sent as it stands: the server names it. */
 export function parseAddress(text: string): MailAddress | string {
   const named = /^"?([^"<>]*?)"?\s*<([^<>]*)>$/.exec(text.trim());
-  return named ? { name: named[1]!.trim(), address: named[2]!.trim() } : text.trim();
+  if (!named) return text.trim();
+  const [, name = '', address = ''] = named;
+  return { name: name.trim(), address: address.trim() };
 }
 
 /** Whether it may be one; the server has the last word. */

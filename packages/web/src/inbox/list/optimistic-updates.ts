@@ -37,7 +37,7 @@ export class OptimisticUpdates {
     for (const id of ids) this.#retained.set(id, (this.#retained.get(id) ?? 0) + 1);
     return () => {
       for (const id of ids) {
-        const left = this.#retained.get(id)! - 1;
+        const left = (this.#retained.get(id) ?? 0) - 1;
         if (left > 0) this.#retained.set(id, left);
         else this.#retained.delete(id);
       }

@@ -22,7 +22,9 @@ export class MailImages {
   /** Those that the mail names by `cid:`. */
   async showParts(attachments: readonly Attachment[]): Promise<void> {
     const tasks = [...this.#images('data-cid')].map(async ([contentId, images]) => {
-      const part = attachments.find((each) => stripBrackets(each.contentId) === stripBrackets(contentId));
+      const part = attachments.find(
+        (each) => each.contentId !== null && stripBrackets(each.contentId) === stripBrackets(contentId),
+      );
       if (!part?.sniffedType?.startsWith('image/')) return;
       await this.#show(images, `attachments/${part.id}`, {}, part.sniffedType);
     });
@@ -63,7 +65,7 @@ export class MailImages {
   #images(attribute: string): ReadonlyMap<string, HTMLImageElement[]> {
     const found = new Map<string, HTMLImageElement[]>();
     for (const image of this.#frameDocument.querySelectorAll<HTMLImageElement>(`img[${attribute}]`)) {
-      const named = image.getAttribute(attribute)!;
+      const named = image.getAttribute(attribute) ?? '';
       found.set(named, [...(found.get(named) ?? []), image]);
     }
     return found;
@@ -71,6 +73,6 @@ export class MailImages {
 }
 
 /** A content id without its angle brackets. */
-export function stripBrackets(contentId: string | null): string | null {
-  return contentId?.replace(/^<|>$/g, '') ?? null;
+export function stripBrackets(contentId: string): string {
+  return contentId.replace(/^<|>$/g, '');
 }

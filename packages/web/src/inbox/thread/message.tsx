@@ -103,9 +103,9 @@ const noFiles: readonly [] = [];
 
 /** Files, without the images that the HTML shows in their place. */
 function listVisibleAttachments({ html, attachments = noFiles }: Email): Email['attachments'] & object {
-  const inlineIds = new Set([...(html ?? '').matchAll(/\sdata-cid="([^"]*)"/g)].map((match) => match[1]!));
+  const inlineIds = new Set([...(html ?? '').matchAll(/\sdata-cid="([^"]*)"/g)].map(([, contentId]) => contentId));
   return attachments.filter(({ contentId, disposition }) => {
-    const inText = contentId !== null && inlineIds.has(stripBrackets(contentId)!);
+    const inText = contentId !== null && inlineIds.has(stripBrackets(contentId));
     return !inText || disposition === 'attachment';
   });
 }

@@ -13,9 +13,11 @@ const attributionPattern = /^.{2,200}:\s*$/;
 export function splitQuotation(text: string): SplitText {
   const lines = text.replace(/\s+$/, '').split('\n');
   let first = lines.length;
-  while (first > 0 && (lines[first - 1]!.startsWith('>') || lines[first - 1]!.trim() === '')) first -= 1;
+  const isQuotedOrEmpty = (line: string | undefined): boolean =>
+    line !== undefined && (line.startsWith('>') || line.trim() === '');
+  while (isQuotedOrEmpty(lines[first - 1])) first -= 1;
   if (!lines.slice(first).some((line) => line.startsWith('>'))) return { body: lines.join('\n'), quoted: null };
-  if (first > 0 && attributionPattern.test(lines[first - 1]!)) first -= 1;
+  if (attributionPattern.test(lines[first - 1] ?? '')) first -= 1;
   const body = lines.slice(0, first).join('\n').trimEnd();
   return body === ''
     ? { body: lines.join('\n'), quoted: null }

@@ -29,7 +29,7 @@ const styleSheetPattern = /<style\b[^>]*>([\s\S]*?)<\/style\s*>/gi;
 const tagPattern = /<[a-z][^<>]*>/gi;
 
 export function cleanMail(html: string): CleanMail {
-  const style = [...html.matchAll(styleSheetPattern)].map((each) => each[1]!).join('\n');
+  const style = [...html.matchAll(styleSheetPattern)].map(([, rules = '']) => rules).join('\n');
   const marked = html
     .replace(styleSheetPattern, '')
     .replace(tagPattern, (tag) => tag.replace(/\sstyle=/gi, ` ${styleAttribute}=`));
@@ -50,7 +50,7 @@ export function cleanMail(html: string): CleanMail {
 /** Style attributes come back through the object model, once the nodes stand in their frame. */
 export function applyStyles(root: ParentNode): void {
   for (const element of root.querySelectorAll<HTMLElement>(`[${styleAttribute}]`)) {
-    element.style.cssText = element.getAttribute(styleAttribute)!;
+    element.style.cssText = element.getAttribute(styleAttribute) ?? '';
     element.removeAttribute(styleAttribute);
   }
 }
@@ -59,7 +59,7 @@ function hasOwnColors(content: DocumentFragment, style: string): boolean {
   if (/(?:^|[;{\s])(?:background(?:-color)?|color)\s*:/i.test(style)) return true;
   if (content.querySelector('[bgcolor], font[color]')) return true;
   return [...content.querySelectorAll(`[${styleAttribute}]`)].some((each) =>
-    /(?:^|[;\s])(?:background(?:-color)?|color)\s*:/i.test(each.getAttribute(styleAttribute)!),
+    /(?:^|[;\s])(?:background(?:-color)?|color)\s*:/i.test(each.getAttribute(styleAttribute) ?? ''),
   );
 }
 

@@ -111,9 +111,9 @@ function Messages({
             {t.messages(thread.messages)}
           </Badge>
         )}
-        {[...new Set(thread.emails.map(({ folder }) => folder))].filter(Boolean).map((folder) => (
+        {[...new Set(thread.emails.flatMap(({ folder }) => folder || []))].map((folder) => (
           <Badge key={folder} variant="light" color="gray" tt="none">
-            {t.folderName(folder!)}
+            {t.folderName(folder)}
           </Badge>
         ))}
       </div>

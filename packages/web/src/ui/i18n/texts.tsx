@@ -11,7 +11,7 @@ export const languages: Readonly<Record<string, Texts>> = { en };
 
 /** The first language of the browser that there are texts for. */
 export function preferredLanguage(): string {
-  return navigator.languages.map((tag) => tag.split('-')[0]!).find((tag) => languages[tag]) ?? 'en';
+  return navigator.languages.map((tag) => tag.replace(/-.*$/, '')).find((tag) => languages[tag]) ?? 'en';
 }
 
 export function textsIn(language: string): Texts {

@@ -1,4 +1,4 @@
-/** Words that every part of the interface uses. */
+/** Texts that every part of the interface uses. */
 export const common = {
   productName: 'Tablinum',
   save: 'Save',
@@ -43,18 +43,18 @@ export const common = {
     found: (n: number) => (n === 1 ? '1 found' : `${n.toLocaleString('en')} found`),
   },
   problem: {
-    title: 'This did not work',
+    title: 'Something went wrong',
     offlineTitle: 'The server cannot be reached',
-    offline: 'Look whether you are online and the server runs. Nothing that you saved is lost.',
+    offline: 'Check your connection and that the server is running. Saved data is not lost.',
     deniedTitle: 'Your role does not allow this',
-    denied: (role: string) => `You act as ${role}. Ask an administrator, or switch to another role.`,
-    readOnly: 'Your role may look at this, and not change it.',
+    denied: (role: string) => `Your current role is ${role}. Ask an administrator, or switch to another role.`,
+    readOnly: 'Your role can read this but not change it.',
     why: 'Why?',
-    rules: 'The rules of this role',
+    rules: 'Rules of this role',
     busyTitle: 'Too many requests',
     busy: (seconds: number) => `Trying again in ${seconds} s.`,
-    notFoundTitle: 'There is nothing here',
-    slow: 'This takes longer than usual…',
+    notFoundTitle: 'Not found',
+    slow: 'This is taking longer than usual…',
     reference: (id: string) => `Reference ${id}`,
   },
 };
