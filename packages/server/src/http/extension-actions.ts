@@ -180,7 +180,9 @@ function createCallerRecords(
       }),
     destroy: (name, key) =>
       withCollection(name, (context, collection) =>
-        destroyRecords(context, collection, buildRequest('destroy', { filterByTk: key }), null, getRules(collection)),
+        destroyRecords(context, collection, buildRequest('destroy', { filterByTk: key }), {
+          rules: getRules(collection),
+        }),
       ),
   };
 }

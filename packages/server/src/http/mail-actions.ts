@@ -163,7 +163,10 @@ async function runBatchUpdate(request: RequestContext): Promise<ActionResult> {
   const { ids, ...values } = readBodyObject(request, null);
   const keys = parseKeys(filterByTk, ids);
   return performWrite(request, context, buildWriteOptions(keys, dryRun), async (tx) => {
-    const { data } = await updateRecords(tx, emails, requestByKeys('update', keys), values, null, getRules(emails));
+    const { data } = await updateRecords(tx, emails, requestByKeys('update', keys), {
+      body: values,
+      rules: getRules(emails),
+    });
     return { data };
   });
 }

@@ -138,7 +138,7 @@ async function runWrite(
   collection: Collection,
   recordRequest: RecordRequest,
 ): Promise<ActionResult> {
-  const rule = getRules(collection);
+  const rules = getRules(collection);
   const match = parseIfMatch(request.ifMatch);
   if (action === 'create')
     return toActionResult(await createWithNested(context, collection, recordRequest, request.body));
@@ -149,7 +149,7 @@ async function runWrite(
       await findOrCreate(context, collection, recordRequest, request.body, action === 'updateOrCreate'),
     );
   if (action === 'restore') return toActionResult(await restoreRecords(context, collection, recordRequest, match));
-  return toActionResult(await destroyRecords(context, collection, recordRequest, match, rule));
+  return toActionResult(await destroyRecords(context, collection, recordRequest, { match, rules }));
 }
 
 function toActionResult({ data, counter }: { data: string; counter: number | null }): ActionResult {

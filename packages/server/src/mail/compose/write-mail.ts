@@ -295,6 +295,6 @@ async function removeDraft(tx: RecordContext, { id }: StoredDraft): Promise<void
     for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);
   await rows.count(counts.changes);
   await emitMailEvent(tx, transaction, 'emails.destroyed', 'emails', [id]);
-  await writeHistory({ context: tx, collection: emails }, transaction, 'destroyed', [id], states);
+  await writeHistory({ context: tx, collection: emails, transaction }, 'destroyed', [id], states);
   await updateConversations(tx, transaction, placements);
 }

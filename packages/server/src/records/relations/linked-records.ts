@@ -84,7 +84,7 @@ export async function destroyLinked(
 ): Promise<WriteResult> {
   const wanted = await resolveTarget(tx, related, request);
   if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
-  return destroyRecords(tx, related.target, wanted, match, getRules(related.target));
+  return destroyRecords(tx, related.target, wanted, { match, rules: getRules(related.target) });
 }
 
 /** The request with the key of a to-one relation filled in. Null if the relation is empty. */

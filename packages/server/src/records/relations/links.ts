@@ -204,7 +204,7 @@ async function updateByRules(
   keys: unknown,
   values: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await updateRecords(tx, collection, requestByKeys('update', keys), values, null, getRules(collection));
+  await updateRecords(tx, collection, requestByKeys('update', keys), { body: values, rules: getRules(collection) });
 }
 
 /** belongsToMany: a record of the join for each link. */
@@ -232,24 +232,20 @@ async function linkManyToMany(
   });
   if (removed.length > 0) {
     const filter = { ...pair(null), [through.targetField]: { $in: removed.map((key) => valueByKey.get(String(key))) } };
-    await destroyRecords(joinContext, join, normaliseRequest('destroy', { filter }, false), null, null);
+    await destroyRecords(joinContext, join, normaliseRequest('destroy', { filter }, false), { rules: null });
   }
   if (added.length > 0) {
     for (const end of [value, ...added.map((link) => valueByKey.get(String(link.key)))])
       requireLinkable(end, related.field);
     const bodies = added.map((link) => ({ ...link.join, ...pair(link.key) }));
-    await createRecords(joinContext, join, normaliseRequest('create', {}, false), bodies, null);
+    await createRecords(joinContext, join, normaliseRequest('create', {}, false), { body: bodies, rules: null });
   }
   for (const link of existing)
     if (link.join && Object.keys(link.join).length > 0)
-      await updateRecords(
-        joinContext,
-        join,
-        normaliseRequest('update', { filter: pair(link.key) }, false),
-        link.join,
-        null,
-        null,
-      );
+      await updateRecords(joinContext, join, normaliseRequest('update', { filter: pair(link.key) }, false), {
+        body: link.join,
+        rules: null,
+      });
 }
 
 /** Which two records a link joins is said by the path and the target alone: as values they would lead it elsewhere. */

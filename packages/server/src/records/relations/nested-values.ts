@@ -54,7 +54,7 @@ export async function createWithNested(
   const bodies = await replaceKeyObjects(context, collection, Array.isArray(permitted) ? permitted : [permitted]);
   const body = Array.isArray(permitted) ? bodies : bodies[0];
   if (!bodies.some((each) => hasNested(each, collection)))
-    return createRecords(context, collection, request, body, rules);
+    return createRecords(context, collection, request, { body, rules });
   if (bodies.length > limits.bulkRecords)
     throw new ApiError(
       'LIMIT_EXCEEDED',
@@ -89,7 +89,7 @@ export async function updateWithNested(
     applyFieldLists(context, collection, 'update', input, request),
   ]);
   if (!hasNested(body, collection))
-    return updateRecords(context, collection, request, body, match, getRules(collection));
+    return updateRecords(context, collection, request, { body, match, rules: getRules(collection) });
   const key = parseKey(request.filterByTk, collection);
   if (key === undefined || Array.isArray(key))
     throw new ApiError('BODY_INVALID', 'Nested values go with one record: name it by filterByTk.');
@@ -192,7 +192,7 @@ async function createOne(
   level: Level,
 ): Promise<WriteResult> {
   const rules = getRules(collection);
-  if (!isObject(body) || !hasNested(body, collection)) return createRecords(tx, collection, request, body, rules);
+  if (!isObject(body) || !hasNested(body, collection)) return createRecords(tx, collection, request, { body, rules });
   const { ownValues, before, after } = splitBody(body, collection);
   refuseDeniedRelations(
     tx,
@@ -201,7 +201,7 @@ async function createOne(
     'create',
   );
   await linkParents(tx, ownValues, before, level);
-  const created = await createRecords(tx, collection, request, ownValues, rules);
+  const created = await createRecords(tx, collection, request, { body: ownValues, rules });
   const [key] = created.keys;
   await linkChildren(tx, collection, key, after, level);
   return rereadRecord(tx, collection, request, key, created);
@@ -224,7 +224,7 @@ async function updateOne(
     'update',
   );
   await linkParents(tx, ownValues, before, level);
-  const changed = await updateRecords(tx, collection, request, ownValues, match, getRules(collection));
+  const changed = await updateRecords(tx, collection, request, { body: ownValues, match, rules: getRules(collection) });
   await unlinkReplaced(tx, collection, key, after);
   await linkChildren(tx, collection, key, after, level);
   return rereadRecord(tx, collection, request, key, changed);

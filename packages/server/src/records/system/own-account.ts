@@ -200,6 +200,9 @@ export async function signUp(context: RecordContext, body: unknown): Promise<num
     { resource: 'users', action: 'create', grant: signUpGrant },
   );
   const request = normaliseRequest('create', {}, false);
-  const { keys } = await createRecords(signUpContext, context.registry.get('users'), request, given, userRules);
+  const { keys } = await createRecords(signUpContext, context.registry.get('users'), request, {
+    body: given,
+    rules: userRules,
+  });
   return keys[0] as number;
 }

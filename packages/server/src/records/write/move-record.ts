@@ -93,7 +93,10 @@ async function moveInTransaction(tx: TransactionContext, collection: Collection,
     scope === sourceScope ? Number(await readFieldValue(tx, collection, move.source, move.field.name, grant)) : null;
   const to = await allocatePosition(tx, collection, move, scope, from);
   const values = { [move.field.name]: to, ...(scope !== sourceScope && { [scopeKey!]: scope }) };
-  return updateRecords(tx, collection, requestByKeys('update', move.source), values, null, getRules(collection));
+  return updateRecords(tx, collection, requestByKeys('update', move.source), {
+    body: values,
+    rules: getRules(collection),
+  });
 }
 
 /** Makes room and returns the number of the place. */

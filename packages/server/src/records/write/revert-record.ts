@@ -48,7 +48,7 @@ export async function revertRecord(
       if (field.primaryKey || field.definition.autoNowAdd || !then.has(id)) continue;
       if (JSON.stringify(then.get(id)) !== JSON.stringify(now[id] ?? null)) body[field.name] = then.get(id);
     }
-    return updateRecords(tx, collection, request, body, match, getRules(collection));
+    return updateRecords(tx, collection, request, { body, match, rules: getRules(collection) });
   };
   // A history may be long.
   return inTransaction(context, revert, { heavy: true });
