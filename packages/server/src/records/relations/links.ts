@@ -11,12 +11,13 @@ import { normaliseRequest, requestByKeys } from '../../protocol/request-normalis
 import type { Grant } from '../../query/grant.ts';
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, getField, type JoinFields } from '../../schema/registry.ts';
+import { readFieldValues } from '../read/field-values.ts';
 import { listRecords, requireGrant } from '../read/read-records.ts';
 import type { RecordContext, TransactionContext } from '../record-context.ts';
 import { getRules } from '../system/system-rules.ts';
 import { withGrants } from '../with-grants.ts';
 import { createRecords, destroyRecords, updateRecords } from '../write/write-records.ts';
-import { type RecordRelation, readFieldValues, readSourceValue, requireLinkable } from './related-parent.ts';
+import { type RecordRelation, readSourceValue, requireLinkable } from './related-parent.ts';
 
 export type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
 
@@ -135,10 +136,8 @@ async function requireLinkTargets(
   const grant = requireGrant(tx, target, 'get');
   const found = await readFieldValues(
     tx,
-    target,
+    { collection: target, name: target.primaryKey.name, grant },
     links.map((link) => link.key),
-    target.primaryKey.name,
-    grant,
   );
   if (found.length < links.length && action !== 'remove')
     throw new ApiError('REFERENCE_MISSING', `Not every record of ${target.name} that is named exists.`);
@@ -174,7 +173,8 @@ async function readReferencedValue(
   key: unknown,
 ): Promise<unknown> {
   if (key === null) return null;
-  const [found] = await readFieldValues(tx, target, [key], relation.targetField, requireGrant(tx, target, 'get'));
+  const grant = requireGrant(tx, target, 'get');
+  const [found] = await readFieldValues(tx, { collection: target, name: relation.targetField, grant }, [key]);
   return requireLinkable(found?.value, field);
 }
 
@@ -224,7 +224,8 @@ async function linkManyToMany(
   const joinContext = withGrants(tx, { resource: join.name, grant: joinGrant });
   const all = [...removed, ...[...added, ...existing].map((link) => link.key)];
   if (all.length === 0) return;
-  const found = await readFieldValues(tx, target, all, relation.targetField, requireGrant(tx, target, 'get'));
+  const grant = requireGrant(tx, target, 'get');
+  const found = await readFieldValues(tx, { collection: target, name: relation.targetField, grant }, all);
   const valueByKey = new Map(found.map((each) => [String(each.key), each.value]));
   const pair = (key: unknown): Record<string, unknown> => ({
     [through.sourceField]: value,

@@ -10,6 +10,7 @@ import type { RecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest, requestByKeys } from '../../protocol/request-normaliser.ts';
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField, type Relation } from '../../schema/registry.ts';
+import { readFieldValues } from '../read/field-values.ts';
 import { getRecord, requireGrant } from '../read/read-records.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
@@ -19,13 +20,7 @@ import { createRecords, updateRecords, type WriteResult } from '../write/write-r
 import type { IfMatch } from '../write/write-steps.ts';
 import { changeLinks, type Link, readLinkedKeys } from './links.ts';
 import { canNestRecords, checkNestedValues, hasNested, isNested } from './nested-check.ts';
-import {
-  type RecordRelation,
-  readFieldValues,
-  readSourceValue,
-  requireLinkable,
-  resolveRelation,
-} from './related-parent.ts';
+import { type RecordRelation, readSourceValue, requireLinkable, resolveRelation } from './related-parent.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -157,7 +152,8 @@ async function replaceKeyObjectsOfField(
   const keys = bodies.map((body) => canonicalKey(keyField, soleKey(body))).filter((key) => key !== invalidOperand);
   const grant =
     keys.length > 0 && context.findGrant(targetName, 'create') ? context.findGrant(targetName, 'get') : null;
-  const found = grant && (await readFieldValues(context, target, keys, targetField, grant, keyField));
+  const found =
+    grant && (await readFieldValues(context, { collection: target, name: targetField, grant, keyField }, keys));
   const existingKeys = found && new Set(found.map(({ value }) => String(value)));
   return bodies.map((body) => {
     const key = soleKey(body);
@@ -260,7 +256,7 @@ async function linkParents(
     const target = tx.registry.get(name);
     const key = await targetKey(tx, target, value, descend(level, field), {}).catch(prefixErrorPath(field.name));
     const grant = requireGrant(tx, target, 'get');
-    const [found] = await readFieldValues(tx, target, [key], targetField, grant);
+    const [found] = await readFieldValues(tx, { collection: target, name: targetField, grant }, [key]);
     if (!found)
       throw new ApiError('REFERENCE_MISSING', `"${field.name}" names a record of ${name} that does not exist.`);
     const named = requireLinkable(found.value, field);
@@ -378,7 +374,9 @@ const emptyRequest = normaliseRequest('create', {}, false);
 
 async function hasRecord(tx: TransactionContext, target: Collection, key: unknown): Promise<boolean> {
   const grant = tx.findGrant(target.name, 'get');
-  return grant !== null && (await readFieldValues(tx, target, [key], target.primaryKey.name, grant)).length > 0;
+  if (grant === null) return false;
+  const found = await readFieldValues(tx, { collection: target, name: target.primaryKey.name, grant }, [key]);
+  return found.length > 0;
 }
 
 /** One relation deeper: what `updateAssociationValues` says of the paths below it. */
