@@ -176,7 +176,10 @@ function createCallerRecords(
     update: (name, key, values) =>
       withCollection(name, async (context, collection) => {
         const ready = await hashBodySecrets(context, collection, values);
-        return updateWithNested(ready, collection, buildRequest('update', { filterByTk: key }), values, null);
+        return updateWithNested(ready, collection, buildRequest('update', { filterByTk: key }), {
+          body: values,
+          match: null,
+        });
       }),
     destroy: (name, key) =>
       withCollection(name, (context, collection) =>

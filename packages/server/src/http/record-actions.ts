@@ -143,10 +143,13 @@ async function runWrite(
   if (action === 'create')
     return toActionResult(await createWithNested(context, collection, recordRequest, request.body));
   if (action === 'update')
-    return toActionResult(await updateWithNested(context, collection, recordRequest, request.body, match));
+    return toActionResult(await updateWithNested(context, collection, recordRequest, { body: request.body, match }));
   if (action === 'firstOrCreate' || action === 'updateOrCreate')
     return toActionResult(
-      await findOrCreate(context, collection, recordRequest, request.body, action === 'updateOrCreate'),
+      await findOrCreate(context, collection, recordRequest, {
+        body: request.body,
+        updates: action === 'updateOrCreate',
+      }),
     );
   if (action === 'restore') return toActionResult(await restoreRecords(context, collection, recordRequest, match));
   return toActionResult(await destroyRecords(context, collection, recordRequest, { match, rules }));

@@ -24,9 +24,9 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
+import { HashedSecrets } from '../hashed-secrets.ts';
 import { getWriteSnapshot, inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { withOnlyGrant } from '../with-grants.ts';
-import { HashedSecrets } from '../write/secrets.ts';
 import { createRecords } from '../write/write-records.ts';
 import { userRules } from './user-rules.ts';
 

@@ -7,17 +7,12 @@ import { fieldUnknown } from '../../query/read-access.ts';
 import { invalidOperand, toExactValue } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
 import { recordCheck } from '../../schema/value-schema.ts';
+import type { Stamp } from '../record-context.ts';
 
 /** A record ready to be written: canonical values by field name, and which of them the client named. */
 export interface CheckedRecord {
   readonly values: Readonly<Record<string, unknown>>;
   readonly named: readonly string[];
-}
-
-/** When and by whom a record is written: milliseconds since the epoch, and the user or null. */
-export interface Stamp {
-  readonly now: number;
-  readonly userId: number | null;
 }
 
 type Raw = Readonly<Record<string, unknown>>;

@@ -8,29 +8,9 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Collection } from '../../schema/registry.ts';
+import { HashedSecrets } from '../hashed-secrets.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
-
-/** Hashes by password. Each hash is used once in an attempt, so that no two records share one. */
-export class HashedSecrets {
-  readonly #hashes: ReadonlyMap<string, readonly string[]>;
-  readonly #given = new Map<string, number>();
-
-  constructor(hashes: ReadonlyMap<string, readonly string[]>) {
-    this.#hashes = hashes;
-  }
-
-  take(text: string): string | undefined {
-    const index = this.#given.get(text) ?? 0;
-    this.#given.set(text, index + 1);
-    return this.#hashes.get(text)?.[index];
-  }
-
-  /** The same hashes, unused, for another attempt of the same write. */
-  forRetry(): HashedSecrets {
-    return new HashedSecrets(this.#hashes);
-  }
-}
 
 /**
  * The context for a write that runs in a transaction of several operations: with the hashes of all passwords in its body.
