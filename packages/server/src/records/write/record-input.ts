@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import { isoTime } from '../../base/clock.ts';
-import { ApiError, type ErrorDetails, invalidValues } from '../../protocol/api-error.ts';
+import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Grant } from '../../query/grant.ts';
 import { fieldUnknown } from '../../query/read-access.ts';
@@ -8,6 +8,7 @@ import { invalidOperand, toExactValue } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
 import { recordCheck } from '../../schema/value-schema.ts';
 import type { Stamp } from '../record-context.ts';
+import { requireRelation } from '../stored-field.ts';
 
 /** A record ready to be written: canonical values by field name, and which of them the client named. */
 export interface CheckedRecord {
@@ -18,9 +19,9 @@ export interface CheckedRecord {
 type Raw = Readonly<Record<string, unknown>>;
 
 /**
- * Values by field name, without what every object has: a field may be named `toString`. Made by a class, since V8 keeps
- * an object of Object.create(null) as a dictionary, which costs three times as much (15 µs against 5 for a record of eight
- * fields, 2026-11-21).
+ * Values by field name, without a prototype: a field may be named `toString`. A class creates them, because V8 keeps objects
+ * of Object.create(null) as dictionaries, which are three times slower (15 µs against 5 µs for a record of eight fields,
+ * 2026-11-21).
  */
 class Values {
   [name: string]: unknown;
@@ -33,7 +34,7 @@ function createValues(values?: Raw): Record<string, unknown> {
 }
 
 /**
- * Checks one body for create: what is missing gets its default, everything is validated at once.
+ * Checks the body of a create. Missing fields get their defaults; all problems are reported together.
  *
  * @throws ApiError 400 for unknown fields, 403 for denied ones, 422 with a detail per field.
  */
@@ -44,7 +45,7 @@ export function checkCreate(input: unknown, collection: Collection, grant: Grant
   return { values: toCanonical(applyDefaults(given, collection, stamp, true), collection), named: Object.keys(given) };
 }
 
-/** Checks one body for update: only what is named is validated and written. */
+/** Checks the body of an update: only the fields that it names are validated and written. @throws as {@link checkCreate}. */
 export function checkUpdate(input: unknown, collection: Collection, grant: Grant, stamp: Stamp): CheckedRecord {
   const given = readNamedValues(input, collection, grant);
   const problems = recordCheck(collection, 'update')(given);
@@ -61,7 +62,7 @@ export function checkUpdate(input: unknown, collection: Collection, grant: Grant
   return { values: toCanonical(values, collection), named: Object.keys(given) };
 }
 
-/** Puts a problem of one record of several under its index. */
+/** The problems of one record of a list, with its index before their names. */
 function atIndex(index: number, error: unknown): unknown {
   if (!(error instanceof ApiError) || !error.details) return error;
   return invalidValues(
@@ -69,7 +70,7 @@ function atIndex(index: number, error: unknown): unknown {
   );
 }
 
-/** Merges the problems of many records, so that all come at once. */
+/** Checks the bodies of a list, so that the problems of all of them are reported together. */
 export function checkEach(inputs: readonly unknown[], check: (input: unknown) => CheckedRecord): CheckedRecord[] {
   const details: Record<string, string> = {};
   const records: CheckedRecord[] = [];
@@ -79,14 +80,14 @@ export function checkEach(inputs: readonly unknown[], check: (input: unknown) =>
     } catch (error) {
       const indexed = atIndex(index, error);
       if (!(indexed instanceof ApiError) || indexed.code !== 'VALUE_INVALID') throw indexed;
-      Object.assign(details, indexed.details as ErrorDetails);
+      Object.assign(details, indexed.details);
     }
   });
   if (Object.keys(details).length > 0) throw invalidValues(details);
   return records;
 }
 
-/** Fields that the server keeps are passed over, so that a record that was read can be sent back whole. */
+/** Fields that the server manages are ignored, so that a client can send back a whole record that it has read. */
 function readNamedValues(input: unknown, collection: Collection, grant: Grant): Record<string, unknown> {
   if (!isObject(input)) {
     throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
@@ -104,16 +105,11 @@ function readNamedValues(input: unknown, collection: Collection, grant: Grant): 
   return values;
 }
 
-/** A to-one relation in a body: the key of the target, an object that holds nothing else, or null. */
+/** A to-one relation in a body: the key of the target, an object that only holds the key, or null. */
 function linkByKey(field: Field, value: unknown, values: Record<string, unknown>, collection: Collection): void {
-  const relation = field.relation!;
-  const members = isObject(value) ? Object.entries(value) : null;
-  const key =
-    members === null
-      ? value
-      : members.length === 1 && members[0]![0] === relation.targetField
-        ? members[0]![1]
-        : undefined;
+  const relation = requireRelation(field);
+  const isSoleKey = isObject(value) && Object.keys(value).length === 1;
+  const key = isSoleKey ? value[relation.targetField] : isObject(value) ? undefined : value;
   if (relation.kind !== 'belongsTo')
     throw new ApiError(
       'BODY_INVALID',
@@ -125,7 +121,7 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
   setValue(getField(collection, relation.sourceField), key, values);
 }
 
-/** A relation and its foreign key may both be named, in either order, where they agree. */
+/** A body may name both a relation and its foreign key, in either order, if their values are equal. */
 function setValue({ name, type }: Field, given: unknown, values: Record<string, unknown>): void {
   const value = toExactValue(type, given);
   if (name in values && values[name] !== value)
@@ -133,7 +129,7 @@ function setValue({ name, type }: Field, given: unknown, values: Record<string, 
   values[name] = value;
 }
 
-/** `make` is false while checking: generated values need no check, and clocks should not run twice. */
+/** @param make whether to generate values too. The check does without: generated values are valid. */
 function applyDefaults(given: Raw, collection: Collection, stamp: Stamp, make: boolean): Record<string, unknown> {
   const values = createValues(given);
   for (const field of collection.fields) {
@@ -149,7 +145,7 @@ function applyDefaults(given: Raw, collection: Collection, stamp: Stamp, make: b
   return values;
 }
 
-/** What the server writes into a field that it keeps; undefined: nothing now. */
+/** The value of a field that the server manages; undefined: none on this write. */
 function serverManagedValue({ name }: Field, { now, userId }: Stamp): unknown {
   if (name === 'createdAt' || name === 'updatedAt') return isoTime(now);
   return name === 'createdById' || name === 'updatedById' ? userId : undefined;
@@ -166,7 +162,7 @@ function createDefault(field: Field, now: number, make: boolean): unknown {
 function toCanonical(values: Raw, collection: Collection): Record<string, unknown> {
   const result = createValues();
   for (const [name, value] of Object.entries(values)) {
-    const field = collection.byName.get(name)!;
+    const field = getField(collection, name);
     const canonicalValue = value === null ? null : field.type.read(value, field.definition);
     if (canonicalValue === invalidOperand) throw invalidValues({ [name]: 'The value does not fit this field.' });
     result[name] = canonicalValue;
