@@ -11,7 +11,7 @@ import { roleRules } from './role-rules.ts';
 import { userRules } from './user-rules.ts';
 import { webhookRules } from './webhook-rules.ts';
 
-/** Written by the server alone. */
+/** The rules of records that only the server writes. */
 const serverManagedRules: RecordRules = {
   changesAccess: false,
   prepare: () => Promise.reject(serverManagedError()),
@@ -19,7 +19,7 @@ const serverManagedRules: RecordRules = {
 };
 
 function serverManagedError(): ApiError {
-  return new ApiError('SYSTEM_PROTECTED', 'These records are written by the server alone.');
+  return new ApiError('SYSTEM_PROTECTED', 'Only the server writes these records.');
 }
 
 const rulesByCollection: Readonly<Record<string, RecordRules>> = {
@@ -38,7 +38,7 @@ const rulesByCollection: Readonly<Record<string, RecordRules>> = {
   attachments: attachmentRules,
 };
 
-/** What a system collection does beyond the generated actions. */
+/** The rules of a system collection; null for collections without any. */
 export function getRules({ name, system }: Collection): RecordRules | null {
   return system ? (rulesByCollection[name] ?? null) : null;
 }
