@@ -8,7 +8,7 @@ import { type Collection, type Field, getField } from '../../schema/registry.ts'
 import type { RecordContext } from '../record-context.ts';
 import { requireColumn, requireStorage } from '../stored-field.ts';
 import { recordNotFound } from './read-records.ts';
-import { readRows } from './read-statements.ts';
+import { runReadStatement } from './read-statements.ts';
 
 /** One field of the records that a grant reaches. */
 export interface FieldQuery {
@@ -66,6 +66,6 @@ export async function readFieldValues(
     version: snapshotVersion.version,
     now: clock.now(),
   });
-  const rows = await readRows(context, bind(dialect, statement, environment));
+  const rows = await runReadStatement(context, bind(dialect, statement, environment));
   return rows.map(([key, value]) => ({ key, value }));
 }

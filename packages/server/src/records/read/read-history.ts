@@ -18,7 +18,7 @@ import type { Collection, Field } from '../../schema/registry.ts';
 import { type RecordContext, toPlanContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 import { type ListResult, recordNotFound, requireGrant } from './read-records.ts';
-import { readRows, requireRow } from './read-statements.ts';
+import { requireRow, runReadStatement } from './read-statements.ts';
 
 /** One entry as it is stored: before and after by field id. */
 export interface RecordHistoryEntry {
@@ -108,7 +108,7 @@ export async function readEntries(
   const plan = planHistory(collection, grants, page, toPlanContext(context));
   const { variables, snapshotVersion: snapshot, clock, zone } = context;
   const parts = { key: page.key, variables, version: snapshot.version, now: clock.now(), zone };
-  const rows = await readRows(context, bind(context.database.dialect, plan, createBindEnvironment(parts)));
+  const rows = await runReadStatement(context, bind(context.database.dialect, plan, createBindEnvironment(parts)));
   const first = requireRow(rows);
   if (Number(first[COLUMN.current]) === 0) throw new StaleVersion();
   const entries = rows.filter((row) => row[COLUMN.id] !== null).map(parseEntry);

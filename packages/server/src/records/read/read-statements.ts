@@ -4,7 +4,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { RecordContext } from '../record-context.ts';
 
 /** Runs one read statement, as {@link runReads} does. */
-export async function readRows(context: RecordContext, statement: BoundStatement): Promise<readonly Row[]> {
+export async function runReadStatement(context: RecordContext, statement: BoundStatement): Promise<readonly Row[]> {
   const [rows] = await runReads(context, [statement]);
   return rows ?? [];
 }
