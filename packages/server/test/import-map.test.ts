@@ -34,6 +34,8 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
 const text = (file: string): string => readFileSync(join(source, file), 'utf8');
 const imports = (file: string): string[] =>
   [...text(file).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1]!);
+/** Files of mail that still lie in records/. */
+const movingFiles: ReadonlySet<string> = new Set(['records/mail-changes.ts', 'records/visible-account.ts']);
 const roomOf = (file: string): string => file.split('/')[0]!;
 const engineOf = (file: string): string | null => /^database\/(sqlite|postgres)\//.exec(file)?.[1] ?? null;
 
@@ -46,6 +48,33 @@ test('imports run one way', () => {
       const target = relative(source, join(source, dirname(file), path));
       if (rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(file)) || roots.includes(target))
         wrong.push(`${file} -> ${target}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+/**
+ * The rooms within records/: a room imports only those listed, besides the files directly in records/. system/ and
+ * relations/ build on reads and writes. Compound writes of write/ look up the rules of a collection in system/.
+ */
+const recordRooms: Readonly<Record<string, readonly string[]>> = {
+  '': [],
+  read: [''],
+  write: ['', 'read', 'system'],
+  system: ['', 'read', 'write'],
+  relations: ['', 'read', 'write', 'system'],
+};
+
+test('within records/, reads import nothing of writes, and writes nothing of relations', () => {
+  const wrong: string[] = [];
+  const recordRoomOf = (file: string): string => /^records\/([a-z]+)\//.exec(file)?.[1] ?? '';
+  for (const file of files.filter((name) => roomOf(name) === 'records' && !movingFiles.has(name))) {
+    const room = recordRoomOf(file);
+    expect(Object.keys(recordRooms), file).toContain(room);
+    for (const path of imports(file).filter((each) => each.startsWith('.'))) {
+      const target = relative(source, join(source, dirname(file), path));
+      if (roomOf(target) !== 'records' || recordRoomOf(target) === room) continue;
+      if (!recordRooms[room]?.includes(recordRoomOf(target))) wrong.push(`${file} -> ${target}`);
     }
   }
   expect(wrong).toEqual([]);

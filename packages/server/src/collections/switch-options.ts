@@ -206,7 +206,7 @@ async function emptyTrash(context: DefinitionContext, transaction: Transaction, 
           '"authors" cannot be switched off together with "paranoid" and force. Switch "paranoid" off first, then "authors".',
       });
     const request = { ...requestByKeys('destroy', keys), trash: 'with' as const, force: true };
-    await destroyRecords(serverContext, collection, request, null, null);
+    await destroyRecords(serverContext, collection, request, { rules: null });
     for (const each of keys) context.dryRun?.changes.push({ name: `${collection.name}.destroyed`, tk: String(each) });
   }
 }

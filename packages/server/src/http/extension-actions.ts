@@ -176,11 +176,16 @@ function createCallerRecords(
     update: (name, key, values) =>
       withCollection(name, async (context, collection) => {
         const ready = await hashBodySecrets(context, collection, values);
-        return updateWithNested(ready, collection, buildRequest('update', { filterByTk: key }), values, null);
+        return updateWithNested(ready, collection, buildRequest('update', { filterByTk: key }), {
+          body: values,
+          match: null,
+        });
       }),
     destroy: (name, key) =>
       withCollection(name, (context, collection) =>
-        destroyRecords(context, collection, buildRequest('destroy', { filterByTk: key }), null, getRules(collection)),
+        destroyRecords(context, collection, buildRequest('destroy', { filterByTk: key }), {
+          rules: getRules(collection),
+        }),
       ),
   };
 }

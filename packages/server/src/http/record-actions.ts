@@ -138,18 +138,21 @@ async function runWrite(
   collection: Collection,
   recordRequest: RecordRequest,
 ): Promise<ActionResult> {
-  const rule = getRules(collection);
+  const rules = getRules(collection);
   const match = parseIfMatch(request.ifMatch);
   if (action === 'create')
     return toActionResult(await createWithNested(context, collection, recordRequest, request.body));
   if (action === 'update')
-    return toActionResult(await updateWithNested(context, collection, recordRequest, request.body, match));
+    return toActionResult(await updateWithNested(context, collection, recordRequest, { body: request.body, match }));
   if (action === 'firstOrCreate' || action === 'updateOrCreate')
     return toActionResult(
-      await findOrCreate(context, collection, recordRequest, request.body, action === 'updateOrCreate'),
+      await findOrCreate(context, collection, recordRequest, {
+        body: request.body,
+        updates: action === 'updateOrCreate',
+      }),
     );
   if (action === 'restore') return toActionResult(await restoreRecords(context, collection, recordRequest, match));
-  return toActionResult(await destroyRecords(context, collection, recordRequest, match, rule));
+  return toActionResult(await destroyRecords(context, collection, recordRequest, { match, rules }));
 }
 
 function toActionResult({ data, counter }: { data: string; counter: number | null }): ActionResult {

@@ -5,6 +5,7 @@ import type { RecordRequest } from '../protocol/record-request.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read/read-records.ts';
 import type { RecordContext, TransactionContext } from '../records/record-context.ts';
+import { applyFieldLists } from '../records/relations/field-lists.ts';
 import {
   createLinked,
   destroyLinked,
@@ -12,7 +13,6 @@ import {
   updateLinked,
 } from '../records/relations/linked-records.ts';
 import { changeLinks, type LinkAction, parseLinks, requireLinkRights } from '../records/relations/links.ts';
-import { applyFieldLists } from '../records/relations/nested-values.ts';
 import { type RecordRelation, resolveRelation } from '../records/relations/related-parent.ts';
 import { hashBodySecrets } from '../records/write/secrets.ts';
 import type { WriteResult } from '../records/write/write-records.ts';
@@ -105,7 +105,7 @@ async function get(request: RequestContext, context: RecordContext, related: Rec
 /** Creates records that the relation names. */
 async function create(request: RequestContext, context: RecordContext, related: RecordRelation): Promise<ActionResult> {
   const recordRequest = request.recordRequest();
-  const body = applyFieldLists(context, related.target, 'create', request.body, recordRequest);
+  const body = applyFieldLists({ context, collection: related.target, action: 'create' }, request.body, recordRequest);
   refuseIfMatch(request);
   // What the relation itself sets is never dropped.
   const unrestricted = { ...recordRequest, whitelist: null, blacklist: [] };

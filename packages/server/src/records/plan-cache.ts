@@ -1,28 +1,30 @@
 import { LruMap } from '../base/lru-map.ts';
 import type { Row } from '../database/database.ts';
 
-/** A compiled plan, and about how many bytes it takes. */
+/** A compiled plan, and its estimated size in bytes. */
 export interface CachedPlan {
   readonly plan: unknown;
   readonly bytes: number;
 }
 
-/** A count, valid while its tables have this change counter. */
+/** A count that is valid while the change counter of its tables is the same. */
 export interface CachedCount {
   readonly counter: number;
   readonly row: Promise<Row>;
 }
 
-/** Compiled plans of one snapshot, and counts that hold as long as their tables do not change. */
+/** The compiled plans of one snapshot, and counts that are valid until one of their tables changes. */
 export interface PlanCache {
   readonly plans: LruMap<CachedPlan>;
   readonly counts: LruMap<CachedCount>;
 }
 
-/** A plan is keyed by the shape of its request, which contains names that callers send; longer keys are planned each time. */
+/** Maximum length of a plan's key, which contains names from the request. Requests with longer keys are planned each time. */
 const maxPlanKey = 16 * 1024;
+/** Maximum length of a count's key; longer keys are hashed. */
 export const maxCountKey = 2000;
 
+/** An empty cache for one snapshot of definitions and access. */
 export function createPlanCache(): PlanCache {
   return {
     plans: new LruMap({
@@ -46,7 +48,7 @@ export function estimatePlanBytes(plan: unknown): number {
   return 1000 + 2 * length;
 }
 
-/** Of a statement or a text; 0 for all else. */
+/** The length of a statement's text, or of a text; 0 for any other value. */
 function textLength(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (value === null || typeof value !== 'object' || !('text' in value)) return 0;

@@ -7,21 +7,20 @@ import type { Caller } from '../identity/caller.ts';
 import type { Grant, GrantLookup } from '../query/grant.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
+import type { HashedSecrets } from './hashed-secrets.ts';
 import { estimatePlanBytes, type PlanCache } from './plan-cache.ts';
 import type { GrantsKey } from './with-grants.ts';
-import type { Stamp } from './write/record-input.ts';
-import type { HashedSecrets } from './write/secrets.ts';
 
-/** What a record operation works with: one caller, one snapshot, one application. */
+/** What a record operation works with: the caller, the snapshot of definitions and access, and the application. */
 export interface RecordContext {
   readonly database: Database;
   readonly registry: Registry;
-  /** Version of schema and access together: what shared engines guard statements with. */
+  /** Version of definitions and access. On engines with several nodes, statements check that it is still current. */
   readonly snapshotVersion: { version: number };
   readonly findGrant: GrantLookup;
   readonly access: AccessTable;
   readonly caller: Caller;
-  /** Values of permission variables for this caller, made when first asked for. */
+  /** Values of permission variables for this caller, computed on first use. */
   readonly variables: () => Readonly<Record<string, unknown>>;
   readonly cache: PlanCache;
   readonly changes: ChangeLog;
@@ -29,28 +28,28 @@ export interface RecordContext {
   readonly requestId: string | null;
   /** Identifies {@link findGrant} in the keys of cached plans. */
   readonly grants: GrantsKey;
-  /** The transaction that several operations share; null: each has its own. */
+  /** The transaction that several operations share; null: each operation has its own. */
   readonly tx: Transaction | null;
-  /** Passwords of the body, hashed before the transaction began; null where there are none. */
+  /** The hashes of the passwords in the body, computed before the transaction; null without passwords. */
   readonly secrets: HashedSecrets | null;
-  /** The time zone in which the caller counts days. */
+  /** The caller's time zone, for filters on days. */
   readonly zone: string;
   /** Throws StaleVersion when the definitions have changed, see {@link WriteSnapshot}. */
   readonly requireCurrent: () => void;
-  /** What extensions have to say to changes; null where none has a hook. */
+  /** The hooks of extensions; null if there are none. */
   readonly hooks: EventManager | null;
-  /** What the rules of webhooks ask: whether an address may be called, and how a secret is kept. */
+  /** For the rules of webhooks: whether a URL may be called, and the encryption of a secret. */
   readonly webhooks: { findUrlProblem(url: unknown): string | null; encryptSecret(secret: string): string };
-  /** What the rules of mail accounts ask: whether a host may be named, how a secret of a record is kept, and who takes away what is left. */
+  /** For the rules of mail accounts: whether a host may be used, the encryption of secrets, and the deletion of accounts. */
   readonly mail: {
     hostProblem(host: string): string | null;
     encryptSecret(text: string, record: number, field: string): string;
-    /** Accounts were destroyed: what is in them may be taken away. */
+    /** Accounts were destroyed: the background task deletes what is in them. */
     wakeAccountDeletion(): void;
   };
   /** The keyed hash of a token. */
   hashToken(token: string): string;
-  /** Takes up a change of roles, permissions, users or definitions that this operation has committed. */
+  /** Loads a change of roles, permissions, users or definitions that this operation has committed. */
   refresh(): Promise<void>;
 }
 
@@ -86,7 +85,7 @@ export async function inTransaction<T>(
     (transaction) => {
       needsRefresh = false;
       const refresh = async (): Promise<void> => {
-        needsRefresh = true; // what is not committed cannot be taken up
+        needsRefresh = true; // Only a committed change can be loaded.
       };
       return work({
         ...context,
@@ -107,19 +106,28 @@ export function getWriteSnapshot({ snapshotVersion, requireCurrent }: RecordCont
   return { version: snapshotVersion.version, requireCurrent };
 }
 
+/** When and by whom a record is written. */
+export interface Stamp {
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
+  readonly userId: number | null;
+}
+
+/** The stamp of a write that begins now. */
 export function readStamp({ clock, caller }: RecordContext): Stamp {
   return { now: clock.now(), userId: (caller.user?.['id'] as number | undefined) ?? null };
 }
 
+/** What the planners of query/ need of a context. */
 export function toPlanContext(context: RecordContext): PlanContext {
   return { registry: context.registry, findGrant: context.findGrant, dialect: context.database.dialect };
 }
 
 /**
- * A plan by its key, compiled once for each snapshot.
+ * Returns the cached plan of a key, or compiles it. The cache belongs to one snapshot.
  *
- * @param grant that the plan is compiled with; together with the grants of the context it is part of the key.
- * @param key what else the plan depends on: collection, operation, shape of the request.
+ * @param grant that the plan is compiled with. It is part of the key, as are the grants of the context.
+ * @param key what else the plan depends on: collection, operation and shape of the request.
  */
 export function getCachedPlan<T>(context: RecordContext, grant: Grant, key: string, make: () => T): T {
   const full = `${context.grants} ${grant.identity} ${key}`;

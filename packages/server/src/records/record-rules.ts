@@ -8,27 +8,30 @@ declare module '../schema/system-traits.ts' {
   }
 }
 
+/** A body of a write. */
 export type Body = Readonly<Record<string, unknown>>;
 
+/** What rules do after the records are written, in the same transaction. */
 export type AfterWrite = () => Promise<void>;
 
-/** A body after its rules: what is written to the record, and what happens beside it in the same transaction. */
+/** A body as the rules of its collection leave it. */
 export interface PreparedBody {
   readonly body: Body;
-  /** Values that the server gives; the caller has named none of them. */
+  /** Values that the server sets; the client has named none of them. */
   readonly serverValues?: Body;
-  /** Runs after the record is written, before the commit; throwing undoes all. */
+  /** Runs after the record is written, before the commit. An error rolls the write back. */
   afterWrite?(transaction: Transaction, key: unknown): Promise<void>;
 }
 
-/** What a system collection does beyond the generated actions. Absent members mean: nothing special. */
+/** What a system collection does besides the generated actions. */
 export interface RecordRules {
-  /** Before any database work: checks and completes a body. `key` is null on create. */
+  /** Checks and completes a body, before any database work. `key` is null on create. */
   prepare?(body: unknown, key: unknown, context: RecordContext): Promise<PreparedBody>;
   /**
-   * Inside the transaction, before records with these keys are updated or destroyed.
+   * Runs in the transaction, before records with these keys are updated or destroyed. An error refuses the write.
    *
-   * @returns what is to be done after the records are written, in the same transaction.
+   * @param body of an update; null on destroy.
+   * @returns what to do after the records are written.
    */
   guard?(
     transaction: Transaction,
@@ -44,14 +47,14 @@ export interface RecordRules {
    */
   readLinks?(transaction: Transaction, key: unknown, context: RecordContext): Promise<readonly unknown[]>;
   /**
-   * What a record is written when it is destroyed: it is out of everybody's sight at once, and the server takes it away with
-   * all that hangs on it, piece by piece. Absent: it is gone with the statement.
+   * The values that a destroy writes instead of deleting: the record is hidden at once, and a background task deletes it
+   * with all that depends on it. Absent: the statement deletes the record.
    */
   readonly deferredDelete?: Body;
   /** A change of one record may change many others: it runs off the event loop. */
   readonly heavy?: boolean;
-  /** Its changes are everyday work, no administrative acts: they do not enter the audit journal. */
+  /** Changes are everyday work, not administration: they do not enter the audit journal. */
   readonly isUnaudited?: boolean;
-  /** A change alters who may do what: it moves the version on. */
+  /** A change may alter permissions, so it increments the snapshot version. */
   readonly changesAccess: boolean;
 }

@@ -75,7 +75,7 @@ const scenarios: readonly Scenario[] = [
     body: { name: 'other', options: { autoStart: 'yes', speed: 1 } },
     expect: invalid({
       'options.autoStart': 'Give true or false.',
-      'options.speed': 'There is no such option.',
+      'options.speed': 'Applications have no such option; give autoStart or metadata.',
     }) as never,
   },
   {

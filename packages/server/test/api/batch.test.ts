@@ -343,7 +343,7 @@ describeEngines('batch', (engine) => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, () => server.call('POST /api/batch', { body: { operations } })),
     );
-    const details = { 'operations[1].values.orderId': 'There is no such record.' };
+    const details = { 'operations[1].values.orderId': 'This record does not exist.' };
     for (const { status, body } of replies)
       expect({ status, body }).toMatchObject({ status: 400, body: { code: 'REFERENCE_MISSING', details } });
   });

@@ -279,7 +279,7 @@ describeEngines('what goes along with a destroyed record', (engine) => {
     await many(limits.maxCascade + 1);
     const refused = await server.call(`POST /api/shelves:destroy?filterByTk=${id}`);
     expect([refused.status, refused.body.code]).toEqual([400, 'LIMIT_EXCEEDED']);
-    expect(refused.body.message).toContain('first destroy records of books');
+    expect(refused.body.message).toContain('First destroy records of books');
     expect((await server.call(`GET /api/shelves:get?filterByTk=${id}`)).status).toBe(200);
   });
 });

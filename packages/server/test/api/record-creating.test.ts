@@ -71,7 +71,7 @@ const scenarios: readonly Scenario[] = [
     name: 'a foreign key to nothing is 400 and names the field',
     request: 'POST /api/albums:create',
     body: { title: 'x', artistId: 99 },
-    expect: { status: 400, body: { code: 'REFERENCE_MISSING', details: { artistId: 'There is no such record.' } } },
+    expect: { status: 400, body: { code: 'REFERENCE_MISSING', details: { artistId: 'This record does not exist.' } } },
   },
   {
     name: 'a duplicate of a unique field is 409',

@@ -361,7 +361,10 @@ describeEngines('the trash', (engine) => {
         request,
         expect: {
           status: 409,
-          body: { code: 'DEPENDANTS_EXIST', message: expect.stringMatching(/loans depend on it by "bookId".*trash/) },
+          body: {
+            code: 'DEPENDANTS_EXIST',
+            message: expect.stringMatching(/loans depend on this record by "bookId".*trash/),
+          },
         },
       });
     await refused('POST /api/books:destroy?filterByTk=90&force=true');

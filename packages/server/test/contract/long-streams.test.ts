@@ -120,7 +120,7 @@ describeEngines('streams that last', (engine) => {
     );
     expect(all.at(-1)).toEqual({
       error: 'Service Unavailable',
-      message: 'items was changed while it was read; start again.',
+      message: 'The definition of items has changed while its records were read; start again.',
       requestId,
     });
     expect(requestId).toMatch(/^[0-9a-f-]{36}$/);

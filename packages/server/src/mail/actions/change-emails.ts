@@ -52,7 +52,10 @@ export async function runBatchUpdate(request: MailRequest): Promise<MailData> {
   const { ids, ...values } = readBodyObject(request, null);
   const keys = parseEmailKeys(filterByTk, ids);
   return request.write(buildWriteOptions(keys), async (tx) => {
-    const { data } = await updateRecords(tx, emails, requestByKeys('update', keys), values, null, getRules(emails));
+    const { data } = await updateRecords(tx, emails, requestByKeys('update', keys), {
+      body: values,
+      rules: getRules(emails),
+    });
     return { data };
   });
 }

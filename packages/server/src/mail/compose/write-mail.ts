@@ -328,6 +328,6 @@ async function removeDraft(tx: TransactionContext, { id }: StoredDraft): Promise
     for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);
   await rows.count(counts.changes);
   await emitMailEvent(tx, transaction, { name: 'emails.destroyed', keys: [id] });
-  await writeHistory({ context: tx, collection: emails }, transaction, 'destroyed', [id], states);
+  await writeHistory({ context: tx, collection: emails, transaction }, 'destroyed', [id], states);
   await updateConversations(tx, transaction, placements);
 }

@@ -141,7 +141,7 @@ async function destroyBatch(
   const rules = name === 'emails' ? { ...serverRules, guard: createForgetGuard(collection) } : serverRules;
   // Only who sees a record may read its history, and nobody does.
   const unlogged = { ...collection, options: { ...collection.options, logging: false } };
-  await destroyRecords(context, unlogged, requestByKeys('destroy', keys), null, rules);
+  await destroyRecords(context, unlogged, requestByKeys('destroy', keys), { rules });
 }
 
 /** What lies beside e-mails goes with them. */
@@ -156,11 +156,16 @@ function createForgetGuard(emails: Collection): NonNullable<RecordRules['guard']
 async function destroyAccount(context: RecordContext, account: number): Promise<boolean> {
   const { database, registry } = context;
   const request = { ...requestByKeys('destroy', [account]), trash: 'with' as const };
-  const operation = { context, collection: registry.get('accounts'), request, grant: serverGrant, rules: serverRules };
+  const operation = { context, collection: registry.get('accounts'), request, grant: serverGrant };
   const work = async (transaction: Transaction): Promise<boolean> => {
     if (await hasEmails(database, transaction, account)) return false;
     const environment = createBindEnvironment({ key: [account], version: context.snapshotVersion.version });
-    const emitCascadeEvents = await prepareCascade(operation, transaction, environment, limits.maxCascade);
+    const emitCascadeEvents = await prepareCascade({
+      ...operation,
+      transaction,
+      environment,
+      maxCascade: limits.maxCascade,
+    });
     await deleteAccountRow(database, transaction, account);
     await emitCascadeEvents();
     return true;

@@ -61,7 +61,7 @@ export async function removeEmptyConversations(
   const tx = withGrants({ ...context, tx: transaction }, override);
   const request = requestByKeys('destroy', empty);
   const rules = { changesAccess: false, isUnaudited: true };
-  await destroyRecords(tx, context.registry.get('conversations'), request, null, rules);
+  await destroyRecords(tx, context.registry.get('conversations'), request, { rules });
 }
 
 /** Whoever may delete the e-mails of a conversation needs no grant on the conversation. */

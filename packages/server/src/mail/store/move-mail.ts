@@ -61,7 +61,7 @@ export async function destroyEmails(
   const permanentKeys = placements.filter(({ folder }) => permanently || folder === 'trash').map(({ id }) => id);
   const emails = tx.registry.get('emails');
   if (permanentKeys.length > 0)
-    await destroyRecords(tx, emails, requestByKeys('destroy', permanentKeys), null, getRules(emails));
+    await destroyRecords(tx, emails, requestByKeys('destroy', permanentKeys), { rules: getRules(emails) });
   const rest = placements.filter(({ id }) => !permanentKeys.includes(id));
   for (const [account, list] of Map.groupBy(rest, (each) => each.accountId))
     await moveToMailbox(tx, list, await resolveRoleMailbox(tx, account, 'trash', 'Trash'));
@@ -139,7 +139,7 @@ async function runMove(
     for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, 1);
   await rows.count(counts.changes);
   await emitMailEvent(tx, transaction, { name: 'emails.updated', keys, changed: ['mailboxId', 'folder', ...changed] });
-  await writeHistory({ context: tx, collection: emails }, transaction, 'updated', keys, previousStates);
+  await writeHistory({ context: tx, collection: emails, transaction }, 'updated', keys, previousStates);
   await updateConversations(tx, transaction, moved);
 }
 

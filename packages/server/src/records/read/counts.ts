@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { BoundStatement, Row } from '../../database/database.ts';
 import { maxCountKey } from '../plan-cache.ts';
 import type { RecordContext } from '../record-context.ts';
-import { runReads } from './read-statements.ts';
+import { requireRow, runReads } from './read-statements.ts';
 
 /** A page and its total. */
 export interface CountedPage {
@@ -11,8 +11,10 @@ export interface CountedPage {
 }
 
 /**
- * Reads a page with its count. A count holds as long as none of its tables changes, and requests that want the same one
- * while it is being made wait for it: a hundred clients that open a list make the server count once.
+ * Reads a page with its count. A count is cached until one of its tables changes. Concurrent requests for the same count
+ * share it: a hundred clients that open the same list make the server count once.
+ *
+ * @param tables that the count reads.
  */
 export async function readCounted(
   context: RecordContext,
@@ -20,32 +22,32 @@ export async function readCounted(
   count: BoundStatement,
   tables: readonly string[],
 ): Promise<CountedPage> {
-  if (context.tx) {
-    const [rows, countRows] = await runReads(context, [page, count]);
-    return { rows: rows!, countRow: countRows![0]! };
-  }
+  if (context.tx) return toCountedPage(await runReads(context, [page, count]));
   const { counts } = context.cache;
   const counter = context.database.changeCounter(tables);
   const key = buildCountKey(count);
-  const known = key === null ? undefined : counts.get(key);
-  if (known && known.counter === counter) {
-    const [rows] = await runReads(context, [page]);
-    return { rows: rows!, countRow: await known.row };
+  const cached = key === null ? undefined : counts.get(key);
+  if (cached && cached.counter === counter) {
+    const [rows = []] = await runReads(context, [page]);
+    return { rows, countRow: await cached.row };
   }
-  const both = runReads(context, [page, count]);
+  const both = runReads(context, [page, count]).then(toCountedPage);
   if (counter !== null && key !== null) {
-    const row = both.then(([, countRows]) => countRows![0]!);
+    const row = both.then(({ countRow }) => countRow);
     counts.set(key, { counter, row });
     row.catch(() => counts.delete(key));
   }
-  const [rows, countRows] = await both;
-  return { rows: rows!, countRow: countRows![0]! };
+  return both;
 }
 
-/** Characters of statement and values past which a count is made each time: looking for it would cost more. */
+function toCountedPage([rows = [], countRows = []]: Row[][]): CountedPage {
+  return { rows, countRow: requireRow(countRows) };
+}
+
+/** Longer statements and values, in characters, are counted each time: building their key would cost more. */
 const maxCountText = 64 * 1024;
 
-/** Tells counts apart; of a fixed length for long statements and values. Null where the count is not cached. */
+/** The key of a count, hashed if it is long. Null if the count is not cached. */
 function buildCountKey({ text, values }: BoundStatement): string | null {
   const length = values.reduce<number>((sum, each) => sum + (typeof each === 'string' ? each.length : 20), text.length);
   if (length > maxCountText) return null;

@@ -13,6 +13,7 @@ export interface ListPage {
   versions(): Record<string, number>;
 }
 
+/** Builds a page from the rows of its plan, which has read one record more than `size`. */
 export function buildPage(rows: readonly Row[], plan: ListPlan, size: number): ListPage {
   return plan.keyNames ? buildTextPage(rows[0]!, plan.keyNames, size) : buildRowPage(rows, plan, size);
 }

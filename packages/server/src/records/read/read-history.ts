@@ -1,4 +1,4 @@
-/** What has become of one record: who changed what, and when, as far as the caller may see it. */
+/** The history of one record: who changed which fields, and when, as far as the caller may see it. */
 import { bind, createBindEnvironment, type Row, StaleVersion } from '../../database/database.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { parseExactJson } from '../../protocol/exact-json.ts';
@@ -18,7 +18,7 @@ import type { Collection, Field } from '../../schema/registry.ts';
 import { type RecordContext, toPlanContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 import { type ListResult, recordNotFound, requireGrant } from './read-records.ts';
-import { runReads } from './read-statements.ts';
+import { requireRow, runReadStatement } from './read-statements.ts';
 
 /** One entry as it is stored: before and after by field id. */
 export interface RecordHistoryEntry {
@@ -30,7 +30,14 @@ export interface RecordHistoryEntry {
 
 const knownParameters: ReadonlySet<string> = new Set(['filterByTk', 'page', 'pageSize', 'after', 'count']);
 
-/** Entries newest first, a page at a time. @throws ApiError 404 for collections that keep no history. */
+/**
+ * Reads a page of the history of a record, newest entries first.
+ *
+ *     // data: [{"id":7,"at":"…","action":"updated","actor":"user:1","requestId":"…","changes":[{"field":"title","before":"a","after":"b"}]}]
+ *
+ * @param parameters `{filterByTk, page?, pageSize?, after?, count?}`.
+ * @throws ApiError 404 for collections without history, and for a record that does not exist; 403 without the grants.
+ */
 export async function readHistory(
   context: RecordContext,
   collection: Collection,
@@ -66,41 +73,49 @@ export async function readHistory(
   };
 }
 
-/** History shows what get shows, to those who may see history: both grants hold, for rows and for fields. */
-export function historyGrants(context: RecordContext, collection: Collection): readonly Grant[] {
+/** The grants under which a history is read: both must reach the record, and both must allow a field. */
+export type HistoryGrants = readonly [Grant, Grant];
+
+/** The grants to read a history. @throws ApiError 403 without `history` or `get`. */
+export function historyGrants(context: RecordContext, collection: Collection): HistoryGrants {
   return [requireGrant(context, collection, 'history'), requireGrant(context, collection, 'get')];
 }
 
+/** @throws ApiError 404 for collections without history. */
 export function requireLogging({ name, options }: Collection): void {
-  if (!options.logging) throw new ApiError('ROUTE_UNKNOWN', `${name} keeps no history: it is not logging.`);
+  if (!options.logging) throw new ApiError('ROUTE_UNKNOWN', `History is not enabled for ${name} ("options.logging").`);
 }
 
-/** @throws ApiError `TARGET_MISSING` where not one record is named. */
+/** The key of the one record that a request names. @throws ApiError `TARGET_MISSING` without a key, and for a list. */
 export function requireOneKey(filterByTk: unknown, collection: Collection, action: string): unknown {
   const key = parseKey(filterByTk, collection);
   if (key === undefined || Array.isArray(key))
-    throw new ApiError('TARGET_MISSING', `${action} needs one record: name it by filterByTk.`);
+    throw new ApiError('TARGET_MISSING', `${action} needs a "filterByTk" with one key.`);
   return key;
 }
 
-/** @throws ApiError 404, or 403 under a row filter, for a record out of reach, and for one that never was. */
+/**
+ * Reads entries of a history, newest first, with one statement.
+ *
+ * @throws ApiError 404, or 403 under a row filter, for a record that the grants do not reach or that never existed.
+ */
 export async function readEntries(
   context: RecordContext,
   collection: Collection,
-  grants: readonly Grant[],
+  grants: HistoryGrants,
   page: HistoryPage,
 ): Promise<{ readonly entries: RecordHistoryEntry[]; readonly total: number | null }> {
   const plan = planHistory(collection, grants, page, toPlanContext(context));
   const { variables, snapshotVersion: snapshot, clock, zone } = context;
   const parts = { key: page.key, variables, version: snapshot.version, now: clock.now(), zone };
-  const [rows] = await runReads(context, [bind(context.database.dialect, plan, createBindEnvironment(parts))]);
-  const [first] = rows!;
-  if (Number(first![COLUMN.current]) === 0) throw new StaleVersion();
-  const entries = rows!.filter((row) => row[COLUMN.id] !== null).map(parseEntry);
+  const rows = await runReadStatement(context, bind(context.database.dialect, plan, createBindEnvironment(parts)));
+  const first = requireRow(rows);
+  if (Number(first[COLUMN.current]) === 0) throw new StaleVersion();
+  const entries = rows.filter((row) => row[COLUMN.id] !== null).map(parseEntry);
   const isFirst = page.before === null && page.offset === 0;
-  if (Number(first![COLUMN.reached]) === 0 && (isRestricted(grants) || (isFirst && entries.length === 0)))
-    throw recordNotFound(collection, grants.find((grant) => grant.rows !== null) ?? grants[0]!);
-  return { entries, total: first![COLUMN.total] === null ? null : Number(first![COLUMN.total]) };
+  if (Number(first[COLUMN.reached]) === 0 && (isRestricted(grants) || (isFirst && entries.length === 0)))
+    throw recordNotFound(collection, grants.find((grant) => grant.rows !== null) ?? grants[0]);
+  return { entries, total: first[COLUMN.total] === null ? null : Number(first[COLUMN.total]) };
 }
 
 function parseEntry(row: Row): RecordHistoryEntry {
@@ -112,7 +127,7 @@ function parseEntry(row: Row): RecordHistoryEntry {
   };
 }
 
-/** Fields go by their names of now; those that are no more are left out. */
+/** An entry as JSON text, with the current names of the fields. Fields that no longer exist are left out. */
 function formatEntry({ id, action, changes, row }: RecordHistoryEntry, readableFields: readonly Field[]): string {
   const visibleChanges = readableFields.flatMap((field) => {
     const pair = changes[String(field.id)];

@@ -1,6 +1,6 @@
 /**
- * Reads: a normalised request becomes a kept plan, the plan one statement, its rows finished text.
- * Refuses what the planner refuses; a missing record is 404, or 403 for a role with a row filter.
+ * Reads: a normalised request becomes a cached plan, and the plan one statement whose rows hold finished JSON text.
+ * A missing record is 404, or 403 if the role has a row filter; the planner refuses all else.
  */
 import { bind, createBindEnvironment, type Row } from '../../database/database.ts';
 import type { PageTotal } from '../../database/page-query.ts';
@@ -20,7 +20,7 @@ import { readCounted } from './counts.ts';
 import { buildPage } from './list-page.ts';
 import { runReads } from './read-statements.ts';
 
-/** What stands beside a list; what is undefined is left out. */
+/** The `meta` of a list. Undefined members are left out of the reply. */
 export interface ListMeta {
   readonly count: number | undefined;
   readonly countIsEstimate: true | undefined;
@@ -38,12 +38,26 @@ export interface ListResult {
   readonly meta: ListMeta;
 }
 
+/** One record. */
 export interface RecordResult {
+  /** The record as JSON text. */
   readonly data: string;
-  /** The record's hidden write counter. */
+  /** Its write counter, from which the ETag is made. */
   readonly counter: number;
 }
 
+/**
+ * Reads a page of records, and how many there are in all.
+ *
+ *     await listRecords(context, posts, normaliseRequest('list', { filter: { status: 'open' }, pageSize: 2 }, false));
+ *     // { data: '[{"id":1,…},{"id":2,…}]', meta: { count: 5, page: 1, pageSize: 2, totalPage: 3, hasNext: true, … } }
+ *     // SELECT json_object('id',…,'status',…),… FROM "t_posts" WHERE "status"=? AND <row filter> ORDER BY "id" LIMIT 3
+ *
+ * The statement reads one record more than the page has; it tells whether there is a next page.
+ *
+ * @throws ApiError 403 without a list grant; 400 or 403 for names in the request that do not exist or are denied;
+ *   `QUERY_TIMEOUT`.
+ */
 export async function listRecords(
   context: RecordContext,
   collection: Collection,
@@ -52,10 +66,8 @@ export async function listRecords(
   const grant = requireGrant(context, collection, 'list');
   requireTrashSupport(request, collection);
   const pageSize = request.pageSize ?? limits.pageSizeDefault;
-  const { plan, environment, fingerprint } = prepareList(context, collection, grant, request, {
-    size: pageSize,
-    content: 'text',
-  });
+  const shape = { size: pageSize, content: 'text' } as const;
+  const { plan, environment, fingerprint } = prepareList(context, { collection, grant, request }, shape);
   const { dialect } = context.database;
   const statement = bind(dialect, plan.page, environment);
   const { rows, countRow } = plan.count
@@ -79,6 +91,16 @@ export async function listRecords(
   return { data: `[${page.text}]`, meta };
 }
 
+/**
+ * Reads one record: by its key, or the first one that matches the filter.
+ *
+ *     await getRecord(context, posts, requestByKeys('get', 1));
+ *     // { data: '{"id":1,"title":"Hello"}', counter: 3 }
+ *     // SELECT json_object('id',…,'title',…),_v FROM "t_posts" WHERE "id"=? AND <row filter>
+ *
+ * @throws ApiError 403 without a get grant; 404 for a missing record, or 403 if the grant has a row filter;
+ *   `TARGET_MISSING` without key and filter.
+ */
 export async function getRecord(
   context: RecordContext,
   collection: Collection,
@@ -88,7 +110,7 @@ export async function getRecord(
   requireTrashSupport(request, collection);
   const key = parseKey(request.filterByTk, collection);
   if (key === undefined && request.filter === null && request.within === null)
-    throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
+    throw new ApiError('TARGET_MISSING', 'get needs "filterByTk" or a filter.');
   const plan = getCachedPlan(context, grant, `${collection.name}:get ${request.shape}`, () =>
     planGet(request, collection, grant, toPlanContext(context)),
   );
@@ -97,20 +119,23 @@ export async function getRecord(
   return { data: row[0] as string, counter: row[1] as number };
 }
 
-/** @throws ApiError 400 when destroyed records are asked for where none are kept. */
+/** @throws ApiError 400 if the request asks for soft-deleted records of a collection without a trash. */
 export function requireTrashSupport(request: RecordRequest, collection: Collection): void {
   if (request.trash !== 'without' && collection.trash === null)
-    throw new ApiError('PARAMETER_INVALID', `${collection.name} keeps no destroyed records: it is not paranoid.`);
+    throw new ApiError('PARAMETER_INVALID', `Soft delete is not enabled for ${collection.name} ("options.paranoid").`);
 }
 
-/** What a role may do with an action on a collection, or 403. */
+/** The grant for an action on a collection. @throws ApiError `NO_PERMISSION` without one. */
 export function requireGrant(context: RecordContext, collection: Collection, action: string): Grant {
   const grant = context.findGrant(collection.name, action);
   if (!grant) throw permissionDenied(collection.name, action);
   return grant;
 }
 
-/** A role with a row filter gets the same answer for a missing record as for a filtered one. */
+/**
+ * The error for a record that the grant does not reach. Under a row filter it is 403 whether or not the record exists, so
+ * that it does not reveal which records exist.
+ */
 export function recordNotFound(collection: Collection, grant: Grant, byFilter = false): ApiError {
   if (grant.rows && !byFilter)
     return new ApiError('NO_PERMISSION', `The role does not reach this record of ${collection.name}.`);
@@ -120,6 +145,7 @@ export function recordNotFound(collection: Collection, grant: Grant, byFilter = 
   );
 }
 
+/** What a statement is bound to: the values of the request, the caller's variables, the time and the snapshot version. */
 export function buildRequestEnvironment(
   context: RecordContext,
   request: RecordRequest,
@@ -142,20 +168,27 @@ export function buildRequestEnvironment(
   });
 }
 
-/** A list ready to run, and the mark of its cursors. `keys` stand in for the keys that the request names. */
+/** What a list is planned from. */
+export interface ListQuery {
+  readonly collection: Collection;
+  readonly grant: Grant;
+  readonly request: RecordRequest;
+  /** Canonical keys that replace the `filterByTk` of the request. */
+  readonly keys?: readonly unknown[];
+}
+
+/** Plans a page of a list, and reads the cursor of its request. @throws ApiError 400 for a cursor of another list. */
 export function prepareList(
   context: RecordContext,
-  collection: Collection,
-  grant: Grant,
-  request: RecordRequest,
+  query: ListQuery,
   { size, content }: Pick<PageShape, 'size' | 'content'>,
-  keys?: readonly unknown[],
 ): PreparedList {
+  const { collection, grant, request } = query;
   const fingerprint = (): string => getListFingerprint(request, collection, context.caller.role);
-  const key = keys ?? parseKey(request.filterByTk, collection);
+  const key = query.keys ?? parseKey(request.filterByTk, collection);
   const shape: PageShape = { size, content, hasOffset: request.page > 1, cursorNulls: null };
   if (request.after === null) {
-    const plan = getListPlan(context, collection, grant, request, shape);
+    const plan = getListPlan(context, query, shape);
     return {
       plan,
       environment: buildRequestEnvironment(context, request, { key, offset: (request.page - 1) * size }),
@@ -166,20 +199,22 @@ export function prepareList(
     planSort(request.sort, collection, grant, context.registry, context.findGrant),
   );
   const cursor = decodeSortCursor(request.after, fingerprint(), sortKeys);
-  const plan = getListPlan(context, collection, grant, request, {
+  const plan = getListPlan(context, query, {
     ...shape,
     cursorNulls: cursor.map((each) => each === null),
   });
   return { plan, environment: buildRequestEnvironment(context, request, { key, cursor }), fingerprint };
 }
 
+/** A list that is ready to run. */
 export interface PreparedList {
   readonly plan: ListPlan;
   readonly environment: BindEnvironment;
+  /** What the cursors of this list begin with, so that no other list takes them. */
   readonly fingerprint: () => string;
 }
 
-/** Requests that come again are the same object, so their marks are kept with them. */
+/** Repeated requests are the same object, so their fingerprints are cached by it. */
 const fingerprints = new WeakMap<RecordRequest, { readonly scope: string; readonly fingerprint: string }>();
 
 function getListFingerprint(request: RecordRequest, collection: Collection, role: string): string {
@@ -192,13 +227,7 @@ function getListFingerprint(request: RecordRequest, collection: Collection, role
   return fingerprint;
 }
 
-function getListPlan(
-  context: RecordContext,
-  collection: Collection,
-  grant: Grant,
-  request: RecordRequest,
-  shape: PageShape,
-): ListPlan {
+function getListPlan(context: RecordContext, { collection, grant, request }: ListQuery, shape: PageShape): ListPlan {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
   const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.content[0]}${nulls}`;
   return getCachedPlan(context, grant, key, () => planList(request, collection, grant, shape, toPlanContext(context)));

@@ -3,7 +3,25 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { RecordContext } from '../record-context.ts';
 
-/** Runs read statements, in the transaction under way where there is one; what the database refuses comes out as the error that the caller reads. */
+/** Runs one read statement, as {@link runReads} does. */
+export async function runReadStatement(context: RecordContext, statement: BoundStatement): Promise<readonly Row[]> {
+  const [rows] = await runReads(context, [statement]);
+  return rows ?? [];
+}
+
+/** The row of a statement that always returns one. */
+export function requireRow(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (!row) throw new Error('internal error: a statement that always returns a row has returned none');
+  return row;
+}
+
+/**
+ * Runs read statements in the open transaction, or in one read transaction of their own.
+ *
+ * @returns the rows of each statement.
+ * @throws ApiError `QUERY_TIMEOUT` or `LIMIT_EXCEEDED` for faults of the database.
+ */
 export async function runReads(context: RecordContext, statements: readonly BoundStatement[]): Promise<Row[][]> {
   try {
     if (!context.tx) return await context.database.read(statements);
@@ -18,8 +36,12 @@ export async function runReads(context: RecordContext, statements: readonly Boun
 function toReadError(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   if (error.kind === 'timeout')
-    return new ApiError('QUERY_TIMEOUT', 'The read took longer than 5 seconds and was ended.', { retryAfter: 1 });
-  if (error.kind === 'range') return new ApiError('LIMIT_EXCEEDED', 'A sum is past what 64 bits hold.');
+    return new ApiError(
+      'QUERY_TIMEOUT',
+      'The read took longer than 5 seconds and was stopped. Narrow it or add an index.',
+      { retryAfter: 1 },
+    );
+  if (error.kind === 'range') return new ApiError('LIMIT_EXCEEDED', 'A sum exceeds the range of 64 bits.');
   if (error.kind === 'overflow') {
     return new ApiError(
       'LIMIT_EXCEEDED',

@@ -1,6 +1,6 @@
 /**
- * Lists without an end: every record in pieces, each read by itself, so that memory and locks stay bounded whatever the
- * size. Each piece is read as what the caller may do at that moment.
+ * Lists without pages: all records, read in chunks, so that memory and locks stay bounded whatever their number. Each chunk
+ * is read under the grants that the caller has at that moment.
  */
 import { bind, StaleVersion } from '../../database/database.ts';
 import { pageSeparator } from '../../database/dialect.ts';
@@ -14,16 +14,21 @@ import { buildPage, type ListPage } from './list-page.ts';
 import { type PreparedList, prepareList, requireGrant, requireTrashSupport } from './read-records.ts';
 import { runReads } from './read-statements.ts';
 
-/** What the caller may do now. @throws ApiError 401 when the credential has come to its end. */
+/** The context of the caller as it is now. @throws ApiError 401 if the credential is no longer valid. */
 export type ContextProvider = () => Promise<RecordContext>;
 
 /** JSON texts of some records, {@link pageSeparator} between them. */
 export type JsonChunks = AsyncGenerator<string>;
 
-/** Times that a piece is read again because definitions or rights moved on meanwhile. */
+/** How often a chunk is read while definitions or grants change concurrently. */
 const maxAttempts = 5;
 
-/** @throws ApiError as a list does; 503 when the collection itself changes meanwhile. */
+/**
+ * Reads all records of a list in its order.
+ *
+ * @param now is called for each chunk.
+ * @throws ApiError as a list does; `BUSY` if the definition of the collection changes before the end.
+ */
 export async function* streamRecords(now: ContextProvider, collection: Collection, request: RecordRequest): JsonChunks {
   const stream = new RecordStream(now, collection, { ...request, count: 'none', page: 1 });
   const isByKey = request.sort.every((term) => term.path === collection.primaryKey.name);
@@ -42,14 +47,14 @@ class RecordStream {
     this.#request = request;
   }
 
-  /** Where the order costs nothing: page after page. */
+  /** For an order by key: page after page. */
   async *readInOrder(): JsonChunks {
     for await (const { text } of this.#pages({ size: limits.streamChunk, content: 'text' })) yield text;
   }
 
   /**
-   * Any other order may cost a sort of the whole table for each page, so the keys of many pages are read at once and
-   * their records by key.
+   * For any other order, which may sort the whole table for each page: the keys of many pages are read at once, then their
+   * records by key.
    */
   async *readByKeys(): JsonChunks {
     for await (const { text, keys } of this.#pages({ size: limits.streamKeys, content: 'keys' })) {
@@ -63,7 +68,7 @@ class RecordStream {
     }
   }
 
-  /** Pages that hold something. `keys`: by how many they are sorted. */
+  /** The pages that are not empty, with the number of their sort keys. */
   async *#pages(shape: ChunkShape): AsyncGenerator<{ text: string; keys: number }> {
     let request: RecordRequest = { ...this.#request, pageSize: shape.size };
     for (;;) {
@@ -88,7 +93,8 @@ class RecordStream {
       this.#requireUnchanged(context);
       const grant = requireGrant(context, this.#collection, 'list');
       requireTrashSupport(request, this.#collection);
-      const { plan, environment, fingerprint } = prepareList(context, this.#collection, grant, request, shape, keys);
+      const query = { collection: this.#collection, grant, request, ...(keys && { keys }) };
+      const { plan, environment, fingerprint } = prepareList(context, query, shape);
       try {
         const [rows] = await runReads(context, [bind(context.database.dialect, plan.page, environment)]);
         return { page: buildPage(plan.read(rows!).rows, plan, shape.size), plan, fingerprint };
@@ -102,7 +108,7 @@ class RecordStream {
   #requireUnchanged({ registry }: RecordContext): void {
     const found = registry.find(this.#collection.name);
     if (found === this.#collection || (found && describeShape(found) === describeShape(this.#collection))) return;
-    const message = `${this.#collection.name} was changed while it was read; start again.`;
+    const message = `The definition of ${this.#collection.name} has changed while its records were read; start again.`;
     throw new ApiError('BUSY', message, { retryAfter: 1 });
   }
 }
@@ -121,7 +127,7 @@ function readLastKey(keyText: string, keyCount: number): unknown {
   return (JSON.parse(keyText) as Record<string, unknown>)[keyCount - 1];
 }
 
-/** What the records of a collection look like, and where they lie. */
+/** Equal for two definitions of a collection with the same fields, columns and options. */
 function describeShape({ id, fields, options }: Collection): string {
   return JSON.stringify([id, options, fields.map((field) => [field.id, field.name, field.definition])]);
 }

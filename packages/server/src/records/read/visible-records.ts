@@ -9,21 +9,21 @@ import { getCachedPlan, type RecordContext, toPlanContext } from '../record-cont
 import { buildRequestEnvironment } from './read-records.ts';
 import { runReads } from './read-statements.ts';
 
-/** Keys that one look takes. */
+/** Maximum number of keys of one query. */
 export const maxVisibleKeys = 1000;
 
-/** What is asked of records whose keys are known. */
+/** A query for those records of known keys that a caller may see. */
 export interface VisibilityQuery {
   readonly request: RecordRequest;
 }
 
 /**
- * A look at records by their keys.
+ * Creates a query for records by key.
  *
  * @param filter as on the wire, or null.
- * @param shows all fields that the caller may see; else the key alone.
- * @param trashed also records in the trash.
- * @throws ApiError 400 for a filter of another form than the grammar.
+ * @param options `shows`: the result has all fields that the caller may see, not just the key. `trashed`: it includes
+ *   records in the trash.
+ * @throws ApiError 400 for a filter that does not follow the grammar.
  */
 export function createVisibilityQuery(filter: unknown, { shows = false, trashed = false } = {}): VisibilityQuery {
   const parameters = { filter, count: 'none', ...(trashed && { withDeleted: true }) };
@@ -33,8 +33,8 @@ export function createVisibilityQuery(filter: unknown, { shows = false, trashed 
 }
 
 /**
- * Those of some records that a get of the caller would find, by key, with the JSON text of what it would show; null where
- * that is longer than {@link limits.recordInEvent}. One statement, whatever the number of keys.
+ * Reads those of some records that a get of the caller would find: their JSON text by key, or null if that is longer than
+ * {@link limits.recordInEvent}. It takes one statement, whatever the number of keys.
  *
  * @param keys canonical, at most {@link maxVisibleKeys}.
  * @param grant of the caller on `get`.
@@ -54,7 +54,7 @@ export async function readVisibleRecords(
   return new Map(plan.read(rows!).rows.map(([object, key]) => [String(key), object as string | null] as const));
 }
 
-/** Refuses what the look would refuse, before there is anything to look at. */
+/** Checks a query before there are keys. @throws ApiError as {@link readVisibleRecords}. */
 export function checkVisibilityQuery(
   context: RecordContext,
   collection: Collection,

@@ -10,7 +10,7 @@ import { getRules } from '../system/system-rules.ts';
 import { destroyRecords, type WriteResult } from '../write/write-records.ts';
 import type { IfMatch } from '../write/write-steps.ts';
 import { changeLinks, type Link, readLinkedKeys } from './links.ts';
-import { createWithNested, updateWithNested } from './nested-values.ts';
+import { createWithNested, type NestedUpdate, updateWithNested } from './nested-values.ts';
 import { type RecordRelation, readSourceValue, requireLinkable } from './related-parent.ts';
 
 /** @throws ApiError 404 or 403 if the caller cannot get the record whose relation it is. */
@@ -65,14 +65,14 @@ export async function updateLinked(
   tx: TransactionContext,
   related: RecordRelation,
   request: RecordRequest,
-  { body, match }: { readonly body: unknown; readonly match: IfMatch },
+  update: NestedUpdate,
 ): Promise<WriteResult> {
   const { target, relation, field } = related;
   const wanted = await resolveTarget(tx, related, request);
-  if (wanted) return updateWithNested(tx, target, wanted, body, match);
-  if (match !== null) throw new ApiError('VERSION_STALE', `"${field.name}" names no record that could match.`);
+  if (wanted) return updateWithNested(tx, target, wanted, update);
+  if (update.match !== null) throw new ApiError('VERSION_STALE', `"${field.name}" names no record that could match.`);
   if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
-  return createLinked(tx, related, normaliseRequest('create', {}, false), body);
+  return createLinked(tx, related, normaliseRequest('create', {}, false), update.body);
 }
 
 /** Destroys records of a relation. A to-one relation needs no key. */
@@ -84,7 +84,7 @@ export async function destroyLinked(
 ): Promise<WriteResult> {
   const wanted = await resolveTarget(tx, related, request);
   if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
-  return destroyRecords(tx, related.target, wanted, match, getRules(related.target));
+  return destroyRecords(tx, related.target, wanted, { match, rules: getRules(related.target) });
 }
 
 /** The request with the key of a to-one relation filled in. Null if the relation is empty. */

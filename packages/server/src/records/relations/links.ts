@@ -1,3 +1,7 @@
+/**
+ * The links of a relation: the records that it references, and changes of them. A change needs the grants of what it writes:
+ * of the record with the foreign key, or for a many-to-many relation of the record whose relation it is.
+ */
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -5,28 +9,29 @@ import { normaliseRequest, requestByKeys } from '../../protocol/request-normalis
 import type { Grant } from '../../query/grant.ts';
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, getField, type JoinFields } from '../../schema/registry.ts';
+import { readFieldValues } from '../read/field-values.ts';
 import { listRecords, requireGrant } from '../read/read-records.ts';
 import type { RecordContext, TransactionContext } from '../record-context.ts';
 import { getRules } from '../system/system-rules.ts';
 import { withGrants } from '../with-grants.ts';
 import { createRecords, destroyRecords, updateRecords } from '../write/write-records.ts';
-import { type RecordRelation, readFieldValues, readSourceValue, requireLinkable } from './related-parent.ts';
+import { type RecordRelation, readSourceValue, requireLinkable } from './related-parent.ts';
 
 export type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
 
-/** A record to be linked, and the values of its join beside the two keys. */
+/** A record to link, and the values of its join record besides the two keys. */
 export interface Link {
   readonly key: unknown;
   readonly join: Readonly<Record<string, unknown>> | null;
 }
 
-/** What stands in joins belongs to the record whose relation they are: its update grant decides, no grant on the join. */
+/** Join records are part of the record whose relation they are: its update grant decides, not a grant on the join. */
 const joinGrant: Grant = { identity: 'links', rows: null, may: (field) => !field.hidden };
 
 /**
- * Reads the targets of a link action: keys, objects that hold the key, `[key, {join values}]`.
+ * Parses the targets of a link action: keys, objects that hold the key, or pairs `[key, {join values}]`.
  *
- * @throws ApiError 400 naming what is no key of the target.
+ * @throws ApiError 400 for a value that is not a key of the target.
  */
 export function parseLinks(input: unknown, { target, relation }: RecordRelation): Link[] {
   const list = input === null || input === undefined ? [] : Array.isArray(input) ? input : [input];
@@ -35,7 +40,10 @@ export function parseLinks(input: unknown, { target, relation }: RecordRelation)
   const links = list.map((each: unknown) => {
     const [named, join] = Array.isArray(each) ? [each[0], each[1]] : [each, null];
     if (Array.isArray(each) && (each.length !== 2 || relation.through === null || !isObject(join)))
-      throw new ApiError('BODY_INVALID', 'A pair is [key, {values of the join}], in many-to-many relations alone.');
+      throw new ApiError(
+        'BODY_INVALID',
+        'A pair is [key, {values of the join}]. Only many-to-many relations take pairs.',
+      );
     return { key: parseLinkKey(named, target), join: join as Link['join'] };
   });
   return [...new Map(links.map((link) => [String(link.key), link])).values()];
@@ -55,8 +63,8 @@ function parseLinkKey(named: unknown, target: Collection): unknown {
 }
 
 /**
- * The grants of a link action, asked for before anything is known of the records that it names: the relation of the record
- * writable, or for hasMany and hasOne the foreign key of the target.
+ * Checks the grants of a link action before any record is read: on the relation of the record, or for hasMany and hasOne on
+ * the foreign key of the target.
  *
  * @throws ApiError 403.
  */
@@ -72,7 +80,14 @@ export function requireLinkRights(context: RecordContext, related: RecordRelatio
     throw new ApiError('FIELD_DENIED', `The role may not write "${foreignKey.name}" of ${target.name}.`);
 }
 
-/** Changes links in the transaction under way; returns the keys that the relation names afterwards. */
+/**
+ * Changes the links of a relation in the open transaction.
+ *
+ *     await changeLinks(tx, tagsOfPost, 'add', [{ key: 3, join: { position: 1 } }]); // [1, 2, 3]
+ *
+ * @returns the keys that the relation references afterwards.
+ * @throws ApiError `REFERENCE_MISSING` for targets that the caller may not get; and as the writes of the links.
+ */
 export async function changeLinks(
   tx: TransactionContext,
   related: RecordRelation,
@@ -83,7 +98,7 @@ export async function changeLinks(
   if (!relation.many && action !== 'remove' && links.length > 1)
     throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
   if (related.field.serverManaged)
-    throw new ApiError('SYSTEM_PROTECTED', `"${related.field.name}" is kept by the server and cannot be changed.`);
+    throw new ApiError('SYSTEM_PROTECTED', `"${related.field.name}" is managed by the server and cannot be changed.`);
   await requireLinkTargets(tx, related, links, action);
   if (relation.kind === 'belongsTo') await linkBelongsTo(tx, related, action, links);
   else if (relation.through) await linkManyToMany(tx, related, action, links);
@@ -91,7 +106,7 @@ export async function changeLinks(
   return readLinkedKeys(tx, related);
 }
 
-/** Keys of the records that the relation names and the caller may see, in their order. */
+/** The keys of the records that the relation references and the caller may see, in the default order of the target. */
 export async function readLinkedKeys(
   context: RecordContext,
   { source, field, target, key }: RecordRelation,
@@ -104,7 +119,6 @@ export async function readLinkedKeys(
   let after: string | null = null;
   do {
     const request = { ...listRequest, within, after, shape: `${shape} ${after !== null}` };
-    // A to-one relation is followed with get alone.
     const page = await listRecords(withListGrant(context, target), target, request);
     for (const record of JSON.parse(page.data) as Record<string, unknown>[]) keys.push(record[name]);
     after = page.meta.nextCursor;
@@ -112,13 +126,13 @@ export async function readLinkedKeys(
   return keys;
 }
 
-/** To-one relations are followed under get, where a list would not be granted. */
+/** A to-one relation only needs a get grant, so that is used if the caller may not list the target. */
 function withListGrant(context: RecordContext, target: Collection): RecordContext {
   if (context.findGrant(target.name, 'list')) return context;
   return withGrants(context, { resource: target.name, action: 'list', grant: context.findGrant(target.name, 'get') });
 }
 
-/** What is linked must be there and in sight; the two failures answer alike. */
+/** Records to link must exist and be visible to the caller. Both failures have the same error. */
 async function requireLinkTargets(
   tx: TransactionContext,
   { target }: RecordRelation,
@@ -129,16 +143,14 @@ async function requireLinkTargets(
   const grant = requireGrant(tx, target, 'get');
   const found = await readFieldValues(
     tx,
-    target,
+    { collection: target, name: target.primaryKey.name, grant },
     links.map((link) => link.key),
-    target.primaryKey.name,
-    grant,
   );
   if (found.length < links.length && action !== 'remove')
-    throw new ApiError('REFERENCE_MISSING', `Not every record of ${target.name} that is named exists.`);
+    throw new ApiError('REFERENCE_MISSING', `Not every named record of ${target.name} exists.`);
 }
 
-/** belongsTo: the foreign key is the record's own. */
+/** belongsTo: the record itself has the foreign key. */
 async function linkBelongsTo(
   tx: TransactionContext,
   related: RecordRelation,
@@ -153,7 +165,7 @@ async function linkBelongsTo(
   else if (action === 'toggle') wanted = named[0] === current ? null : named[0];
   else wanted = named[0] ?? (action === 'set' ? null : current);
   const unchanged = (wanted ?? null) === (current ?? null);
-  // A link that is there already changes nothing; that the record may be written is asked all the same.
+  // An existing link needs no write, but still the grant for one.
   if (unchanged) await readSourceValue(tx, related, requireWritableRelation(tx, related));
   else
     await updateByRules(tx, source, key, {
@@ -161,18 +173,19 @@ async function linkBelongsTo(
     });
 }
 
-/** The value by which a belongsTo names a record of its target; null for none. */
+/** The value by which a belongsTo references a record of its target; null for none. */
 async function readReferencedValue(
   tx: TransactionContext,
   { target, relation, field }: RecordRelation,
   key: unknown,
 ): Promise<unknown> {
   if (key === null) return null;
-  const [found] = await readFieldValues(tx, target, [key], relation.targetField, requireGrant(tx, target, 'get'));
+  const grant = requireGrant(tx, target, 'get');
+  const [found] = await readFieldValues(tx, { collection: target, name: relation.targetField, grant }, [key]);
   return requireLinkable(found?.value, field);
 }
 
-/** hasMany and hasOne: the foreign key is the targets'. */
+/** hasMany and hasOne: the targets have the foreign key. */
 async function linkHasMany(
   tx: TransactionContext,
   related: RecordRelation,
@@ -183,7 +196,7 @@ async function linkHasMany(
   const value = await readSourceValue(tx, related, requireGrant(tx, related.source, 'get'));
   requireGrant(tx, target, 'update');
   const { removed, added } = diffLinks(await readLinkedKeys(tx, related), links, action, relation.many);
-  // System collections are written one by one: their rules look at each.
+  // The rules of system collections check one record at a time.
   const batches = (keys: readonly unknown[]): readonly unknown[] =>
     target.system || keys.length === 0 ? keys : [keys];
   for (const keys of batches(removed)) await updateByRules(tx, target, keys, { [relation.targetField]: null });
@@ -191,17 +204,17 @@ async function linkHasMany(
     await updateByRules(tx, target, keys, { [relation.targetField]: requireLinkable(value, related.field) });
 }
 
-/** Writes records under the grants and rules that any update of them has. */
+/** Updates records under the caller's grants and the rules of their collection. */
 async function updateByRules(
   tx: TransactionContext,
   collection: Collection,
   keys: unknown,
   values: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await updateRecords(tx, collection, requestByKeys('update', keys), values, null, getRules(collection));
+  await updateRecords(tx, collection, requestByKeys('update', keys), { body: values, rules: getRules(collection) });
 }
 
-/** belongsToMany: a record of the join for each link. */
+/** belongsToMany: the join has a record for each link. */
 async function linkManyToMany(
   tx: TransactionContext,
   related: RecordRelation,
@@ -218,7 +231,8 @@ async function linkManyToMany(
   const joinContext = withGrants(tx, { resource: join.name, grant: joinGrant });
   const all = [...removed, ...[...added, ...existing].map((link) => link.key)];
   if (all.length === 0) return;
-  const found = await readFieldValues(tx, target, all, relation.targetField, requireGrant(tx, target, 'get'));
+  const grant = requireGrant(tx, target, 'get');
+  const found = await readFieldValues(tx, { collection: target, name: relation.targetField, grant }, all);
   const valueByKey = new Map(found.map((each) => [String(each.key), each.value]));
   const pair = (key: unknown): Record<string, unknown> => ({
     [through.sourceField]: value,
@@ -226,27 +240,23 @@ async function linkManyToMany(
   });
   if (removed.length > 0) {
     const filter = { ...pair(null), [through.targetField]: { $in: removed.map((key) => valueByKey.get(String(key))) } };
-    await destroyRecords(joinContext, join, normaliseRequest('destroy', { filter }, false), null, null);
+    await destroyRecords(joinContext, join, normaliseRequest('destroy', { filter }, false), { rules: null });
   }
   if (added.length > 0) {
     for (const end of [value, ...added.map((link) => valueByKey.get(String(link.key)))])
       requireLinkable(end, related.field);
     const bodies = added.map((link) => ({ ...link.join, ...pair(link.key) }));
-    await createRecords(joinContext, join, normaliseRequest('create', {}, false), bodies, null);
+    await createRecords(joinContext, join, normaliseRequest('create', {}, false), { body: bodies, rules: null });
   }
   for (const link of existing)
     if (link.join && Object.keys(link.join).length > 0)
-      await updateRecords(
-        joinContext,
-        join,
-        normaliseRequest('update', { filter: pair(link.key) }, false),
-        link.join,
-        null,
-        null,
-      );
+      await updateRecords(joinContext, join, normaliseRequest('update', { filter: pair(link.key) }, false), {
+        body: link.join,
+        rules: null,
+      });
 }
 
-/** Which two records a link joins is said by the path and the target alone: as values they would lead it elsewhere. */
+/** Refuses the two foreign keys of a join as values: the path and the target already say which records are linked. */
 function refuseJoinKeys(links: readonly Link[], join: Collection, { sourceField, targetField }: JoinFields): void {
   for (const name of links.flatMap((link) => Object.keys(link.join ?? {}))) {
     const relation = join.byName.get(name)?.relation;
@@ -254,7 +264,7 @@ function refuseJoinKeys(links: readonly Link[], join: Collection, { sourceField,
     if (column === sourceField || column === targetField)
       throw new ApiError(
         'BODY_INVALID',
-        `"${name}" is an end of the link, which the request names already; leave it out.`,
+        `"${name}" is an end of the link, which the request already names; leave it out.`,
       );
   }
 }
@@ -272,7 +282,7 @@ async function linkSystemJoin(
   await updateByRules(tx, source, key, { [field.name]: nextKeys });
 }
 
-/** The grant to change a relation that lies with the record itself. */
+/** The update grant of the record whose relation it is. @throws ApiError 403 if it does not allow the relation. */
 function requireWritableRelation(context: RecordContext, { source, field }: RecordRelation): Grant {
   const grant = requireGrant(context, source, 'update');
   if (!grant.may(field))
@@ -283,7 +293,7 @@ function requireWritableRelation(context: RecordContext, { source, field }: Reco
 interface LinkDifference {
   readonly removed: readonly unknown[];
   readonly added: readonly Link[];
-  /** Links that are there already and are named. */
+  /** Named links that already exist. */
   readonly existing: readonly Link[];
 }
 

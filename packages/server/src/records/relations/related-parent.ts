@@ -1,18 +1,12 @@
-import { bind, compile, createBindEnvironment } from '../../database/database.ts';
-import { identifier, type Param, sql } from '../../database/sql.ts';
 import { ApiError } from '../../protocol/api-error.ts';
-import { planRows, requireRelationAccess } from '../../query/filter-plan.ts';
+import { requireRelationAccess } from '../../query/filter-plan.ts';
 import type { Grant } from '../../query/grant.ts';
-import { Aliases } from '../../query/predicate-compiler.ts';
-import { compileWhere } from '../../query/read-plan.ts';
 import type { Collection, Field, Relation } from '../../schema/registry.ts';
-import { getField } from '../../schema/registry.ts';
-import { recordNotFound } from '../read/read-records.ts';
-import { runReads } from '../read/read-statements.ts';
-import { type RecordContext, toPlanContext } from '../record-context.ts';
+import { readFieldValue } from '../read/field-values.ts';
+import type { RecordContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 
-/** A relation of one record: where it starts, where it leads, and the key of the record. */
+/** A relation of one record: its collection and key, and the collection that it leads to. */
 export interface RecordRelation {
   readonly source: Collection;
   readonly field: Field;
@@ -23,9 +17,9 @@ export interface RecordRelation {
 }
 
 /**
- * A relation by its names, if the caller may follow it.
+ * Resolves the relation of a record by name.
  *
- * @throws ApiError 404 for names that are no relation, 403 without the grants to follow it.
+ * @throws ApiError 404 for a name that is not a relation, 403 if the caller may not follow it.
  */
 export function resolveRelation(
   context: RecordContext,
@@ -41,79 +35,28 @@ export function resolveRelation(
 }
 
 /**
- * The value by which a record's relation names others, as the transaction sees it.
+ * Reads the value by which a record's relation references its targets, in the open transaction if there is one.
  *
- * @throws ApiError 404 for a record that is not there, 403 for one outside the grant's rows.
+ * @throws ApiError 404 for a record that does not exist, or 403 if the grant has a row filter.
  */
 export async function readSourceValue(
   context: RecordContext,
   { source, relation, key }: RecordRelation,
   grant: Grant,
 ): Promise<unknown> {
-  return readFieldValue(context, source, key, relation.sourceField, grant);
+  return readFieldValue(context, { collection: source, name: relation.sourceField, grant }, key);
 }
 
 /**
- * A value by which a link names a record.
+ * Returns the value by which a link references a record.
  *
- * @throws ApiError `REFERENCE_MISSING` for a record whose key of the relation is empty: a link by it would name nothing.
+ * @throws ApiError `REFERENCE_MISSING` if the value is null: a link by it would reference no record.
  */
 export function requireLinkable(value: unknown, field: Field): unknown {
   if (value === null)
     throw new ApiError(
       'REFERENCE_MISSING',
-      `"${field.name}" cannot link this record: the field by which the relation names it is empty.`,
+      `"${field.name}" cannot link this record: the field by which the relation references it is empty.`,
     );
   return value;
-}
-
-/** A field of one record under a grant. @throws ApiError 404, or 403 outside the grant's rows. */
-export async function readFieldValue(
-  context: RecordContext,
-  collection: Collection,
-  key: unknown,
-  name: string,
-  grant: Grant,
-): Promise<unknown> {
-  const rows = await readFieldValues(context, collection, [key], name, grant);
-  if (rows.length === 0) throw recordNotFound(collection, grant);
-  return rows[0]!.value;
-}
-
-/**
- * A field of the records with these keys that a grant reaches.
- *
- * @param findKeyField the field whose values `keys` are.
- */
-export async function readFieldValues(
-  context: RecordContext,
-  collection: Collection,
-  keys: readonly unknown[],
-  name: string,
-  grant: Grant,
-  keyField: Field = collection.primaryKey,
-): Promise<{ key: unknown; value: unknown }[]> {
-  const { dialect } = context.database;
-  const { primaryKey, table } = collection;
-  const wanted: Param = { storage: keyField.type.storage!, list: true, read: ({ key }) => key };
-  const column = (field: Field) => sql`${identifier(table)}.${identifier(field.column!)}`;
-  const where = compileWhere(
-    [() => dialect.isIn(column(keyField), wanted), planRows(grant.rows, collection, toPlanContext(context).registry)],
-    false,
-    collection,
-    dialect,
-    new Aliases(),
-  );
-  const field = getField(collection, name);
-  const columns = [primaryKey, field].map((each) => dialect.scalar(each.type.storage!, column(each)));
-  const statement = compile(dialect, sql`SELECT ${columns[0]!},${columns[1]!} FROM ${identifier(table)}${where}`);
-  const { variables, snapshotVersion, clock } = context;
-  const environment = createBindEnvironment({
-    key: keys,
-    variables,
-    version: snapshotVersion.version,
-    now: clock.now(),
-  });
-  const [rows] = await runReads(context, [bind(dialect, statement, environment)]);
-  return rows!.map(([key, value]) => ({ key, value }));
 }

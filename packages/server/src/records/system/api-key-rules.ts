@@ -16,19 +16,22 @@ import { toWriteError } from '../write/write-fault.ts';
 import { parseRoleName } from './role-names.ts';
 
 /**
- * API keys are made by {@link createKey} and {@link rotateKey} alone; an update changes the name, and destroying one
- * revokes it for the next request.
+ * API keys are only created by {@link createKey} and {@link rotateKey}. An update changes the name. Destroying a key revokes
+ * it: the next request with it fails.
  */
 export const apiKeyRules: RecordRules = {
   changesAccess: true,
   async prepare(body, key): Promise<PreparedBody> {
-    if (key === null) throw new ApiError('ROUTE_UNKNOWN', 'API keys are made by apiKeys:create and apiKeys:rotate.');
+    if (key === null) throw new ApiError('ROUTE_UNKNOWN', 'API keys are created by apiKeys:create and apiKeys:rotate.');
     if (!isObject(body)) return { body: body as Body };
     const fixed = Object.keys(body).filter((name) => name !== 'name');
     if (fixed.length > 0)
       throw invalidDefinition(
         Object.fromEntries(
-          fixed.map((name) => [name.slice(0, 60), 'A key changes its name alone; rotate it, or make another.']),
+          fixed.map((name) => [
+            name.slice(0, 60),
+            'Only the name of a key can be changed. Rotate the key, or create another one.',
+          ]),
         ),
       );
     return { body };
@@ -38,12 +41,13 @@ export const apiKeyRules: RecordRules = {
 const defaultLifetime = '30d';
 
 /**
- * Makes an API key; its token is in the reply and nowhere else afterwards.
+ * Creates an API key. Its token is only in this reply; the store has its hash.
  *
- * A signed-in user may make keys for the roles that the user holds; otherwise allowConfigure is needed, and only admin
- * names a role that the caller does not hold.
+ * A signed-in user may create keys for the roles that the user holds. Other callers need `allowConfigure`. Only admin
+ * creates keys for roles that the caller does not hold.
  *
- * @throws ApiError 403 when the caller may not, 422 for a bad role, name or expiresIn.
+ * @param body `{role, name?, expiresIn?}`.
+ * @throws ApiError 403 if the caller may not create the key, 422 for an invalid role, name or expiresIn.
  */
 export async function createKey(context: RecordContext, body: unknown): Promise<CreatedApiKey> {
   if (!canInspectBody(body, context)) throw permissionDenied('apiKeys', 'create');
@@ -63,7 +67,7 @@ export async function createKey(context: RecordContext, body: unknown): Promise<
   return writeKey(context, (transaction) => addKey(context, transaction, key));
 }
 
-/** Whether a key that the caller makes is to hold only while its maker holds the role: administrators make keys to stay. */
+/** Whether a key is only valid while its creator holds the role. Keys that administrators create are valid regardless. */
 function isBound({ caller }: RecordContext): boolean {
   const heldRoles = (caller.user?.['roles'] ?? []) as readonly string[];
   return caller.user !== null && caller.role !== adminRole && !heldRoles.includes(adminRole);
@@ -72,22 +76,22 @@ function isBound({ caller }: RecordContext): boolean {
 const defaultOverlap = '1h';
 
 /**
- * Makes the successor of an API key, of the same name, role and creator; the old one works on for the overlap, and no
- * longer than it would have.
+ * Creates the successor of an API key, with the same name, role and creator. The old key stays valid for the overlap, but not
+ * longer than it would have been.
  *
- * A signed-in user rotates keys that the user made, for roles that the user holds; others need `update` on apiKeys, and
- * only admin rotates what another one made: a key speaks for its creator.
+ * A signed-in user rotates keys that the user created, for roles that the user holds. Other callers need `update` on
+ * apiKeys. Only admin rotates keys of other creators, because a key acts for its creator.
  *
- * @param body `{overlap?: "<n>h|d|w|m|y" | "none", expiresIn?, name?}`; without expiresIn it lives as long as the old one
- *   was made for.
- * @throws ApiError 403 when the caller may not, 404 for an unknown key, 409 for one that is over.
+ * @param body `{overlap?: "<n>h|d|w|m|y" | "none", expiresIn?, name?}`. Without expiresIn the successor has the lifetime of
+ *   the old key.
+ * @throws ApiError 403 if the caller may not rotate the key, 404 for an unknown key, 409 for an expired one.
  */
 export async function rotateKey(context: RecordContext, id: number, body: unknown): Promise<CreatedApiKey> {
   const input = checkKeyInput(body ?? {}, ['name', 'overlap', 'expiresIn']);
   const now = context.clock.now();
   const previous = await findKeyById(context.database, id);
   checkMayRotate(previous, context);
-  if (!previous) throw new ApiError('RECORD_UNKNOWN', 'There is no API key of that id.');
+  if (!previous) throw new ApiError('RECORD_UNKNOWN', 'The API key does not exist.');
   const ends = previous.expiresAt === null ? null : Date.parse(previous.expiresAt);
   if (ends !== null && ends <= now) throw keyEndedError();
   const overlap = readOverlapEnd(input['overlap'] ?? defaultOverlap, now);
@@ -107,7 +111,7 @@ export async function rotateKey(context: RecordContext, id: number, body: unknow
     const end = isoTime(ends === null ? overlap : Math.min(ends, overlap));
     if (!(await setKeyExpiry(context.database, transaction, { id, end, successorId: successor.id })))
       throw keyEndedError();
-    await logKey(context, transaction, 'updated', id, ['expiresAt']);
+    await logKey(context, transaction, { verb: 'updated', id, changed: ['expiresAt'] });
     await bumpVersion(transaction);
     return successor;
   });
@@ -118,7 +122,7 @@ export async function rotateKey(context: RecordContext, id: number, body: unknow
 function keyEndedError(): ApiError {
   return new ApiError(
     'KEY_ENDED',
-    'The API key is over, or has a successor already; rotate that one, or make a new key.',
+    'The API key has expired, or already has a successor. Rotate the successor, or create a new key.',
   );
 }
 
@@ -126,32 +130,34 @@ function readOverlapEnd(overlap: unknown, now: number): number {
   if (overlap === 'none') return now;
   const end = overlap === 'never' ? null : parseExpiry(overlap, now, 'overlap');
   if (end === null)
-    throw invalidDefinition({ overlap: 'Give a time such as 1h, or none; two keys for ever are two keys.' });
+    throw invalidDefinition({
+      overlap: 'Give a duration such as 1h, or none. An overlap must end; for a second permanent key, create one.',
+    });
   return end;
 }
 
-/** As long as the former one was made for, calendar months and leap years aside; never, if it never ended. */
+/** The end of a lifetime as long as that of the old key, in milliseconds since the Unix epoch. Null: it never expires. */
 function sameLifetime({ createdAt, expiresAt }: StoredKey, now: number): number | null {
   return expiresAt === null ? null : Math.min(now + Date.parse(expiresAt) - Date.parse(createdAt), maxExpiryTime);
 }
 
-/** A key as it is told once. */
+/** A created key as the reply shows it, once. */
 type CreatedApiKey = Omit<NewKey, 'creatorId' | 'bound'> & { readonly id: number; readonly token: string };
 type NewKey = Omit<Parameters<typeof insertKey>[2], 'tokenHash'>;
 
-/** Role and creator may go while the key is being made: what the store then refuses is told as of every record. */
+/** Role and creator may be deleted concurrently, so faults of the store are translated as for any record. */
 function writeKey<T>(context: RecordContext, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   return context.database.write(work, { snapshot: getWriteSnapshot(context) }).catch((error: unknown) => {
     throw toWriteError(error, context.registry.get('apiKeys'), true);
   });
 }
 
-/** Stores a key and logs it; returns what is told of it once. */
+/** Stores a key and appends its event. */
 async function addKey(context: RecordContext, transaction: Transaction, key: NewKey): Promise<CreatedApiKey> {
   const token = makeToken('tbk');
   transaction.touch('apiKeys');
   const id = await insertKey(context.database, transaction, { ...key, tokenHash: context.hashToken(token) });
-  await logKey(context, transaction, 'created', id, []);
+  await logKey(context, transaction, { verb: 'created', id, changed: [] });
   const { creatorId: _, bound: __, ...visible } = key;
   return { id, token, ...visible };
 }
@@ -159,9 +165,7 @@ async function addKey(context: RecordContext, transaction: Transaction, key: New
 async function logKey(
   { changes, caller, requestId, clock }: RecordContext,
   transaction: Transaction,
-  verb: string,
-  id: number,
-  changed: readonly string[],
+  { verb, id, changed }: { readonly verb: string; readonly id: number; readonly changed: readonly string[] },
 ): Promise<void> {
   const event = recordEvent('apiKeys', verb, [id], { caller, requestId, changed, isAudited: true });
   await changes.append(transaction, event, isoTime(clock.now()));
@@ -170,17 +174,18 @@ async function logKey(
 function checkKeyInput(body: unknown, known: readonly string[]): Record<string, unknown> {
   if (!isObject(body)) throw invalidDefinition({ role: 'Give {"role": {"name": "…"}}.' });
   for (const name of Object.keys(body))
-    if (!known.includes(name)) throw invalidDefinition({ [name.slice(0, 60)]: 'There is no such property.' });
+    if (!known.includes(name))
+      throw invalidDefinition({ [name.slice(0, 60)]: `An API key has no such property; give ${known.join(', ')}.` });
   return body;
 }
 
 function readName({ name }: Record<string, unknown>): string | null | undefined {
   if (name === undefined || name === null) return name;
   if (typeof name === 'string' && name.length <= 255 && isWellFormedText(name)) return name;
-  throw invalidDefinition({ name: 'Give text of at most 255 characters.' });
+  throw invalidDefinition({ name: 'Give a text of at most 255 characters.' });
 }
 
-/** A key without a grant on apiKeys makes and rotates none, whatever it sends. @throws ApiError 403. */
+/** Refuses API keys without a grant on apiKeys, before the body is read. @throws ApiError 403. */
 export function requireKeyRight({ caller, findGrant }: RecordContext, action: 'create' | 'rotate'): void {
   const needed = action === 'create' ? 'create' : 'update';
   if (caller.type === 'session' || findGrant('apiKeys', needed) !== null) return;
@@ -188,8 +193,8 @@ export function requireKeyRight({ caller, findGrant }: RecordContext, action: 'c
 }
 
 /**
- * Whether a body may be looked at. Who neither configures keys nor names a role that is the caller's own gets one answer,
- * whatever the body holds: which roles there are is not told.
+ * Whether errors may depend on the body. Callers who neither configure keys nor name a role of their own always get the same
+ * error, so that it does not reveal which roles exist.
  */
 function canInspectBody(body: unknown, { caller, findGrant }: RecordContext): boolean {
   if (caller.role === adminRole || findGrant('apiKeys', 'create') !== null) return true;
@@ -203,11 +208,14 @@ function checkMayCreate(role: string, { caller, findGrant }: RecordContext): voi
   const holdsRole = caller.roles.includes(role);
   if (caller.role === adminRole || (holdsRole && (caller.type === 'session' || mayConfigure))) return;
   if (mayConfigure)
-    throw new ApiError('ROLE_NOT_HELD', `Only admin makes a key for a role it does not hold: "${role}".`);
+    throw new ApiError(
+      'ROLE_NOT_HELD',
+      `Only admin creates a key for a role that the caller does not hold: "${role}".`,
+    );
   throw permissionDenied('apiKeys', 'create');
 }
 
-/** Who may not know of a key is told nothing about it. */
+/** Errors reveal nothing about a key that the caller may not read. */
 function checkMayRotate(previous: StoredKey | null, { caller, findGrant }: RecordContext): void {
   if (caller.role === adminRole) return;
   const isCreator = previous !== null && previous.creatorId !== null && previous.creatorId === caller.user?.['id'];
@@ -218,7 +226,7 @@ function checkMayRotate(previous: StoredKey | null, { caller, findGrant }: Recor
   if (mayConfigure)
     throw new ApiError(
       'ROLE_NOT_HELD',
-      'Only admin rotates a key that another one made, or of a role it does not hold.',
+      'Only admin rotates a key that another user created, or of a role that the caller does not hold.',
     );
   throw permissionDenied('apiKeys', 'rotate');
 }

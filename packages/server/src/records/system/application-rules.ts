@@ -5,17 +5,17 @@ import { findDescriptionProblems, findMalformedText, jsonSizeProblem } from '../
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,59}$/;
-/** Told by the server; passed over, so that a record that was read can be sent back whole. */
+/** Managed by the server. They are ignored in bodies, so that a client can send back a whole record that it has read. */
 const serverManaged = ['status', 'errorLog'];
 
-/** Applications: their names, their options, and who made them. Starting and stopping are actions of their own. */
+/** Applications: their names, options and owners. Starting and stopping are separate actions. */
 export const applicationRules: RecordRules = {
   changesAccess: false,
 
-  /** A store goes with it: that is the work of applications:destroy, which asks whether it is meant. */
+  /** Destroying an application deletes its store. Only applications:destroy does that, which requires a confirmation. */
   async guard(_transaction, action): Promise<void> {
     if (action === 'destroy')
-      throw new ApiError('SYSTEM_PROTECTED', 'An application is destroyed by applications:destroy alone.');
+      throw new ApiError('SYSTEM_PROTECTED', 'Applications are destroyed by applications:destroy.');
   },
 
   async prepare(body, key, context): Promise<PreparedBody> {
@@ -38,7 +38,9 @@ export const applicationRules: RecordRules = {
 
 function nameProblem(name: unknown): Record<string, string> {
   if (typeof name === 'string' && namePattern.test(name)) return {};
-  return { name: 'A name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.' };
+  return {
+    name: 'A name starts with a letter and continues with letters, digits, _ and -. It has at most 60 characters.',
+  };
 }
 
 function optionProblems(options: unknown): Record<string, string> {
@@ -51,7 +53,7 @@ function optionProblems(options: unknown): Record<string, string> {
     } else if (name === 'metadata') {
       const problem = isObject(value) ? (findMalformedText(value) ?? jsonSizeProblem(value)) : 'Give an object.';
       if (problem !== null) details['options.metadata'] = problem;
-    } else details[`options.${name.slice(0, 60)}`] = 'There is no such option.';
+    } else details[`options.${name.slice(0, 60)}`] = 'Applications have no such option; give autoStart or metadata.';
   }
   return details;
 }

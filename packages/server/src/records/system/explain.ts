@@ -1,4 +1,4 @@
-/** Why a role may do something, or not: for administrators who look for the row that decides. */
+/** Explains why a role may do something or not, for administrators who look for the permission that decides. */
 import type { Permission } from '../../access/access-table.ts';
 import { type Decision, decide } from '../../access/grants.ts';
 import { grantableActions } from '../../protocol/actions.ts';
@@ -12,7 +12,7 @@ import { getRecord } from '../read/read-records.ts';
 import type { RecordContext } from '../record-context.ts';
 import { withGrants } from '../with-grants.ts';
 
-/** The question: may this role do this, in general or with one record. */
+/** Whether a role may run an action, in general or on one record. */
 export interface AccessQuestion {
   readonly role: string;
   readonly resource: string;
@@ -22,15 +22,17 @@ export interface AccessQuestion {
 
 export interface AccessExplanation {
   readonly allowed: boolean;
-  /** The permission that decides, as a get shows it; null where no row does. */
+  /** The permission that decides, as a get shows it; null if there is none. */
   readonly permission: unknown;
   readonly reason: string;
 }
 
 /**
- * @param context of the one who asks: a record is looked for under the asker's own grants.
- * @param acting the context of somebody in the role, whose row filter is asked.
- * @throws ApiError 400 naming what does not exist; 404 or 403 for a record that the asker may not get.
+ * Explains the decision about a role, a resource and an action.
+ *
+ * @param context of the caller, under whose grants the record of `filterByTk` is read.
+ * @param acting the context of a user with the role; its row filter decides about the record.
+ * @throws ApiError 400 naming what does not exist; 404 or 403 for a record that the caller may not get.
  */
 export async function explainAccess(
   context: RecordContext,
@@ -46,7 +48,7 @@ export async function explainAccess(
   const reason = describeReason(decision, question);
   if (decision.by === 'nothing' || filterByTk === null)
     return { allowed: decision.by !== 'nothing', permission, reason: `${reason}${filterNote(decision)}` };
-  if (!collection) throw new ApiError('PARAMETER_INVALID', `"${resource}" has no records; leave filterByTk out.`);
+  if (!collection) throw new ApiError('PARAMETER_INVALID', `"${resource}" has no records; leave out "filterByTk".`);
   await getRecord(context, collection, requestByKeys('get', filterByTk));
   const isRecordAdmitted = await isAdmitted(acting, collection, action, filterByTk);
   const verdict = decision.row?.filter
@@ -61,13 +63,13 @@ function checkQuestion(
   collection: Collection | null,
 ): void {
   if (!access.roles.has(role))
-    throw new ApiError('PARAMETER_INVALID', `role: there is no role "${role.slice(0, 60)}".`);
+    throw new ApiError('PARAMETER_INVALID', `"role": the role "${role.slice(0, 60)}" does not exist.`);
   if (!collection && !systemResources.has(resource))
-    throw new ApiError('PARAMETER_INVALID', `resource: there is no resource "${resource.slice(0, 60)}".`);
+    throw new ApiError('PARAMETER_INVALID', `"resource": the resource "${resource.slice(0, 60)}" does not exist.`);
   if (!grantableActions.includes(action))
-    throw new ApiError('PARAMETER_INVALID', `action: give one of ${grantableActions.join(', ')}.`);
+    throw new ApiError('PARAMETER_INVALID', `"action" must be one of ${grantableActions.join(', ')}.`);
   if (filterByTk !== null && action === 'create')
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk: create makes a record that is not there yet; leave it out.');
+    throw new ApiError('PARAMETER_INVALID', '"filterByTk" cannot be used with create: the record does not exist yet.');
 }
 
 function describeReason({ by, row }: Decision, { role, resource, action }: AccessQuestion): string {
@@ -84,20 +86,20 @@ function filterNote({ row }: Decision): string {
   return row?.filter ? ' Its row filter narrows that to some records.' : '';
 }
 
-/** A filter that asks for the user admits nothing where none is named. */
+/** A filter with variables of the user matches nothing if the question names no user. */
 function userNote({ filter }: Permission, { caller }: RecordContext): string {
   const usesUserVariable = (filter?.values ?? []).some((value) => parseVariable(value)?.startsWith('$user.'));
-  return usesUserVariable && caller.user === null ? ' (name one by user=<id>: it asks for $user)' : '';
+  return usesUserVariable && caller.user === null ? ' (it uses $user; name a user by user=<id>)' : '';
 }
 
-/** The row as a get of it shows it, where the asker may get it; else its key. */
+/** The permission as a get shows it if the caller may get it, else its key. */
 async function readPermission(context: RecordContext, { id }: Permission): Promise<unknown> {
   if (!context.findGrant('permissions', 'get')) return { id };
   const { data } = await getRecord(context, context.registry.get('permissions'), requestByKeys('get', id));
   return parseExactJson(data);
 }
 
-/** Whether the row filter of one action lets somebody reach a record: a get by that action's grant finds it. */
+/** Whether the row filter of an action admits a record: a get under the grant of that action finds it. */
 async function isAdmitted(
   acting: RecordContext,
   collection: Collection,

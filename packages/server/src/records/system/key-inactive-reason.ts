@@ -7,8 +7,8 @@ import { findInactiveReason } from '../../identity/key-status.ts';
 import type { RecordContext } from '../record-context.ts';
 
 /**
- * Notes with the keys of a user whether they work, after the user's roles or status have changed: lists of keys show it.
- * What decides at each request are the roles themselves.
+ * Updates the `inactiveReason` of the keys that a user has created, after the user's roles or status have changed. It is for
+ * lists of keys; each request checks the roles themselves.
  */
 export async function updateInactiveReasons(
   {

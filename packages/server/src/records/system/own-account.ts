@@ -1,6 +1,6 @@
 /**
- * What people do with their own accounts, outside of any grant: change a password, set a new one by a mailed link, sign
- * up. Enters the body of a request; leaves when all of it is durable, with its event.
+ * Operations of users on their own accounts, which need no grant: changing the password, resetting it by a mailed link, and
+ * signing up. Each returns when its transaction is durable, with its event.
  */
 
 import { isoTime } from '../../base/clock.ts';
@@ -25,18 +25,18 @@ import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Grant } from '../../query/grant.ts';
+import { HashedSecrets } from '../hashed-secrets.ts';
 import { getWriteSnapshot, inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { withOnlyGrant } from '../with-grants.ts';
-import { HashedSecrets } from '../write/secrets.ts';
 import { createRecords } from '../write/write-records.ts';
 import { userRules } from './user-rules.ts';
 
-/** How long a mailed link works. */
+/** How long a mailed link is valid, in milliseconds. */
 export const resetLifetime = 3_600_000;
-/** Links of one user that work at once; who asks for more is sent none until one has ended. */
+/** Maximum number of valid links of one user. No further link is sent until one of them expires. */
 const maxActiveResets = 5;
 
-/** The texts of a body that has exactly these members. @throws ApiError 422 naming what is missing or too much. */
+/** The texts of a body with exactly these members. @throws ApiError 422 naming missing and unknown members. */
 export function parseTexts<Name extends string>(
   body: unknown,
   required: readonly Name[],
@@ -46,7 +46,7 @@ export function parseTexts<Name extends string>(
   const known: readonly string[] = [...required, ...optional];
   const details: Record<string, string> = {};
   for (const name of Object.keys(given))
-    if (!known.includes(name)) details[name.slice(0, 60)] = `There is no such member; give ${known.join(', ')}.`;
+    if (!known.includes(name)) details[name.slice(0, 60)] = `This member is unknown; give ${known.join(', ')}.`;
   for (const name of known) {
     const value = given[name];
     const absent = value === undefined || value === null;
@@ -57,16 +57,16 @@ export function parseTexts<Name extends string>(
   return given as Record<Name, string>;
 }
 
-/** @throws ApiError 422 naming what is wrong with it. */
+/** Checks a new password. @throws ApiError 422 naming the problem. */
 export function checkNewPassword(password: string, names: AccountNames, member: string): void {
   const problem = findPasswordProblem(password, names);
   if (problem) throw invalidValues({ [member]: problem });
 }
 
 /**
- * Sets another password for the caller's user and ends the user's other sessions.
+ * Changes the password of the caller's user, and ends the user's other sessions.
  *
- * @throws ApiError `SIGN_IN_FAILED` where the old password is wrong, also when another change came first.
+ * @throws ApiError `PASSWORD_WRONG` if the old password is wrong, also because of a concurrent change.
  */
 export async function changePassword(
   context: RecordContext,
@@ -77,7 +77,8 @@ export async function changePassword(
   checkNewPassword(newPassword, stored ?? {}, 'newPassword');
   const isMatch = await verifyPassword(oldPassword, stored?.passwordHash ?? null, 'callers');
   if (!stored || !isMatch) throw wrongPassword();
-  if (newPassword === oldPassword) throw invalidValues({ newPassword: 'Give another password than the present one.' });
+  if (newPassword === oldPassword)
+    throw invalidValues({ newPassword: 'Give a password that differs from the current one.' });
   const hash = await hashPassword(newPassword);
   await inTransaction(context, async (tx) => {
     const change = { userId, hash, former: stored.passwordHash };
@@ -90,8 +91,8 @@ function wrongPassword(): ApiError {
 }
 
 /**
- * A token for the user with this address, to set a new password with; null where there is nobody, nobody active, or
- * enough are under way.
+ * Creates a token with which the user with this address can set a new password. Null if there is no active user with the
+ * address, or if the user already has the maximum number of tokens.
  */
 export async function createReset(
   context: RecordContext,
@@ -105,7 +106,7 @@ export async function createReset(
   const now = clock.now();
   const isCreated = await database.write(
     async (transaction) => {
-      // The address may have changed since it was found: the former mailbox proves nothing any more.
+      // If the address has changed since it was found, the old mailbox is no longer a credential.
       if (!(await hasUnchangedCredential(database, transaction, found.id, { email: to }))) return false;
       if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= maxActiveResets) return false;
       const expiresAt = isoTime(now + resetLifetime);
@@ -119,10 +120,10 @@ export async function createReset(
 }
 
 /**
- * Sets a password by a token from a mail: once, and every session and other link of the user ends.
+ * Sets a password by a mailed token. A token works once; all sessions and other tokens of the user end.
  *
- * @param hashes of the token, under every APP_KEY that holds.
- * @throws ApiError `LINK_INVALID` for a token that does not work, or no longer.
+ * @param hashes of the token, under every valid APP_KEY.
+ * @throws ApiError `LINK_INVALID` for a token that is unknown, used or expired.
  */
 export async function resetPassword(
   context: RecordContext,
@@ -143,11 +144,12 @@ export async function resetPassword(
   });
 }
 
+/** A mailed link that cannot be used. */
 export function linkInvalidError(): ApiError {
-  return new ApiError('LINK_INVALID', 'The link is unknown, used or over; ask for another one.');
+  return new ApiError('LINK_INVALID', 'The link is unknown, used or expired. Request a new one.');
 }
 
-/** Writes a password and ends what was begun under the former one; false where it is not the one named any more. */
+/** Writes a password, and ends the logins and tokens of the old one. False if `former` is no longer the current hash. */
 async function setPassword(
   tx: TransactionContext,
   change: { readonly userId: number; readonly hash: string; readonly former: string | null },
@@ -165,7 +167,7 @@ async function setPassword(
   return true;
 }
 
-/** That a user changed; never what of a password. */
+/** The event of a changed user. It does not name the password. */
 async function emitUserUpdated(
   tx: TransactionContext,
   transaction: Transaction,
@@ -178,24 +180,29 @@ async function emitUserUpdated(
 }
 
 const signUpMembers = ['email', 'username', 'nickname', 'password'];
-/** Those members and no others; what stands beside them, roles and status, is the server's. */
+/** Allows only these members. Roles and status of a new user are set by the server. */
 const signUpGrant: Grant = { identity: 'sign-up', rows: null, may: (field) => signUpMembers.includes(field.name) };
 
 /**
- * Makes a user of somebody who has no credential, with the roles that are given by default; returns its id.
+ * Creates a user for a caller without a credential, with the default roles.
  *
- * @throws ApiError 422 for any other member than e-mail, user name, nickname and password; 409 for names that are taken.
+ * @param body `{email, password, username?, nickname?}`.
+ * @returns the id of the user.
+ * @throws ApiError 422 for other members and invalid values; 409 for an e-mail address or user name that is taken.
  */
 export async function signUp(context: RecordContext, body: unknown): Promise<number> {
   const given = parseTexts(body, ['email', 'password'], ['username', 'nickname']);
   checkNewPassword(given.password, given, 'password');
-  // A stranger's password waits among those of strangers.
+  // Passwords of callers without a credential have their own queue in the hashing pool.
   const secrets = new HashedSecrets(new Map([[given.password, [await hashPassword(given.password, 'strangers')]]]));
   const signUpContext = withOnlyGrant(
     { ...context, secrets },
     { resource: 'users', action: 'create', grant: signUpGrant },
   );
   const request = normaliseRequest('create', {}, false);
-  const { keys } = await createRecords(signUpContext, context.registry.get('users'), request, given, userRules);
+  const { keys } = await createRecords(signUpContext, context.registry.get('users'), request, {
+    body: given,
+    rules: userRules,
+  });
   return keys[0] as number;
 }

@@ -16,8 +16,8 @@ import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 import { parseRoleName } from './role-names.ts';
 
 /**
- * Permissions: checked whole on save, so that deciding with them later can neither fail nor surprise. A change is checked
- * as the row that it makes, in its transaction: a row that the caller may not change tells nothing of itself.
+ * Permissions are checked completely when they are saved, so that deciding with them later cannot fail. An update is checked
+ * in its transaction, as the row that it results in: errors reveal nothing about a row that the caller may not change.
  */
 export const permissionRules: RecordRules = {
   changesAccess: true,
@@ -25,7 +25,10 @@ export const permissionRules: RecordRules = {
   async prepare(body, key, context): Promise<PreparedBody> {
     if (!isObject(body)) return { body: body as Body };
     if (Array.isArray(key) || key === undefined)
-      throw new ApiError('PARAMETER_INVALID', 'Permissions are updated one at a time, by filterByTk.');
+      throw new ApiError(
+        'PARAMETER_INVALID',
+        'Permissions are updated one at a time: give a "filterByTk" with one key.',
+      );
     const row: Record<string, unknown> = { ...body };
     if (key === null || 'role' in row) row['role'] = parseRoleName(row['role'], 'role', context);
     const actions = parseActions(row['actions'], key === null);
@@ -49,7 +52,7 @@ export const permissionRules: RecordRules = {
 
 type RowInput = Readonly<Partial<Record<keyof StoredPermission, unknown>>>;
 
-/** @param given what is asked to be written of it: names that a former change has taken away are no fault of this one. */
+/** @param given the members that the request writes. Others are not checked: a field in them may have been deleted since. */
 function checkRow(row: RowInput, given: Body, context: RecordContext): void {
   checkRole(row.role, context);
   checkResource(row.resource, row.actions, context);
@@ -63,7 +66,8 @@ function checkRow(row: RowInput, given: Body, context: RecordContext): void {
 }
 
 function checkRole(role: unknown, context: RecordContext): void {
-  if (role === adminRole) throw new ApiError('SYSTEM_PROTECTED', 'admin may do everything; it takes no permissions.');
+  if (role === adminRole)
+    throw new ApiError('SYSTEM_PROTECTED', 'The role admin may do everything. It has no permissions to change.');
   if (context.access.roles.get(role as string)?.allowConfigure && context.caller.role !== adminRole) {
     throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
   }
@@ -80,7 +84,7 @@ function parseActions(input: unknown, required: boolean): string[] | null {
   return [...new Set((list as string[]).flatMap((each) => (each === 'view' ? ['list', 'get'] : [each])))];
 }
 
-/** The first word of made events is no resource; it is known when a role may publish it. */
+/** Custom events have a first word that is not a resource. It is known if some role may publish it. */
 const customEventPattern = /^[A-Za-z][A-Za-z0-9]{0,59}$/;
 const customEventActions = new Set(['publish', 'get', 'list']);
 
@@ -98,7 +102,7 @@ function checkResource(resource: unknown, actions: unknown, context: RecordConte
     throw invalidDefinition({ resource: 'Name a collection, a system resource, or *.' });
   const known = resource === '*' || context.registry.find(resource) || systemResources.has(resource);
   if (!known && !isCustomEventName(resource, actions, context)) {
-    throw invalidDefinition({ resource: `There is no resource "${resource.slice(0, 60)}".` });
+    throw invalidDefinition({ resource: `The resource "${resource.slice(0, 60)}" does not exist.` });
   }
 }
 
@@ -109,14 +113,12 @@ function checkFieldList(input: unknown, name: string, collection: Collection | n
   if (input.length > limits.permissionFields)
     throw invalidDefinition({ [name]: `A permission lists at most ${limits.permissionFields} fields.` });
   if (!collection) throw invalidDefinition({ [name]: 'Fields can be listed for one collection only.' });
-  const unknown = (input as string[]).find(
-    (each) => !collection.byName.has(each) || collection.byName.get(each)!.type.secret,
-  );
+  const unknown = (input as string[]).find((each) => collection.byName.get(each)?.type.secret !== false);
   if (unknown !== undefined)
     throw invalidDefinition({ [name]: `${collection.name} has no field "${unknown.slice(0, 60)}".` });
 }
 
-/** A filter must resolve today, its fixed values must fit, and what stands in braces must be a variable. */
+/** Checks a row filter: its names must exist, its values must fit their fields, and text in braces must be a variable. */
 function checkFilter(input: unknown, collection: Collection | null, context: RecordContext): void {
   if (input === undefined || input === null) return;
   if (!collection) throw invalidDefinition({ filter: 'A row filter goes with one collection only.' });
@@ -139,10 +141,12 @@ function checkFilter(input: unknown, collection: Collection | null, context: Rec
   }
 }
 
-/** In a list it would be compared as the text it is written with. */
+/** Variables are not replaced within lists, where they would be compared as text. */
 function refuseBracesInList(value: unknown): void {
   if (typeof value === 'string' && value.includes('{{'))
-    throw invalidDefinition({ filter: `"${value.slice(0, 60)}" stands in a list; a variable is a whole value.` });
+    throw invalidDefinition({
+      filter: `"${value.slice(0, 60)}" is in a list. A variable must be the whole value of an operator.`,
+    });
 }
 
 function refuseUnknownBraces(value: unknown, users: Collection): void {
@@ -150,7 +154,7 @@ function refuseUnknownBraces(value: unknown, users: Collection): void {
   const variable = parseVariable(value);
   if (variable === null || !isKnownVariable(variable)) {
     throw invalidDefinition({
-      filter: `"${value.slice(0, 60)}" is no variable; there are {{$user.<field>}}, {{$role}}, {{$now}} and {{$date.<period>}}.`,
+      filter: `"${value.slice(0, 60)}" is not a variable; use {{$user.<field>}}, {{$role}}, {{$now}} or {{$date.<period>}}.`,
     });
   }
   const name = userFieldName(variable);
@@ -160,13 +164,13 @@ function refuseUnknownBraces(value: unknown, users: Collection): void {
     });
 }
 
-/** Whether a caller's user has a value under that name: the names of its roles, and every column that is no secret. */
+/** Whether a filter may use this field of the caller's user: the names of its roles, and every column that is not a secret. */
 function isOfUser(name: string, users: Collection): boolean {
   const field = users.byName.get(name);
   return name === 'roles' || (field !== undefined && field.column !== null && !field.type.secret && !field.hidden);
 }
 
-/** Two rows on one level for the same action would leave open which one decides. */
+/** Refuses a second permission of a role for the same action on the same resource: only one can decide. */
 async function checkUnique(
   { id, role, resource, actions }: StoredPermission,
   { database }: RecordContext,

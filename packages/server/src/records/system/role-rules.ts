@@ -5,7 +5,7 @@ import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { findDescriptionProblems } from '../../schema/definition-details.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 
-/** Roles: built-in ones stay as they are, held ones stay, and only an admin gives or touches allowConfigure. */
+/** Roles: built-in roles cannot change, roles that are held cannot be destroyed, and only an admin grants allowConfigure. */
 export const roleRules: RecordRules = {
   changesAccess: true,
 
@@ -14,7 +14,7 @@ export const roleRules: RecordRules = {
     if ('builtIn' in given) throw new ApiError('SYSTEM_PROTECTED', '"builtIn" is set by the server.');
     if (key === null && !isRoleName(given['name'])) {
       throw invalidDefinition({
-        name: 'A role name starts with a letter, goes on with letters, digits, _ and -, at most 60 characters.',
+        name: 'A role name starts with a letter and continues with letters, digits, _ and -. It has at most 60 characters.',
       });
     }
     const details = findDescriptionProblems(given, 'title');
@@ -25,7 +25,7 @@ export const roleRules: RecordRules = {
     const afterWrite = async (transaction: Transaction): Promise<void> => {
       const strongRole = await hasPrivilegedDefaultRole(context.database, transaction, [adminRole, publicRole]);
       if (strongRole)
-        throw invalidDefinition({ default: 'A role that may configure, admin and public are never given by default.' });
+        throw invalidDefinition({ default: 'admin, public and roles that may configure cannot be default roles.' });
     };
     return { body: body as Body, afterWrite };
   },
@@ -38,10 +38,13 @@ export const roleRules: RecordRules = {
     }
     const changesPrivileges = action === 'destroy' || body === null || 'allowConfigure' in body;
     if (changesPrivileges && roles.some((role) => role?.builtIn)) {
-      throw new ApiError('SYSTEM_PROTECTED', 'A built-in role cannot be destroyed or change its power.');
+      throw new ApiError(
+        'SYSTEM_PROTECTED',
+        'A built-in role cannot be destroyed, and its "allowConfigure" cannot be changed.',
+      );
     }
     if (action === 'destroy' && (await countRoleHolders(context.database, transaction, keys)) > 0) {
-      throw new ApiError('DEPENDANTS_EXIST', 'Users or API keys hold this role; take it from them first.');
+      throw new ApiError('DEPENDANTS_EXIST', 'Users or API keys hold this role; remove it from them first.');
     }
   },
 };

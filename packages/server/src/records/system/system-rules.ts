@@ -8,7 +8,7 @@ import { roleRules } from './role-rules.ts';
 import { userRules } from './user-rules.ts';
 import { webhookRules } from './webhook-rules.ts';
 
-/** Written by the server alone. */
+/** The rules of records that only the server writes. */
 const serverManagedRules: RecordRules = {
   changesAccess: false,
   prepare: () => Promise.reject(serverManagedError()),
@@ -16,7 +16,7 @@ const serverManagedRules: RecordRules = {
 };
 
 function serverManagedError(): ApiError {
-  return new ApiError('SYSTEM_PROTECTED', 'These records are written by the server alone.');
+  return new ApiError('SYSTEM_PROTECTED', 'Only the server writes these records.');
 }
 
 /** The rules of the system collections that schema/system-collections.ts defines, by their names. */

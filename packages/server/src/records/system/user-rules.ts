@@ -14,9 +14,9 @@ import { updateInactiveReasons } from './key-inactive-reason.ts';
 import { parseRoleName, parseRoleNames } from './role-names.ts';
 
 /**
- * Users: `roles` are written beside the record, nobody grants more than they may, and the last admin stays. A new password
- * or address is a way in, so it takes what granting the user's roles would take. Whatever changes how a user signs in
- * ends what was begun under the old way.
+ * Users: `roles` are written with the record, callers only grant roles that they may grant, and the last admin cannot be
+ * removed. Setting a password or address gives access to the user, so it needs the right to grant the user's roles. Changes
+ * of credentials end the logins and tokens of the old ones.
  */
 export const userRules: RecordRules = {
   changesAccess: true,
@@ -54,10 +54,10 @@ export const userRules: RecordRules = {
   },
 };
 
-/** Fields by which somebody else could sign in as the user: the password, and where a link for a new one is mailed to. */
+/** Fields with which another person could sign in as the user: the password, and the address for reset links. */
 const credentialFields = ['password', 'email'];
 
-/** Whether a caller gives a role away: admin any, who may configure all that may not, others those that they hold. */
+/** Whether a caller may grant a role. Admin: any. Callers who may configure: roles that may not. Others: roles that they hold. */
 function mayGrant(role: string, context: RecordContext): boolean {
   const { caller } = context;
   if (caller.role === adminRole) return true;
@@ -65,12 +65,12 @@ function mayGrant(role: string, context: RecordContext): boolean {
   return mayConfigure(caller.role, context) || caller.roles.includes(role);
 }
 
-/** @throws ApiError `ROLE_NOT_HELD` where signing in as a user with these roles would give the caller more power. */
+/** @throws ApiError `ROLE_NOT_HELD` if signing in as a user with these roles would give the caller more permissions. */
 function checkMayImpersonate(heldRoles: readonly string[], context: RecordContext): void {
   if (heldRoles.every((role) => context.caller.roles.includes(role) || mayGrant(role, context))) return;
   throw new ApiError(
     'ROLE_NOT_HELD',
-    'A new password or address is a way in: it is set for users all of whose roles you hold or may grant.',
+    'A password or address can only be set for users all of whose roles you hold or may grant, because it gives access to the user.',
   );
 }
 
@@ -78,7 +78,7 @@ function mayConfigure(role: string, { access }: RecordContext): boolean {
   return access.roles.get(role)?.allowConfigure ?? false;
 }
 
-/** Only an admin gives it. */
+/** Whether only an admin may grant a role. */
 function isStrong(role: string, context: RecordContext): boolean {
   return role === adminRole || mayConfigure(role, context);
 }
@@ -88,12 +88,12 @@ function checkGrantedRoles(roles: readonly string[], action: string, context: Re
   const grant = context.findGrant('users', action);
   if (grant && !grant.may(field)) throw new ApiError('FIELD_DENIED', 'The role may not write "roles" of users.');
   if (roles.includes(publicRole))
-    throw invalidDefinition({ roles: 'public is the role of callers without a credential; nobody holds it.' });
+    throw invalidDefinition({ roles: '"public" is the role of callers without a credential. It cannot be granted.' });
   const strong = roles.find((name) => isStrong(name, context) && !mayGrant(name, context));
   if (strong !== undefined) throw new ApiError('SYSTEM_PROTECTED', `Only an admin grants the role "${strong}".`);
 }
 
-/** What a user holds already may stay. */
+/** Writes the roles of a user. Roles that the user already holds may stay, even if the caller may not grant them. */
 async function writeRoles(
   context: RecordContext,
   transaction: Transaction,
@@ -108,12 +108,12 @@ async function writeRoles(
     const heldRoles = await readUserRoles(database, transaction, [userId]);
     const notHeld = notGrantable.find((name) => !heldRoles.includes(name));
     if (notHeld !== undefined)
-      throw new ApiError('ROLE_NOT_HELD', `A role that may not configure grants only roles it holds: "${notHeld}".`);
+      throw new ApiError('ROLE_NOT_HELD', `You may only grant roles that you hold, not "${notHeld}".`);
   }
   await setUserRoles(database, transaction, userId, roles);
 }
 
-/** The record is written, so the names are those that it has now. */
+/** Checks a password against the names of the user, after the record is written. */
 async function checkPassword(
   { database }: RecordContext,
   transaction: Transaction,
@@ -132,25 +132,25 @@ async function revokeLogins(
 ): Promise<void> {
   const changesPassword = changed['password'] !== undefined;
   if (changesPassword || changed['status'] === 'suspended') await deleteUserLogins(database, transaction, userId);
-  // A link that was mailed to the former address, or for the former password, is void.
+  // Links that were mailed to the old address, or for the old password, become invalid.
   if (changesPassword || changed['email'] !== undefined || changed['status'] !== undefined)
     await deleteUserOneTimeTokens(database, transaction, userId);
 }
 
-/** Whether a change may take from an admin the means to sign in. */
+/** Whether a change may prevent an admin from signing in. */
 function mayLockOutAdmin(changed: Body, roles: readonly string[] | null): boolean {
   if (roles && !roles.includes(adminRole)) return true;
   return ['status', 'password', 'email', 'username'].some((name) => name in changed);
 }
 
-/** @throws ApiError 422 for what is none. */
+/** @throws ApiError 422 for a text that is not an e-mail address. */
 function parseEmail(text: string): string {
   const email = normaliseEmail(text);
   if (!isEmail(email)) throw invalidValues({ email: 'Give an e-mail address.' });
   return email;
 }
 
-/** @param deleting users who are about to go. */
+/** Checks that an active admin remains. @param deleting users who are about to be deleted. */
 async function requireAdmin(
   { database }: RecordContext,
   transaction: Transaction,
@@ -159,6 +159,6 @@ async function requireAdmin(
   if ((await countActiveHolders(database, transaction, adminRole, deleting)) > 0) return;
   throw new ApiError(
     'SYSTEM_PROTECTED',
-    'The last admin who can sign in cannot be removed, suspended, or lose the role, the password or the name; make another admin first.',
+    'The last admin who can sign in cannot be removed or suspended, or lose the role, the password or the name. Make another user admin first.',
   );
 }

@@ -20,13 +20,13 @@ import type { RecordContext } from '../record-context.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 import { parseRoleName } from './role-names.ts';
 
-/** Told by the server; passed over, so that a record that was read can be sent back whole. */
+/** Managed by the server. They are ignored in bodies, so that a client can send back a whole record that it has read. */
 const serverManaged = new Set(['failingSince', 'pausedAt', 'pausedFor', 'deliveries']);
 const maxEvents = 50;
 
 /**
- * Webhooks: checked whole on save. A webhook carries out of the house what its role may read, so whoever names the role,
- * or changes where it goes, holds that role or is admin. The secret goes in and never comes out.
+ * Webhooks are checked completely when they are saved. A webhook sends what its role may read to another server, so setting
+ * the role or the URL requires that role or admin. The secret can be written but not read.
  */
 export const webhookRules: RecordRules = {
   changesAccess: true,
@@ -41,7 +41,7 @@ export const webhookRules: RecordRules = {
     if (key === null) checkWebhook(row, secret, true, context);
     const isStarting = row['enabled'] === true ? !current?.enabled : key === null && row['enabled'] === undefined;
     const afterWrite = async (transaction: Transaction, id: unknown): Promise<void> => {
-      // As the webhook that the change makes, and not before: one that is out of reach tells nothing of itself.
+      // Checked after the write, as the webhook that results: errors reveal nothing about a webhook out of reach.
       if (key !== null) checkWebhook(await readWebhookInTx(context.database, transaction, id), secret, false, context);
       if (secret !== undefined && secret !== null)
         await setWebhookSecret(context.database, transaction, id, context.webhooks.encryptSecret(secret as string));
@@ -56,10 +56,10 @@ export const webhookRules: RecordRules = {
   },
 };
 
-/** What is changed, for whether this starts it. */
+/** The webhook before the update, which says whether the update enables it. */
 async function findCurrent(key: unknown, { database }: RecordContext): Promise<StoredWebhook | null> {
   if (typeof key !== 'number')
-    throw new ApiError('PARAMETER_INVALID', 'Webhooks are updated one at a time, by filterByTk.');
+    throw new ApiError('PARAMETER_INVALID', 'Webhooks are updated one at a time: give a "filterByTk" with one key.');
   return findWebhook(database, key);
 }
 
@@ -72,7 +72,7 @@ function parseHeldRole(input: unknown, context: RecordContext): string {
 /** @throws ApiError 403 unless the caller holds the role that a webhook acts as, or is admin. */
 export function requireHeldRole(role: string, { caller }: RecordContext): void {
   if (caller.role === adminRole || caller.roles.includes(role)) return;
-  throw new ApiError('ROLE_NOT_HELD', `Only admin has a webhook act as a role it does not hold: "${role}".`);
+  throw new ApiError('ROLE_NOT_HELD', `Only admin sets a webhook to a role that the caller does not hold: "${role}".`);
 }
 
 function checkWebhook(
@@ -104,7 +104,7 @@ function eventsProblem(input: unknown, { registry }: RecordContext): string | nu
   return null;
 }
 
-/** A filter must resolve today, by what the role may read: what is sent must not tell of what it may not. */
+/** Checks a filter with the grants of the role: the messages must not reveal what the role may not read. */
 function filterProblem(
   input: unknown,
   events: readonly string[],
@@ -113,7 +113,7 @@ function filterProblem(
 ): string | null {
   const [resource, ...otherResources] = [...new Set(events.map(parsePatternResource))];
   const collection = otherResources.length === 0 && typeof resource === 'string' ? registry.find(resource) : null;
-  if (!collection) return 'A filter goes with the events of one collection.';
+  if (!collection) return 'A filter needs events of one collection.';
   const findGrant = buildGrants(role, access, registry);
   const grant = findGrant(collection.name, 'get');
   if (!grant) return `The role "${role}" may not read ${collection.name}.`;

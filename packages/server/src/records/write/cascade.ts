@@ -1,18 +1,18 @@
 /**
- * What goes along when records are destroyed for good: children by `cascade` fall with them, children by `setNull` lose
- * their link. The engine's foreign keys would do it without a word. Here it is noted before, level by level and with one
- * statement for each foreign key, so that every record is asked about, told of and kept in history like any other change.
+ * Cascades of a destroy: children by `cascade` are deleted with their parents, and children by `setNull` lose their link.
+ * The engine's foreign keys do this silently. So the children are collected before the statement, level by level with one
+ * statement for each foreign key. Each of them gets its hooks, event and history entry like any other changed record.
  */
 import { isoTime } from '../../base/clock.ts';
 import { recordEvent } from '../../changes/record-event.ts';
-import { bind, type Row, type Transaction } from '../../database/database.ts';
-import type { BindEnvironment } from '../../database/sql.ts';
-import type { HookedAction } from '../../extensions/extension.ts';
+import type { Row, Transaction } from '../../database/database.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Grant } from '../../query/grant.ts';
 import type { Collection, Field, Registry } from '../../schema/registry.ts';
-import { type RecordContext, readStamp, toPlanContext } from '../record-context.ts';
+import { type RecordContext, readStamp } from '../record-context.ts';
+import { requireReference } from '../stored-field.ts';
+import { askCascadeHooks } from './before-hooks.ts';
 import { readStates, type States, writeHistory } from './history.ts';
 import { checkUpdate } from './record-input.ts';
 import {
@@ -23,42 +23,46 @@ import {
   readReferencedValues,
 } from './references.ts';
 import { planChildKeys, planSetNull } from './trash-plan.ts';
-import { planKeys } from './write-plan.ts';
-import { type WriteOperation, writeInTransaction } from './write-steps.ts';
+import { type BoundWrite, readReachedKeys, type WriteOperation, writeInTransaction } from './write-steps.ts';
 
-/** The server's own logs: nothing that happens to them is told anywhere. */
+/** The server's own logs. Changes to them have no events. */
 const logCollections = new Set(['webhookDeliveries', 'applicationErrors']);
 
-/** What a foreign key does to its children is no matter of grants. */
-const cascadeGrant: Grant = { identity: 'along', rows: null, may: () => true };
+/** Foreign keys change children whatever the grants of the caller. */
+const cascadeGrant: Grant = { identity: 'cascade', rows: null, may: () => true };
 
-/** Children that change alike: they fall, or lose the links of the same foreign keys. */
+/** Children that change in the same way: they are deleted, or lose the links of the same foreign keys. */
 interface CascadeGroup {
   readonly child: Collection;
-  /** The foreign keys that lose their link; none: the children fall. */
+  /** The foreign keys that are set to null; none: the children are deleted. */
   readonly fields: readonly Field[];
   readonly keys: readonly unknown[];
-  /** Those outside the trash, which are told of. */
+  /** Keys that the event lists; deleted children in the trash have had theirs. */
   readonly reported: readonly unknown[];
   readonly before: States | null;
 }
 
-/** A child that was found, and what becomes of it. */
+/** A child, and its change. */
 interface CascadedRecord {
   readonly child: Collection;
   readonly key: unknown;
   readonly isLive: boolean;
+  /** The foreign keys that are set to null; none: the child is deleted. */
   readonly fields: Set<Field>;
 }
 
-/** More goes along than the event loop is to be held for: the destroy begins again beside it. */
+/** The cascade reaches too many records for the event loop: the write starts again off the event loop. */
 class CascadeTooLarge extends Error {}
 
+/** The end of a cascade, with the keys of the records that the write itself has reached. */
+export type CascadeEnd = (keys: readonly unknown[]) => Promise<void>;
+
 /**
- * Runs a destroy that may have many dependants: on the event loop where they are few, else beside it.
+ * Runs a write whose cascade may be large: first on the event loop, with {@link limits.maxCascadeOnEventLoop}. If it reaches
+ * more records, that transaction is rolled back and the write starts again off the event loop, with {@link limits.maxCascade}.
  *
- * @param heavy the destroy itself may reach many records.
- * @param work is told how many dependants it may have; it throws {@link CascadeTooLarge} past fewer than the most.
+ * @param heavy the write itself may reach many records: it runs off the event loop from the start.
+ * @param work gets how many records a cascade may reach.
  */
 export async function inBoundedTransaction(
   operation: WriteOperation,
@@ -78,20 +82,20 @@ export async function inBoundedTransaction(
   }
 }
 
-/** @throws CascadeTooLarge, or ApiError 400 where not even the most would do. */
+/** @throws CascadeTooLarge past the limit of the event loop, or ApiError `LIMIT_EXCEEDED` past {@link limits.maxCascade}. */
 export function requireCascadeLimit(context: RecordContext, count: number, max: number, reference: Reference): void {
   if (count > max) throw max < limits.maxCascade ? new CascadeTooLarge() : cascadeLimitError(context, reference);
 }
 
-/** Whether destroying records of a collection may do something to others that is to be told of. */
+/** Whether destroying records of a collection may change other records that have events. */
 export function hasCascades(collection: Collection, registry: Registry): boolean {
   return findReferencesTo(collection, registry).some(isReported);
 }
 
-/** Who made a record is forgotten along with the user, which changes nothing that the record says. */
+/** That `createdBy` loses a deleted user has no event: no client has written it. */
 function isReported({ child, field }: Reference): boolean {
   return (
-    field.references!.onDelete !== 'restrict' &&
+    requireReference(field).onDelete !== 'restrict' &&
     !field.serverManaged &&
     !child.internal &&
     !logCollections.has(child.name)
@@ -99,25 +103,16 @@ function isReported({ child, field }: Reference): boolean {
 }
 
 /**
- * Notes what goes along with the records that a destroy is about to reach, and takes the links of those that stay.
+ * Collects what a destroy will cascade to, asks the hooks, and sets the links of the children that stay to null.
  *
- * @param max past so many records it is not done: {@link limits.maxCascade}, or fewer.
- * @returns what tells of it, once the records are destroyed.
- * @throws ApiError 400 past {@link limits.maxCascade} records; what extensions refuse.
- * @throws CascadeTooLarge past fewer.
+ * @returns what appends the events and history of the children, once the records are destroyed.
+ * @throws ApiError `LIMIT_EXCEEDED` past {@link limits.maxCascade} records, and what hooks refuse.
  */
-export async function prepareCascade(
-  operation: WriteOperation,
-  transaction: Transaction,
-  environment: BindEnvironment,
-  max: number,
-): Promise<() => Promise<void>> {
-  const { context, collection, request, grant } = operation;
+export async function prepareCascade(write: Omit<BoundWrite, 'rules' | 'key' | 'match'>): Promise<() => Promise<void>> {
+  const { context, collection, transaction, maxCascade } = write;
   if (!hasCascades(collection, context.registry)) return async () => {};
-  const plan = planKeys(request, collection, grant, toPlanContext(context));
-  const rows = await transaction.run(bind(context.database.dialect, plan, environment));
-  const keys = rows.map((row) => row[0]);
-  const found = await collectCascade(context, transaction, { collection, keys }, max);
+  const keys = await readReachedKeys(write);
+  const found = await collectCascade(context, transaction, { collection, keys }, maxCascade);
   const parts: CascadeGroup[] = [];
   for (const group of found) parts.push(await prepareGroup(context, transaction, group));
   return async () => {
@@ -126,9 +121,9 @@ export async function prepareCascade(
 }
 
 /**
- * Records outside the trash that would be destroyed along with these, each once.
+ * Records outside the trash that a destroy of these would delete, each once.
  *
- * @throws ApiError 400 past {@link limits.maxCascade} dependants.
+ * @throws ApiError `LIMIT_EXCEEDED` past {@link limits.maxCascade} records.
  */
 export async function findLiveCascade(
   context: RecordContext,
@@ -143,7 +138,7 @@ export async function findLiveCascade(
     .map(({ child, key }) => ({ collection: child.name, key }));
 }
 
-/** All that hangs on these records, each child once. */
+/** All children of these records that a destroy would change, each once. */
 async function collectCascade(
   context: RecordContext,
   transaction: Transaction,
@@ -156,13 +151,18 @@ async function collectCascade(
   for (let parents = queue.shift(); parents; parents = queue.shift()) {
     for (const reference of findReferencesTo(parents.collection, context.registry).filter(isReported)) {
       const { child, field } = reference;
-      const rows = await findChildren(context, transaction, parents, reference, max - found.size);
+      const values = await readReferencedValues(context, transaction, parents, field);
+      const children = { field, values };
+      const rows =
+        values.length === 0
+          ? []
+          : await transaction.run(planChildKeys(child, children, max - found.size + 1, context.database.dialect));
       requireCascadeLimit(context, found.size + rows.length, max, reference);
       const deletedHere = deletedKeys.get(child.name) ?? new Map<string, unknown>();
       const newKeys: unknown[] = [];
       for (const [key, live] of rows) {
         const name = `${child.name} ${key}`;
-        const isDeleted = field.references!.onDelete === 'cascade';
+        const isDeleted = requireReference(field).onDelete === 'cascade';
         if (deletedHere.has(String(key))) continue;
         const existing = found.get(name);
         if (!isDeleted && existing) existing.fields.add(field);
@@ -178,27 +178,18 @@ async function collectCascade(
   return groupByForeignKeys([...found.values()]);
 }
 
-async function findChildren(
-  context: RecordContext,
-  transaction: Transaction,
-  parents: ParentRecords,
-  { child, field }: Reference,
-  max: number,
-): Promise<readonly (readonly unknown[])[]> {
-  const values = await readReferencedValues(context, transaction, parents, field);
-  if (values.length === 0) return [];
-  return transaction.run(planChildKeys(child, field, values, max + 1, context.database.dialect));
-}
-
 function cascadeLimitError(context: RecordContext, reference: Reference): ApiError {
   const { child, field } = reference;
   const cure = mayReadReference(context, reference)
-    ? `first destroy records of ${child.name}, or change their "${field.name}"`
-    : 'first have the records destroyed that depend on it';
-  return new ApiError('LIMIT_EXCEEDED', `More than ${limits.maxCascade} records would go along; ${cure}.`);
+    ? `First destroy records of ${child.name}, or change their "${field.name}".`
+    : 'First destroy the records that depend on it.';
+  return new ApiError(
+    'LIMIT_EXCEEDED',
+    `More than ${limits.maxCascade} other records would change with this delete. ${cure}`,
+  );
 }
 
-/** In the order in which they were found. */
+/** Groups of children that change in the same way, in the order in which they were found. */
 function groupByForeignKeys(found: readonly CascadedRecord[]): CascadedRecord[][] {
   const groups = Map.groupBy(found, ({ child, fields }) => `${child.name} ${[...fields].map(({ id }) => id).sort()}`);
   return [...groups.values()];
@@ -209,29 +200,20 @@ async function prepareGroup(
   transaction: Transaction,
   group: readonly CascadedRecord[],
 ): Promise<CascadeGroup> {
-  const { child, fields } = group[0]!;
+  const [first] = group;
+  if (!first) throw new Error('internal error: a cascade group is empty');
+  const { child, fields } = first;
   const keys = group.map(({ key }) => key);
   const reported = group.filter(({ isLive }) => isLive || fields.size === 0).map(({ key }) => key);
   const values = Object.fromEntries([...fields].map(({ name }) => [name, null]));
-  await runBeforeHooks(context, child, fields.size === 0 ? 'destroy' : 'update', keys, values);
+  const action = fields.size === 0 ? 'destroy' : 'update';
+  await askCascadeHooks(context, { collection: child, action, keys, values });
   const before = child.options.logging ? await readStates(context, child, transaction, keys) : null;
   if (fields.size > 0) {
     const change = checkUpdate(values, child, cascadeGrant, readStamp(context));
     await transaction.run(planSetNull(child, keys, change.values, context.database.dialect));
   }
   return { child, fields: [...fields], keys, reported, before };
-}
-
-/** Extensions may refuse what goes along with another record; other values than these it cannot get. */
-export async function runBeforeHooks(
-  { hooks, caller, requestId }: RecordContext,
-  { name, system }: Collection,
-  action: HookedAction,
-  keys: readonly unknown[],
-  values: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  if (!hooks?.hasBeforeHook(name, system)) return;
-  for (const key of keys) await hooks.before({ collection: name, action, key, values, caller, requestId }, system);
 }
 
 async function emitGroupEvent(context: RecordContext, transaction: Transaction, part: CascadeGroup): Promise<void> {
@@ -242,5 +224,5 @@ async function emitGroupEvent(context: RecordContext, transaction: Transaction, 
   const { caller, requestId } = context;
   const event = recordEvent(child.name, verb, reported, { changed, caller, requestId, isAudited });
   await context.changes.append(transaction, event, isoTime(context.clock.now()));
-  await writeHistory({ context, collection: child }, transaction, verb, keys, before);
+  await writeHistory({ context, collection: child, transaction }, verb, keys, before);
 }

@@ -1,6 +1,6 @@
 /**
- * Names that a write may not use, refused before anything is looked for: the answer to a denied name depends on the schema
- * and the role alone, never on what is there.
+ * Refuses fields that the role may not write, before any record is read: the reply to a denied field depends only on the
+ * definitions and the role, never on which records exist.
  */
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
@@ -10,20 +10,27 @@ import { permissionDenied } from '../../query/read-access.ts';
 import type { Collection, Field } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
 
-type WriteGrant = 'create' | 'update';
+type WriteAction = 'create' | 'update';
+
+/** A write of fields of a collection. */
+export interface FieldWrite {
+  readonly context: RecordContext;
+  readonly collection: Collection;
+  readonly action: WriteAction;
+}
 
 /**
+ * Checks the fields that the parameters of a write name.
+ *
  * @throws ApiError `FIELD_DENIED` for a field in `whitelist` or `updateAssociationValues` that the role may not write; 400
- * for a path in `updateAssociationValues` that names no relations.
+ *   for a path in `updateAssociationValues` that is not one of relations.
  */
 export function refuseDeniedLists(
-  context: RecordContext,
-  collection: Collection,
+  { context, collection, action }: FieldWrite,
   { whitelist, updateAssociationValues }: Pick<RecordRequest, 'whitelist' | 'updateAssociationValues'>,
-  action: WriteGrant,
 ): void {
   if (whitelist === null && updateAssociationValues.length === 0) return;
-  const relations = updateAssociationValues.map((path) => path.split('.', 1)[0]!);
+  const relations = updateAssociationValues.flatMap((path) => path.split('.', 1));
   for (const name of [...(whitelist ?? []), ...relations]) {
     const field = collection.byName.get(name);
     if (field && !field.serverManaged && !mayWrite(context, collection, field, action))
@@ -32,7 +39,7 @@ export function refuseDeniedLists(
   for (const path of updateAssociationValues) requireRelations(context, collection, path);
 }
 
-/** Beyond the first step a path reads the definition of the target, so the role must be one that may follow it. */
+/** After its first relation, a path reveals the definition of the target, so the role needs the grants to follow it. */
 function requireRelations(context: RecordContext, root: Collection, path: string): void {
   let collection = root;
   for (const [depth, name] of path.split('.').entries()) {
@@ -51,26 +58,22 @@ function requireRelations(context: RecordContext, root: Collection, path: string
   }
 }
 
-/** @throws ApiError `FIELD_DENIED` for a relation of a body that the role may not write. */
-export function refuseDeniedRelations(
-  context: RecordContext,
-  collection: Collection,
-  fields: readonly Field[],
-  action: WriteGrant,
-): void {
+/** Checks the relations of a body with nested values. @throws ApiError `FIELD_DENIED` if the role may not write one. */
+export function refuseDeniedRelations({ context, collection, action }: FieldWrite, fields: readonly Field[]): void {
   const field = fields.find((each) => !mayWrite(context, collection, each, action));
   if (field) throw fieldWriteDenied(collection, field);
 }
 
 /**
- * @param actions all that the write may turn out to be; a field must be free for each.
- * @throws ApiError `FIELD_DENIED` for a field of a body, or of a record nested in it, that the role may not write.
+ * Checks the fields of a body and of the records nested in it.
+ *
+ * @param actions that the write may turn out to be; the role must be allowed to write a field in each of them.
+ * @throws ApiError `FIELD_DENIED` naming the field.
  */
 export function refuseDeniedBody(
   context: RecordContext,
-  collection: Collection,
-  body: unknown,
-  actions: readonly WriteGrant[],
+  { collection, body }: { readonly collection: Collection; readonly body: unknown },
+  actions: readonly WriteAction[],
   depth = 0,
 ): void {
   if (!isObject(body) || depth > limits.pathDepth) return;
@@ -81,20 +84,25 @@ export function refuseDeniedBody(
       throw fieldWriteDenied(collection, field);
     if (!field.relation) continue;
     const target = context.registry.get(field.relation.target);
-    for (const each of Array.isArray(value) ? value : [value])
-      refuseDeniedBody(context, target, each, isNewRecord(each, target) ? ['create'] : [], depth + 1);
+    for (const nested of Array.isArray(value) ? value : [value])
+      refuseDeniedBody(
+        context,
+        { collection: target, body: nested },
+        isNewRecord(nested, target) ? ['create'] : [],
+        depth + 1,
+      );
   }
 }
 
-/** Whether a nested value is a new record; one with a key may be there. */
+/** Whether a nested value is certainly a new record: one with a key may already exist. */
 function isNewRecord(value: unknown, { primaryKey }: Collection): boolean {
   return isObject(value) && value[primaryKey.name] === undefined;
 }
 
-/** Relations that lie elsewhere are followed under the get grant; that they may be changed is asked where they lie. */
-function mayWrite({ findGrant }: RecordContext, { name }: Collection, field: Field, action: WriteGrant): boolean {
-  const isElsewhere = field.relation !== null && field.relation.kind !== 'belongsTo';
-  return findGrant(name, isElsewhere ? 'get' : action)?.may(field) ?? true;
+/** Relations without a column of their own need the get grant here; the write to the other collection has its own checks. */
+function mayWrite({ findGrant }: RecordContext, { name }: Collection, field: Field, action: WriteAction): boolean {
+  const isForeign = field.relation !== null && field.relation.kind !== 'belongsTo';
+  return findGrant(name, isForeign ? 'get' : action)?.may(field) ?? true;
 }
 
 function fieldWriteDenied({ name }: Collection, field: Field): ApiError {

@@ -1,16 +1,16 @@
 import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 
-/** Carries what a trial came to out of the transaction that it takes back. */
+/** Carries the result of a dry run out of the transaction that it rolls back. */
 class DryRunEnd extends Error {
   readonly result: unknown;
 
   constructor(result: unknown) {
-    super('the trial ends here');
+    super('the dry run ends here');
     this.result = result;
   }
 }
 
-/** Runs a write to its end and takes it back; what it would have answered is returned. */
+/** Runs a write to its end and rolls it back. @returns the result that the write would have had. */
 export async function performDryRun<T>(
   context: RecordContext,
   write: (tx: TransactionContext) => Promise<T>,

@@ -1,41 +1,40 @@
-/** The history of collections with `logging`: before and after of every field, in the transaction of the change. */
+/** The history of collections with `logging`: the values of each field before and after, written with the change. */
 import { isoTime } from '../../base/clock.ts';
 import { bind, createBindEnvironment, type Row, type Transaction } from '../../database/database.ts';
 import { insertHistory } from '../../database/history-rows.ts';
 import { parseRecordJson } from '../../database/json-column.ts';
-import type { BindEnvironment } from '../../database/sql.ts';
 import { formatActor } from '../../identity/caller.ts';
 import { type Collection, listColumnFields } from '../../schema/registry.ts';
-import { type RecordContext, toPlanContext } from '../record-context.ts';
-import { planStates, planStatesByKeys, resultColumns } from './write-plan.ts';
-import type { WriteOperation } from './write-steps.ts';
+import type { RecordContext } from '../record-context.ts';
+import { planStates, planStatesByKeys } from './write-plan.ts';
+import type { BoundWrite, OpenWrite, WriteVerb } from './write-steps.ts';
 
-/** Records by key: the values of their fields by the fields' ids, so that a field made again inherits nothing. */
+/** Records by key: values by field id, so that a new field with the name of an old one does not inherit its values. */
 export type States = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
-type HistorySubject = Pick<WriteOperation, 'context' | 'collection'>;
+/** Records whose history is written, in the transaction of their change. */
+type HistorySubject = Pick<OpenWrite, 'context' | 'collection' | 'transaction'>;
 
-/** What a write is about to change; null where no history is kept. */
-export async function readStatesBefore(
-  operation: WriteOperation,
-  transaction: Transaction,
-  environment: BindEnvironment,
-): Promise<States | null> {
-  const { context, collection, request, grant } = operation;
+/** The records that a write is about to change; null if the collection has no history. */
+export async function readStatesBefore(write: BoundWrite): Promise<States | null> {
+  const { context, collection, transaction, environment } = write;
   if (!collection.options.logging) return null;
-  const plan = planStates(request, collection, grant, toPlanContext(context));
-  return parseStates(await transaction.run(bind(context.database.dialect, plan, environment)), collection);
+  const rows = await transaction.run(bind(context.database.dialect, planStates(write), environment));
+  return parseStates(rows, collection);
 }
 
-/** @param before null where the records were not there before, or where nothing but their place has changed. */
+/**
+ * Writes one history entry for each record.
+ *
+ * @param before null if the records did not exist, or if they only move to the trash or out of it.
+ */
 export async function writeHistory(
   subject: HistorySubject,
-  transaction: Transaction,
-  action: 'created' | 'updated' | 'destroyed' | 'restored',
+  action: WriteVerb,
   keys: readonly unknown[],
   before: States | null,
 ): Promise<void> {
-  const { context, collection } = subject;
+  const { context, collection, transaction } = subject;
   if (!collection.options.logging || keys.length === 0) return;
   const isRemoved = action === 'destroyed' && before !== null;
   const isMoved = (action === 'destroyed' || action === 'restored') && before === null;
@@ -55,12 +54,7 @@ export async function writeHistory(
   });
 }
 
-/** The keys of a write's result. */
-export function resultKeys(rows: readonly Row[]): unknown[] {
-  return rows.map((row) => row[resultColumns.key]);
-}
-
-/** The records as they are, by their keys, whatever the grant. */
+/** The records with these keys as they are now, whatever the grant. */
 export async function readStates(
   context: RecordContext,
   collection: Collection,

@@ -1,9 +1,10 @@
-import { bind, bindFixed, type Row, StaleVersion, type Transaction } from '../../database/database.ts';
+import { bind, bindFixed, type Row, StaleVersion } from '../../database/database.ts';
 import { maxGivenKey } from '../../schema/number-ranges.ts';
 import { listColumnFields } from '../../schema/registry.ts';
-import { getCachedPlan, toPlanContext } from '../record-context.ts';
+import { getCachedPlan } from '../record-context.ts';
 import type { PreparedBody } from '../record-rules.ts';
-import { resultKeys, writeHistory } from './history.ts';
+import { requireColumn } from '../stored-field.ts';
+import { writeHistory } from './history.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { checkReferences } from './reference-check.ts';
 import { findSortFields } from './sort-columns.ts';
@@ -14,56 +15,73 @@ import {
   buildWriteEvent,
   canAutocommit,
   finishWrite,
+  type OpenWrite,
   readBackRows,
+  resultKeys,
   type WriteOperation,
   writeInTransaction,
 } from './write-steps.ts';
 
-/** Writes checked records, all or none. */
-export async function insertAll(
-  operation: WriteOperation,
-  records: readonly CheckedRecord[],
-  preparedBodies: readonly PreparedBody[],
-): Promise<Row[]> {
-  const { context, collection } = operation;
+/** Records that are checked, in the order of the request. */
+interface Insert {
+  readonly records: readonly CheckedRecord[];
+  readonly preparedBodies: readonly PreparedBody[];
+}
+
+/**
+ * Inserts checked records, all or none. The steps are those of {@link runWrite} without key, guard and reach: new records
+ * have neither.
+ *
+ * @returns the rows written, in the order of the records.
+ */
+export async function insertAll(operation: WriteOperation, { records, preparedBodies }: Insert): Promise<Row[]> {
+  const { collection } = operation;
   const [first] = records;
   if (records.length === 1 && first && canAutocommit(operation, first)) {
-    const plan = getInsertPlan(operation, first, 1);
-    if (plan.autocommit)
-      return autocommit(
-        operation,
-        plan.autocommit,
-        buildWriteEnvironment(operation, { values: [first.values], event: buildWriteEvent(operation, first.named) }),
-      );
+    const { autocommit: statement } = getInsertPlan(operation, first, 1);
+    if (statement) {
+      const event = buildWriteEvent(operation, first.named);
+      return autocommit(operation, statement, buildWriteEnvironment(operation, { values: [first.values], event }));
+    }
   }
   return writeInTransaction(operation, async (transaction) => {
-    transaction.touch(collection.table);
-    await checkReferences(context, collection, records, (statement) => transaction.run(statement));
-    const rows: Row[] = [];
-    // Each place is the one after the last.
-    const max = findSortFields(collection).length > 0 ? 1 : context.database.dialect.rowsPerInsert;
-    for (const chunk of groupByFields(records, max)) {
-      rows.push(...(await insertChunk(operation, chunk, transaction)));
-      await advanceKey(operation, chunk, transaction);
-    }
-    for (const [index, each] of preparedBodies.entries())
-      await each.afterWrite?.(transaction, rows[index]![COLUMN.key]);
-    await finishWrite(operation, transaction, 'created', rows, [...new Set(records.flatMap((record) => record.named))]);
-    await writeHistory(operation, transaction, 'created', resultKeys(rows), null);
-    return rows;
+    const write: OpenWrite = { ...operation, transaction };
+    transaction.touch(collection.table); // lock
+    await checkReferences(operation, records, (statement) => transaction.run(statement)); // references
+    const rows = await insertChunks(write, records); // run, look
+    for (const [index, row] of rows.entries()) await preparedBodies[index]?.afterWrite?.(transaction, row[COLUMN.key]);
+    const named = new Set(records.flatMap((record) => record.named));
+    await finishWrite(write, 'created', rows, [...named]); // events
+    await writeHistory(write, 'created', resultKeys(rows), null); // history
+    return rows; // commit
   });
 }
 
-/** The sequences of PostgreSQL do not see keys that are given; SQLite sees them. */
+async function insertChunks(write: OpenWrite, records: readonly CheckedRecord[]): Promise<Row[]> {
+  const { collection, context } = write;
+  const rows: Row[] = [];
+  // A sort field numbers one record at a time: each position follows the one before.
+  const max = findSortFields(collection).length > 0 ? 1 : context.database.dialect.rowsPerInsert;
+  for (const chunk of groupByFields(records, max)) {
+    const plan = getInsertPlan(write, chunk[0], chunk.length);
+    const environment = buildWriteEnvironment(write, { values: chunk.map((record) => record.values) });
+    const written = await write.transaction.run(bind(context.database.dialect, plan.statement, environment));
+    if (written.length < chunk.length) throw new StaleVersion();
+    rows.push(...(await readBackRows(write, plan, written)));
+    await advanceKey(write, chunk);
+  }
+  return rows;
+}
+
+/** PostgreSQL's sequences do not know keys that the client gives, so they are advanced past them. */
 async function advanceKey(
-  { context, collection }: WriteOperation,
+  { context, collection, transaction }: OpenWrite,
   records: readonly CheckedRecord[],
-  transaction: Transaction,
 ): Promise<void> {
   const { primaryKey } = collection;
   if (!primaryKey.autoIncrement || !records.some((record) => record.named.includes(primaryKey.name))) return;
   const max = maxGivenKey(primaryKey.type.storage);
-  const statement = context.database.dialect.advanceKey(collection.table, primaryKey.column!, max);
+  const statement = context.database.dialect.advanceKey(collection.table, requireColumn(primaryKey), max);
   if (statement) await transaction.run(bindFixed(context.database.dialect, statement));
 }
 
@@ -73,35 +91,24 @@ function getInsertPlan(operation: WriteOperation, record: CheckedRecord, rows: n
     .filter((name) => record.values[name] !== undefined);
   const { context, collection, request, grant } = operation;
   const key = `${collection.name}:create ${request.shape} ${rows} ${names.join()}`;
-  return getCachedPlan(context, grant, key, () =>
-    planInsert(request, collection, grant, names, rows, toPlanContext(context)),
-  );
+  return getCachedPlan(context, grant, key, () => planInsert(operation, names, rows));
 }
 
-async function insertChunk(
-  operation: WriteOperation,
-  chunk: readonly CheckedRecord[],
-  transaction: Transaction,
-): Promise<Row[]> {
-  const plan = getInsertPlan(operation, chunk[0]!, chunk.length);
-  const environment = buildWriteEnvironment(operation, { values: chunk.map((record) => record.values) });
-  const written = await transaction.run(bind(operation.context.database.dialect, plan.statement, environment));
-  if (written.length < chunk.length) throw new StaleVersion();
-  return readBackRows(operation, plan, written, transaction);
-}
-
-/** Runs of records that give the same fields, so that one statement serves a run. */
-function* groupByFields(records: readonly CheckedRecord[], max: number): Generator<readonly CheckedRecord[]> {
-  let group: CheckedRecord[] = [];
+/** Records in runs that name the same fields, at most `max` long: one statement inserts a run. */
+function* groupByFields(records: readonly CheckedRecord[], max: number): Generator<RecordGroup> {
+  let group: [CheckedRecord, ...CheckedRecord[]] | null = null;
   let fields = '';
   for (const record of records) {
     const fieldNames = Object.keys(record.values).sort().join();
-    if (group.length === max || (group.length > 0 && fieldNames !== fields)) {
-      yield group;
-      group = [];
+    if (group && group.length < max && fieldNames === fields) {
+      group.push(record);
+      continue;
     }
+    if (group) yield group;
+    group = [record];
     fields = fieldNames;
-    group.push(record);
   }
-  if (group.length > 0) yield group;
+  if (group) yield group;
 }
+
+type RecordGroup = readonly [CheckedRecord, ...CheckedRecord[]];

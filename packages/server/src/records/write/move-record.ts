@@ -9,10 +9,10 @@ import { parameterUnknown } from '../../protocol/known-names.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
+import { readFieldValue, readFieldValues } from '../read/field-values.ts';
 import { requireGrant } from '../read/read-records.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
-import { readFieldValue, readFieldValues } from '../relations/related-parent.ts';
 import { getRules } from '../system/system-rules.ts';
 import { getSortColumn } from './sort-columns.ts';
 import { updateRecords, type WriteResult } from './write-records.ts';
@@ -23,7 +23,7 @@ interface Move {
   readonly field: Field;
   readonly source: unknown;
   readonly target: unknown;
-  /** Undefined: the target's place, after it when moving down. */
+  /** Undefined: before the target when moving up, after it when moving down. */
   readonly method: Method | undefined;
   readonly sticky: boolean;
   /** The scope to move to, or undefined. */
@@ -33,10 +33,11 @@ interface Move {
 const knownParameters = new Set(['sourceId', 'filterByTk', 'targetId', 'sortField', 'method', 'sticky', 'targetScope']);
 
 /**
- * Moves a record to the place of another one, to the first place (`sticky`), or to the end of another scope. The records
- * between make room; they are not told of as changed.
+ * Moves a record to the sort position of another one, to the first position (`sticky`), or to the end of another scope. The
+ * records in between are shifted by one; they have no events.
  *
- * @throws ApiError 400 for parameters that do not fit, 404 for a source that is not there.
+ * @param parameters `{sourceId, targetId?, sortField?, method?, sticky?, targetScope?}`.
+ * @throws ApiError 400 for parameters that do not fit, 404 for a source that does not exist.
  */
 export async function moveRecord(
   context: RecordContext,
@@ -48,14 +49,11 @@ export async function moveRecord(
   if (!grant.may(move.field))
     throw new ApiError('FIELD_DENIED', `The role may not write "${move.field.name}" of ${collection.name}.`);
   requireScopeAccess(context, collection, move);
-  const lockKey = `places ${collection.id}`;
+  const lockKey = `sort positions ${collection.id}`;
   return inTransaction(context, (tx) => moveInTransaction(tx, collection, move), { lockKey, heavy: true });
 }
 
-/**
- * Who names a scope, or a record beside which another one is to lie, asks which scope it lies in: the answer is for those who
- * may read it.
- */
+/** A move to another scope, or next to another record, reveals the scope. @throws ApiError 403 if the role may not read it. */
 function requireScopeAccess(
   { findGrant }: RecordContext,
   collection: Collection,
@@ -75,69 +73,65 @@ function requireScopeAccess(
 
 async function moveInTransaction(tx: TransactionContext, collection: Collection, move: Move): Promise<WriteResult> {
   const { database, tx: transaction } = tx;
-  const sortColumn = getSortColumn(collection, move.field);
+  const { field, source, targetScope } = move;
+  const sortColumn = getSortColumn(collection, field);
   const grant = requireGrant(tx, collection, 'update');
-  const scopeKey = move.field.definition.scopeKey ?? null;
-  const readScope = (key: unknown): Promise<unknown> =>
-    scopeKey === null ? Promise.resolve(null) : readFieldValue(tx, collection, key, scopeKey, grant);
-  const sourceScope = await readScope(move.source);
-  const adjacentScope = move.target === undefined ? undefined : await readAdjacentScope(tx, collection, move, scopeKey);
-  const scope =
-    move.targetScope !== undefined ? move.targetScope : adjacentScope === undefined ? sourceScope : adjacentScope;
+  const { scopeKey } = field.definition;
+  const sourceScope =
+    scopeKey === undefined ? null : await readFieldValue(tx, { collection, name: scopeKey, grant }, source);
+  const adjacentScope = move.target === undefined ? undefined : await readAdjacentScope(tx, collection, move);
+  const scope = targetScope !== undefined ? targetScope : adjacentScope === undefined ? sourceScope : adjacentScope;
   if (adjacentScope !== undefined && adjacentScope !== scope)
-    throw new ApiError('PARAMETER_INVALID', 'targetId lies in another scope than targetScope names.');
+    throw new ApiError('PARAMETER_INVALID', 'The record of "targetId" is not in the scope of "targetScope".');
   transaction.touch(collection.table);
   if (await hasInvalidSortPositions(database, transaction, sortColumn, scope))
     await renumberSortPositions(database, transaction, sortColumn);
-  const from =
-    scope === sourceScope ? Number(await readFieldValue(tx, collection, move.source, move.field.name, grant)) : null;
-  const to = await allocatePosition(tx, collection, move, scope, from);
-  const values = { [move.field.name]: to, ...(scope !== sourceScope && { [scopeKey!]: scope }) };
-  return updateRecords(tx, collection, requestByKeys('update', move.source), values, null, getRules(collection));
+  const isSameScope = scope === sourceScope;
+  const from = isSameScope ? Number(await readFieldValue(tx, { collection, name: field.name, grant }, source)) : null;
+  const to = await allocatePosition(tx, collection, move, { scope, from });
+  const body = { [field.name]: to, ...(!isSameScope && scopeKey !== undefined && { [scopeKey]: scope }) };
+  return updateRecords(tx, collection, requestByKeys('update', source), { body, rules: getRules(collection) });
 }
 
-/** Makes room and returns the number of the place. */
+/** Shifts the records in between by one. @returns the sort position that this frees. */
 async function allocatePosition(
   tx: TransactionContext,
   collection: Collection,
   { field, target, method, sticky }: Move,
-  scope: unknown,
-  from: number | null,
+  { scope, from }: { readonly scope: unknown; readonly from: number | null },
 ): Promise<number> {
   const { database, tx: transaction } = tx;
   const sortColumn = getSortColumn(collection, field);
   const [first, last] = await readSortPositionBounds(database, transaction, sortColumn, scope);
   if (sticky) return (first ?? 1) - 1;
   if (target === undefined) return (last ?? 0) + 1;
-  const targetPosition = Number(
-    await readFieldValue(tx, collection, target, field.name, requireGrant(tx, collection, 'get')),
-  );
+  const query = { collection, name: field.name, grant: requireGrant(tx, collection, 'get') };
+  const targetPosition = Number(await readFieldValue(tx, query, target));
   const isMovingDown = from !== null && from < targetPosition;
   const isAfter = method === undefined ? isMovingDown : method === 'insertAfter';
   const shiftRange = (low: number, high: number, offset: 1 | -1): Promise<void> =>
     low > high ? Promise.resolve() : shiftSortPositions(database, transaction, sortColumn, scope, low, high, offset);
   if (isMovingDown) {
-    await shiftRange(from + 1, isAfter ? targetPosition : targetPosition - 1, -1);
-    return isAfter ? targetPosition : targetPosition - 1;
+    const to = isAfter ? targetPosition : targetPosition - 1;
+    await shiftRange(from + 1, to, -1);
+    return to;
   }
-  await shiftRange(
-    isAfter ? targetPosition + 1 : targetPosition,
-    from === null ? Math.max(last ?? targetPosition, targetPosition) : from - 1,
-    1,
-  );
-  return isAfter ? targetPosition + 1 : targetPosition;
+  const to = isAfter ? targetPosition + 1 : targetPosition;
+  await shiftRange(to, from === null ? Math.max(last ?? targetPosition, targetPosition) : from - 1, 1);
+  return to;
 }
 
+/** The scope of the record to move next to; null in a sort field without scopes. */
 async function readAdjacentScope(
   tx: TransactionContext,
   collection: Collection,
   { target, field }: Move,
-  scopeKey: string | null,
 ): Promise<unknown> {
-  const name = scopeKey ?? field.name;
-  const [found] = await readFieldValues(tx, collection, [target], name, requireGrant(tx, collection, 'get'));
-  if (!found) throw new ApiError('REFERENCE_MISSING', 'targetId names a record that does not exist.');
-  return scopeKey === null ? null : found.value;
+  const { scopeKey } = field.definition;
+  const query = { collection, name: scopeKey ?? field.name, grant: requireGrant(tx, collection, 'get') };
+  const [found] = await readFieldValues(tx, query, [target]);
+  if (!found) throw new ApiError('REFERENCE_MISSING', '"targetId" names a record that does not exist.');
+  return scopeKey === undefined ? null : found.value;
 }
 
 function parseMove(parameters: Readonly<Record<string, unknown>>, collection: Collection): Move {
@@ -146,26 +140,28 @@ function parseMove(parameters: Readonly<Record<string, unknown>>, collection: Co
   const { sourceId, filterByTk, targetId, sortField = 'sort', method, sticky, targetScope } = parameters;
   const field = typeof sortField === 'string' ? collection.byName.get(sortField) : undefined;
   if (field?.type.name !== 'sort')
-    throw new ApiError('PARAMETER_INVALID', `sortField names no sort field of ${collection.name}.`);
+    throw new ApiError('PARAMETER_INVALID', `"sortField" must name a sort field of ${collection.name}.`);
   const source = parseKey(sourceId ?? filterByTk, collection);
   if (source === undefined || Array.isArray(source))
-    throw new ApiError('TARGET_MISSING', 'move needs one record: sourceId.');
+    throw new ApiError('TARGET_MISSING', 'move needs "sourceId" with one key.');
   if (method !== undefined && method !== 'insertBefore' && method !== 'insertAfter')
-    throw new ApiError('PARAMETER_INVALID', 'method is insertBefore or insertAfter.');
+    throw new ApiError('PARAMETER_INVALID', '"method" must be "insertBefore" or "insertAfter".');
   const isSticky = sticky === true || sticky === 'true' || sticky === '';
   const target = targetId === undefined ? undefined : parseKey(targetId, collection);
-  if (Array.isArray(target)) throw new ApiError('PARAMETER_INVALID', 'targetId names one record.');
+  if (Array.isArray(target)) throw new ApiError('PARAMETER_INVALID', '"targetId" takes one key, not a list.');
   if (target === undefined && !isSticky && targetScope === undefined)
-    throw new ApiError('TARGET_MISSING', 'move needs targetId, sticky=true or targetScope.');
+    throw new ApiError('TARGET_MISSING', 'move needs "targetId", "sticky=true" or "targetScope".');
   const to = targetScope === undefined ? undefined : parseScope(targetScope, field, collection);
   return { field, source, target, method, sticky: isSticky, targetScope: to };
 }
 
 function parseScope(input: unknown, field: Field, collection: Collection): unknown {
   const { scopeKey } = field.definition;
-  if (scopeKey === undefined) throw new ApiError('PARAMETER_INVALID', `"${field.name}" has no scopes.`);
+  if (scopeKey === undefined)
+    throw new ApiError('PARAMETER_INVALID', `"${field.name}" has no scopes, so "targetScope" cannot be used.`);
   if (input === null || input === '') return null;
   const value = getField(collection, scopeKey).type.readOperand(input, true);
-  if (value === invalidOperand) throw new ApiError('PARAMETER_INVALID', `targetScope is no value of "${scopeKey}".`);
+  if (value === invalidOperand)
+    throw new ApiError('PARAMETER_INVALID', `"targetScope" is not a value of "${scopeKey}".`);
   return value;
 }

@@ -16,20 +16,25 @@ import { permissionDenied } from '../../query/read-access.ts';
 import { compileWhere } from '../../query/read-plan.ts';
 import { type Collection, type Field, getField, listColumnFields } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
+import { requireColumn, requireReference, requireStorage } from '../stored-field.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { findReferencesTo, mayReadReference, type Reference } from './references.ts';
+import type { WriteOperation } from './write-steps.ts';
 
 type RunStatement = (statement: BoundStatement) => Promise<Row[]>;
 
+/** Who writes records, and of which collection. */
+type Writer = Pick<WriteOperation, 'context' | 'collection'>;
+
 /**
- * Checks that foreign keys name records that exist and that the caller may get; the two failures answer alike.
+ * Checks that foreign keys name records that exist and that the caller may get. Both failures have the same error, so that
+ * it does not reveal which records exist.
  *
- * @param always also where the caller sees every record, so that only the constraint could fail.
- * @throws ApiError `REFERENCE_MISSING` naming the field, or 403 without any get grant on the target.
+ * @param always also if the caller sees every record, and the database's constraint would be check enough.
+ * @throws ApiError `REFERENCE_MISSING` naming the field, or 403 without a get grant on the target.
  */
 export async function checkReferences(
-  context: RecordContext,
-  collection: Collection,
+  { context, collection }: Writer,
   records: readonly CheckedRecord[],
   run: RunStatement,
   always = false,
@@ -42,109 +47,104 @@ export async function checkReferences(
       (key) => !writtenKeys.has(key),
     );
     if (wanted.length === 0) continue;
-    const grant = requireTargetGrant(context, field);
+    const grant = requireTargetGrant(context, field.references.collection);
     const rows = planRows(grant.rows, context.registry.get(field.references.collection), context.registry);
-    if (always || rows !== null) await checkForeignKey(context, field, wanted, rows, run);
+    if (!always && rows === null) continue;
+    const [found] = await run(bindReferenceCount(context, field, wanted, rows));
+    if (Number(found?.[0]) < wanted.length) throw referenceMissing(field);
   }
 }
 
 /**
- * Tells what a foreign-key constraint has refused: which key names no record, or which value others still name. SQLite does
- * not say which one it was, so both engines are asked. In a shared transaction of PostgreSQL nothing can be asked any more,
- * and another connection would not see what it wrote: there the refusal itself names the column.
+ * Explains what a foreign-key constraint has refused: which key names no record, or which value other records still name.
+ * SQLite does not name the constraint, so the references are checked one by one. PostgreSQL runs no statement in a
+ * transaction after a fault, and another connection would not see its writes. There the fault itself names the column.
  *
  * @throws ApiError `REFERENCE_MISSING` or `DEPENDANTS_EXIST` naming the field.
  */
 export async function explainReferenceFault(
-  context: RecordContext,
-  collection: Collection,
+  writer: Writer,
   records: readonly CheckedRecord[],
   { columns }: DatabaseFault,
 ): Promise<void> {
+  const { context, collection } = writer;
   const { database, tx, registry } = context;
   const written = new Set(records.flatMap(({ named }) => named));
   if (tx && database.dialect.faultEndsTransaction) {
-    const field = listColumnFields(collection).find(({ column }) => columns.includes(column!));
+    const field = listColumnFields(collection).find(({ column }) => columns.includes(column));
     if (field?.references && written.has(field.name)) throw referenceMissing(field);
   } else {
-    const runStatement: RunStatement = async (statement) =>
-      tx ? tx.run(statement) : (await database.read([statement]))[0]!;
-    await checkReferences(context, collection, records, runStatement, true);
+    await checkReferences(writer, records, (statement) => runUntranslated(context, statement), true);
   }
   const referencing = findReferencesTo(collection, registry).filter(({ field }) =>
-    written.has(field.references!.field),
+    written.has(requireReference(field).field),
   );
-  if (referencing[0]) throw stillReferenced(context, collection, referencing[0].field.references!.field, referencing);
+  const [first] = referencing;
+  if (first) throw stillReferenced(writer, requireReference(first.field).field, referencing);
 }
 
-/** Keys that records of the same write bring with them: they may name each other. */
-function collectWrittenKeys(
-  collection: Collection,
-  { references }: Field,
-  records: readonly CheckedRecord[],
-): Set<unknown> {
-  if (references!.collection !== collection.name || records.length < 2) return new Set();
-  return new Set(records.map((record) => record.values[references!.field]).filter((key) => key !== undefined));
+/** Keys that other records of the same write have: the records may name each other. */
+function collectWrittenKeys(collection: Collection, field: Field, records: readonly CheckedRecord[]): Set<unknown> {
+  const references = requireReference(field);
+  if (references.collection !== collection.name || records.length < 2) return new Set();
+  return new Set(records.map((record) => record.values[references.field]).filter((key) => key !== undefined));
 }
 
-function requireTargetGrant(context: RecordContext, field: Field): Grant {
-  const grant = context.findGrant(field.references!.collection, 'get');
-  if (!grant) throw permissionDenied(field.references!.collection, 'get');
+function requireTargetGrant(context: RecordContext, target: string): Grant {
+  const grant = context.findGrant(target, 'get');
+  if (!grant) throw permissionDenied(target, 'get');
   return grant;
 }
 
-async function checkForeignKey(
+/** Counts the records of the target that have one of the wanted keys and match the row filter of its get grant. */
+function bindReferenceCount(
   context: RecordContext,
   field: Field,
   wanted: readonly unknown[],
   rows: Predicate | null,
-  run: RunStatement,
-): Promise<void> {
+): BoundStatement {
   const { dialect } = context.database;
-  const target = context.registry.get(field.references!.collection);
-  const targetField = getField(target, field.references!.field);
-  const column = sql`${identifier(target.table)}.${identifier(targetField.column!)}`;
-  const keys: Param = { storage: targetField.type.storage!, list: true, read: () => wanted };
+  const references = requireReference(field);
+  const target = context.registry.get(references.collection);
+  const targetField = getField(target, references.field);
+  const column = sql`${identifier(target.table)}.${identifier(requireColumn(targetField))}`;
+  const keys: Param = { storage: requireStorage(targetField), list: true, read: () => wanted };
   const where = compileWhere([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
   const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
-  const [row] = await run(
-    bind(
-      dialect,
-      statement,
-      createBindEnvironment({
-        variables: context.variables,
-        now: context.clock.now(),
-        version: context.snapshotVersion.version,
-      }),
-    ),
-  );
-  if (Number(row![0]) < wanted.length) throw referenceMissing(field);
+  const environment = createBindEnvironment({
+    variables: context.variables,
+    now: context.clock.now(),
+    version: context.snapshotVersion.version,
+  });
+  return bind(dialect, statement, environment);
+}
+
+/** Runs a statement in the open transaction, or on its own. Faults stay as they are. */
+export async function runUntranslated({ database, tx }: RecordContext, statement: BoundStatement): Promise<Row[]> {
+  if (tx) return tx.run(statement);
+  const [rows] = await database.read([statement]);
+  return rows ?? [];
 }
 
 function referenceMissing(field: Field): ApiError {
-  return new ApiError(
-    'REFERENCE_MISSING',
-    `"${field.name}" names a record of ${field.references!.collection} that does not exist.`,
-    {
-      details: { [field.name]: 'There is no such record.' },
-    },
-  );
+  const { collection } = requireReference(field);
+  const message = `"${field.name}" names a record of ${collection} that does not exist.`;
+  return new ApiError('REFERENCE_MISSING', message, { details: { [field.name]: 'This record does not exist.' } });
 }
 
-/** A value by which relations name a record changes only while none does. Fields that the caller may not read are not named. */
+/** A value that other records reference cannot change. The error names only foreign keys that the caller may read. */
 function stillReferenced(
-  context: RecordContext,
-  { name }: Collection,
+  { context, collection: { name } }: Writer,
   field: string,
   referencing: readonly Reference[],
 ): ApiError {
   const fields = referencing
-    .filter((each) => each.field.references!.field === field && mayReadReference(context, each))
+    .filter((each) => requireReference(each.field).field === field && mayReadReference(context, each))
     .map((each) => `${each.child.name}.${each.field.name}`);
   const names = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
   return new ApiError(
     'DEPENDANTS_EXIST',
-    `Other records name this record of ${name} by its "${field}"${names}; let them name another one first.`,
-    { details: { [field]: 'Other records name this one by it.' } },
+    `Other records refer to this record of ${name} by its "${field}"${names}; let them refer to another record first.`,
+    { details: { [field]: 'Other records refer to this record by this value.' } },
   );
 }

@@ -2,6 +2,7 @@ import type { Transaction } from '../../database/database.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { type Collection, type Field, listColumnFields, type Registry } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
+import { requireReference } from '../stored-field.ts';
 import { planReferencedValues } from './trash-plan.ts';
 
 /** A foreign key that names records of a collection. */
@@ -12,7 +13,7 @@ export interface Reference {
   readonly isJoinKey: boolean;
 }
 
-/** Records whose children follow them. */
+/** Records of which the children are looked for. */
 export interface ParentRecords {
   readonly collection: Collection;
   readonly keys: readonly unknown[];
@@ -21,7 +22,7 @@ export interface ParentRecords {
 const noReferences: readonly Reference[] = [];
 const referenceCache = new WeakMap<Registry, ReadonlyMap<string, readonly Reference[]>>();
 
-/** Foreign keys that name records of a collection; found once for each snapshot. */
+/** Foreign keys that name records of a collection. They are collected once for each snapshot. */
 export function findReferencesTo({ name }: Collection, registry: Registry): readonly Reference[] {
   let all = referenceCache.get(registry);
   if (!all) {
@@ -45,26 +46,26 @@ function collectReferences(registry: Registry): Map<string, Reference[]> {
       listColumnFields(child).map((field) => ({ child, field, isJoinKey: links.has(`${child.name}.${field.name}`) })),
     )
     .filter(({ field }) => field.references);
-  return Map.groupBy(all, ({ field }) => field.references!.collection);
+  return Map.groupBy(all, ({ field }) => requireReference(field).collection);
 }
 
-/** Whether a caller may be told that there is such a foreign key: who may not read it learns nothing of it. */
+/** Whether errors may name a foreign key: only to callers who may read it. */
 export function mayReadReference({ findGrant }: RecordContext, { child, field }: Reference): boolean {
   return findGrant(child.name, 'get')?.may(field) ?? false;
 }
 
-/** A record stays because others refer to it. The collection is named only where the caller may read the foreign key. */
+/** Other records still refer to a record. The error names their collection if the caller may read the foreign key. */
 export function restrictedDeleteError(context: RecordContext, reference: Reference, includesTrash = false): ApiError {
   const { child, field } = reference;
   if (!mayReadReference(context, reference))
-    return new ApiError('DEPENDANTS_EXIST', 'Other records depend on it; remove or change them first.');
+    return new ApiError('DEPENDANTS_EXIST', 'Other records depend on this record; remove or change them first.');
   const trashed =
     includesTrash && child.trash
       ? ', including those in the trash ("withDeleted=true" lists them, "force=true" removes them for good)'
       : '';
   return new ApiError(
     'DEPENDANTS_EXIST',
-    `Records of ${child.name} depend on it by "${field.name}"; remove or change them first${trashed}.`,
+    `Records of ${child.name} depend on this record by "${field.name}"; remove or change them first${trashed}.`,
   );
 }
 
@@ -73,9 +74,10 @@ export async function readReferencedValues(
   { database }: RecordContext,
   transaction: Transaction,
   { collection, keys }: ParentRecords,
-  { references }: Field,
+  foreignKey: Field,
 ): Promise<readonly unknown[]> {
-  if (references!.field === collection.primaryKey.name) return keys;
-  const rows = await transaction.run(planReferencedValues(collection, references!.field, keys, database.dialect));
-  return rows.map((row) => row[0]).filter((value) => value !== null);
+  const { field } = requireReference(foreignKey);
+  if (field === collection.primaryKey.name) return keys;
+  const rows = await transaction.run(planReferencedValues(collection, field, keys, database.dialect));
+  return rows.map(([value]) => value).filter((value) => value !== null);
 }

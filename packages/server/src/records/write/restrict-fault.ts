@@ -1,7 +1,8 @@
-/** Which foreign key keeps records from being destroyed: the engine refuses, and only PostgreSQL says for which table. */
+/** Which foreign key keeps records from being destroyed. The engine refuses the delete; only PostgreSQL names the table. */
 import { type BoundStatement, bind, type DatabaseFault, type Row } from '../../database/database.ts';
 import { limits } from '../../protocol/limits.ts';
-import { toPlanContext } from '../record-context.ts';
+import { requireReference } from '../stored-field.ts';
+import { runUntranslated } from './reference-check.ts';
 import { findReferencesTo, type ParentRecords, type Reference, restrictedDeleteError } from './references.ts';
 import { planChildKeys, planReferencedValues } from './trash-plan.ts';
 import { planKeys } from './write-plan.ts';
@@ -10,19 +11,13 @@ import { buildWriteEnvironment, type WriteOperation } from './write-steps.ts';
 type RunStatement = (statement: BoundStatement) => Promise<Row[]>;
 
 /**
- * Names the foreign key that a refused destroy met. In a shared transaction of PostgreSQL nothing can be read any more: there
- * the refusal itself names the table.
+ * Names the foreign key that kept a record from being destroyed. PostgreSQL runs no statement in a transaction after a
+ * fault; there the fault itself names the table. Returns if the records that depended on it are deleted by now.
  *
- * @param key what the destroy was to reach; undefined: what the filter of the request says.
- * @throws ApiError `DEPENDANTS_EXIST` naming the collection, where the caller may read the foreign key. Returns where the dependants
- * are gone by now.
+ * @throws ApiError `DEPENDANTS_EXIST`, naming the collection if the caller may read the foreign key.
  */
-export async function explainRestrictFault(
-  operation: WriteOperation,
-  key: unknown,
-  { table }: DatabaseFault,
-): Promise<void> {
-  const { context, collection, request, grant } = operation;
+export async function explainRestrictFault(operation: WriteOperation, { table }: DatabaseFault): Promise<void> {
+  const { context, collection, key } = operation;
   const { database, tx, registry } = context;
   if (tx && database.dialect.faultEndsTransaction) {
     const child = registry.all().find((each) => each.table === table);
@@ -30,14 +25,13 @@ export async function explainRestrictFault(
     if (child && field) throw restrictedDeleteError(context, { child, field, isJoinKey: false }, true);
     return;
   }
-  const run: RunStatement = async (statement) => (tx ? tx.run(statement) : (await database.read([statement]))[0]!);
-  const statement = planKeys(request, collection, grant, toPlanContext(context));
-  const rows = await run(bind(database.dialect, statement, buildWriteEnvironment(operation, { key })));
+  const run: RunStatement = (statement) => runUntranslated(context, statement);
+  const rows = await run(bind(database.dialect, planKeys(operation), buildWriteEnvironment(operation, { key })));
   const found = await findRestricting(operation, { collection, keys: rows.map((row) => row[0]) }, run);
   if (found) throw restrictedDeleteError(context, found, true);
 }
 
-/** The first foreign key that restricts a record, or one of those that would be destroyed with it; level by level. */
+/** The first foreign key by `restrict` to one of these records, or to a record that a cascade would delete; level by level. */
 async function findRestricting(
   { context }: WriteOperation,
   first: ParentRecords,
@@ -51,7 +45,7 @@ async function findRestricting(
     if (keys.length === 0) continue;
     for (const reference of findReferencesTo(collection, context.registry)) {
       const { child, field } = reference;
-      const { onDelete, field: named } = field.references!;
+      const { onDelete, field: named } = requireReference(field);
       if (onDelete === 'setNull') continue;
       const isKey = named === collection.primaryKey.name;
       const values = isKey
@@ -59,7 +53,9 @@ async function findRestricting(
         : (await run(planReferencedValues(collection, named, keys, dialect))).map((row) => row[0]);
       const nonNullValues = values.filter((value) => value !== null);
       const max = onDelete === 'restrict' ? 1 : limits.maxCascade;
-      const children = (await run(planChildKeys(child, field, nonNullValues, max, dialect))).map((row) => row[0]);
+      const children = (await run(planChildKeys(child, { field, values: nonNullValues }, max, dialect))).map(
+        (row) => row[0],
+      );
       if (children.length > 0 && onDelete === 'restrict') return reference;
       const newKeys = children.filter((each) => !seen.has(`${child.name} ${each}`));
       for (const each of newKeys) seen.add(`${child.name} ${each}`);

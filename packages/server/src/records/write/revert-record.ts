@@ -1,11 +1,9 @@
-/** Going back to what a record was: an update like any other, with values that its history has. */
 import { ApiError } from '../../protocol/api-error.ts';
 import { parameterUnknown } from '../../protocol/known-names.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
-import type { Grant } from '../../query/grant.ts';
 import { listReadableFields } from '../../query/history-plan.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { historyGrants, readEntries, requireLogging, requireOneKey } from '../read/read-history.ts';
+import { type HistoryGrants, historyGrants, readEntries, requireLogging, requireOneKey } from '../read/read-history.ts';
 import { requireGrant } from '../read/read-records.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { getRules } from '../system/system-rules.ts';
@@ -17,11 +15,12 @@ const knownParameters: ReadonlySet<string> = new Set(['filterByTk', 'entry', 'fi
 const entryPageSize = 200;
 
 /**
- * Gives the fields of a record the values that they had after an entry of its history. Fields that the caller may not see
- * or not write stay as they are, whatever has become of them: the answer depends on no hidden value. So do those of which
- * history knows nothing.
+ * Reverts the fields of a record to the values that they had after an entry of its history. It is an ordinary update.
+ * Fields that the caller may not read or write stay as they are, so the reply does not depend on hidden values. So do fields
+ * that are not in the history.
  *
- * @throws ApiError 404 for an entry that the caller's history of the record does not show, and all that an update throws.
+ * @param parameters `{filterByTk, entry, fields?, except?, appends?}`.
+ * @throws ApiError 404 for an entry that is not in the caller's history of the record; and as an update.
  */
 export async function revertRecord(
   context: RecordContext,
@@ -39,7 +38,7 @@ export async function revertRecord(
   const key = requireOneKey(request.filterByTk, collection, 'revert');
   const entryId = parseEntryId(entry);
   const revert = async (tx: TransactionContext): Promise<WriteResult> => {
-    const then = await readValuesAfter(tx, collection, grants, key, entryId);
+    const then = await readValuesAfter(tx, collection, grants, { key, entryId });
     const states = await readStates(tx, collection, tx.tx, [key]);
     const now = states.get(String(key)) ?? {};
     const body: Record<string, unknown> = {};
@@ -48,9 +47,9 @@ export async function revertRecord(
       if (field.primaryKey || field.definition.autoNowAdd || !then.has(id)) continue;
       if (JSON.stringify(then.get(id)) !== JSON.stringify(now[id] ?? null)) body[field.name] = then.get(id);
     }
-    return updateRecords(tx, collection, request, body, match, getRules(collection));
+    return updateRecords(tx, collection, request, { body, match, rules: getRules(collection) });
   };
-  // A history may be long.
+  // Heavy: a history may be long.
   return inTransaction(context, revert, { heavy: true });
 }
 
@@ -58,19 +57,18 @@ function parseEntryId(input: unknown): number {
   const text = typeof input === 'number' ? String(input) : input;
   if (typeof text === 'string' && /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text)))
     return Number(text);
-  throw new ApiError('PARAMETER_INVALID', 'entry must be the id of an entry of the history.');
+  throw new ApiError('PARAMETER_INVALID', '"entry" must be the id of an entry of the history.');
 }
 
 /**
- * What the fields held after an entry, by their ids: what the last change up to it made, or where there was none what the
- * first change after it found.
+ * The values of the fields after an entry, by field id: those that the last change up to the entry has written. For a field
+ * without such a change: what the first change after the entry has replaced.
  */
 async function readValuesAfter(
   tx: TransactionContext,
   collection: Collection,
-  grants: readonly Grant[],
-  key: unknown,
-  entryId: number,
+  grants: HistoryGrants,
+  { key, entryId }: { readonly key: unknown; readonly entryId: number },
 ): Promise<ReadonlyMap<string, unknown>> {
   const valuesBefore = new Map<string, unknown>();
   const valuesSince = new Map<string, unknown>();
@@ -85,11 +83,12 @@ async function readValuesAfter(
         if (id > entryId) valuesSince.set(field, from);
         else if (!valuesBefore.has(field)) valuesBefore.set(field, to);
       }
-      // What comes before is the history of another record that had the key.
+      // Older entries belong to an earlier record with the same key.
       if (action === 'created' || (id <= entryId && !isFound)) return mergeValues(isFound, valuesSince, valuesBefore);
     }
-    if (entries.length < entryPageSize) return mergeValues(isFound, valuesSince, valuesBefore);
-    before = entries.at(-1)!.id;
+    const last = entries.at(-1);
+    if (!last || entries.length < entryPageSize) return mergeValues(isFound, valuesSince, valuesBefore);
+    before = last.id;
   }
 }
 

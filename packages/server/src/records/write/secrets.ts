@@ -1,6 +1,6 @@
 /**
- * Passwords on their way into records. Hashing takes its time, and a transaction must not wait for it: SQLite's writes
- * stand in one line. So whatever a body brings along, however deep, is hashed before the first transaction begins.
+ * Hashing of the passwords in records. Hashing is slow, and SQLite has one writer at a time, so a transaction must not wait
+ * for it: all passwords of a body, nested ones included, are hashed before the first transaction begins.
  */
 import { hashPassword } from '../../identity/password.ts';
 import { passwordLength } from '../../identity/password-rules.ts';
@@ -8,29 +8,9 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Collection } from '../../schema/registry.ts';
+import { HashedSecrets } from '../hashed-secrets.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { CheckedRecord } from './record-input.ts';
-
-/** Hashes by the texts that they were made from; each is given out once an attempt, so that no two records share one. */
-export class HashedSecrets {
-  readonly #hashes: ReadonlyMap<string, readonly string[]>;
-  readonly #given = new Map<string, number>();
-
-  constructor(hashes: ReadonlyMap<string, readonly string[]>) {
-    this.#hashes = hashes;
-  }
-
-  take(text: string): string | undefined {
-    const index = this.#given.get(text) ?? 0;
-    this.#given.set(text, index + 1);
-    return this.#hashes.get(text)?.[index];
-  }
-
-  /** For another attempt of the same write. */
-  forRetry(): HashedSecrets {
-    return new HashedSecrets(this.#hashes);
-  }
-}
 
 /**
  * The context for a write that runs in a transaction of several operations: with the hashes of all passwords in its body.
@@ -49,40 +29,34 @@ export interface SecretBody {
   readonly resolveText?: (text: string) => string | null;
 }
 
-/** The same for several bodies that one transaction writes. */
+/** The same as {@link hashBodySecrets} for several bodies that one transaction writes. */
 export async function hashAllSecrets(context: RecordContext, parts: readonly SecretBody[]): Promise<RecordContext> {
-  // Those of a transaction under way were hashed before it began.
+  // The passwords of an open transaction were hashed before it began.
   if (context.tx) return context;
   const texts = parts.flatMap((part) => collectSecrets(context, part));
   if (texts.length === 0) return context;
   if (texts.length > limits.bulkRecords)
     throw new ApiError('LIMIT_EXCEEDED', `One write takes at most ${limits.bulkRecords} passwords.`);
   const hashes = new Map<string, string[]>();
-  // One after the other: a large body holds one place in the line, not all of them.
+  // One at a time, so that a large body does not fill the queue of the hashing pool.
   for (const text of texts) hashes.set(text, [...(hashes.get(text) ?? []), await hashPassword(text)]);
   return { ...context, secrets: new HashedSecrets(hashes) };
 }
 
-/** The passwords that could be stored: of collections that the caller may write, and not what will be refused anyway. */
+/** The passwords that the write may store. Left out are those of collections that the caller may not write, and invalid ones. */
 export function collectSecrets(
   context: RecordContext,
   { collection, body, resolveText = (text) => text }: SecretBody,
 ): string[] {
   const texts: string[] = [];
-  collectFrom(context, collection, body, 0, resolveText, texts);
+  collectFrom({ collection, body, resolveText }, context, 0, texts);
   return texts;
 }
 
-function collectFrom(
-  context: RecordContext,
-  collection: Collection,
-  body: unknown,
-  depth: number,
-  resolveText: (text: string) => string | null,
-  texts: string[],
-): void {
+function collectFrom(part: Required<SecretBody>, context: RecordContext, depth: number, texts: string[]): void {
+  const { collection, body, resolveText } = part;
   if (Array.isArray(body)) {
-    for (const each of body) collectFrom(context, collection, each, depth, resolveText, texts);
+    for (const each of body) collectFrom({ ...part, body: each }, context, depth, texts);
     return;
   }
   if (!isObject(body) || depth > limits.pathDepth) return;
@@ -93,7 +67,8 @@ function collectFrom(
       const text = typeof value === 'string' ? resolveText(value) : null;
       if (isStorable(text) && mayWrite(context, collection)) texts.push(text);
     } else if (field.relation && value !== null && typeof value === 'object') {
-      collectFrom(context, context.registry.get(field.relation.target), value, depth + 1, resolveText, texts);
+      const target = context.registry.get(field.relation.target);
+      collectFrom({ collection: target, body: value, resolveText }, context, depth + 1, texts);
     }
   }
 }
@@ -107,25 +82,32 @@ function mayWrite({ findGrant }: RecordContext, { name }: Collection): boolean {
 }
 
 /**
- * Puts hashes in place of the checked passwords of records: those made beforehand, else made here. Inside a transaction
- * that is left to password fields of a join, written along with its links.
+ * Replaces the passwords of a checked record by hashes: those of {@link hashBodySecrets}, else new ones. In a transaction
+ * only the password fields of a join are hashed here.
  */
-export async function applyHashedSecrets(
-  records: readonly CheckedRecord[],
+export async function hashRecordSecrets(
+  record: CheckedRecord,
   collection: Collection,
   { secrets }: RecordContext,
-): Promise<readonly CheckedRecord[]> {
+): Promise<CheckedRecord> {
   const names = collection.fields.filter((field) => field.type.secret).map((field) => field.name);
-  if (!records.some(({ values }) => names.some((name) => values[name] != null))) return records;
-  const hashed: CheckedRecord[] = [];
-  for (const record of records) {
-    const values: Record<string, unknown> = { ...record.values };
-    for (const name of names) {
-      if (values[name] == null) continue;
-      const text = values[name] as string;
-      values[name] = secrets?.take(text) ?? (await hashPassword(text));
-    }
-    hashed.push({ ...record, values });
+  if (!names.some((name) => record.values[name] != null)) return record;
+  const values: Record<string, unknown> = { ...record.values };
+  for (const name of names) {
+    const text = values[name];
+    if (typeof text === 'string') values[name] = secrets?.take(text) ?? (await hashPassword(text));
   }
+  return { ...record, values };
+}
+
+/** The same as {@link hashRecordSecrets} for several records, one after the other. */
+export async function hashAllRecordSecrets(
+  records: readonly CheckedRecord[],
+  collection: Collection,
+  context: RecordContext,
+): Promise<readonly CheckedRecord[]> {
+  if (!collection.fields.some((field) => field.type.secret)) return records;
+  const hashed: CheckedRecord[] = [];
+  for (const record of records) hashed.push(await hashRecordSecrets(record, collection, context));
   return hashed;
 }

@@ -2,61 +2,62 @@ import { type BoundStatement, bindFixed } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { identifier, join, listValue, type Sql, sql, value } from '../../database/sql.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
+import { requireColumn, requireStorage } from '../stored-field.ts';
 
-/** Marks the children of destroyed records as gone along with them, or takes back that mark. Rows of: key. */
+/** A foreign key of children, and the values by which it names their parents. */
+export interface ForeignKeyValues {
+  readonly field: Field;
+  readonly values: readonly unknown[];
+}
+
+/** Moves the children of soft-deleted records to the trash, or out of it. Rows of: key. */
 export function planTrashMark(
   child: Collection,
-  field: Field,
-  values: readonly unknown[],
+  foreignKey: ForeignKeyValues,
   deletedAt: string | null,
   dialect: Dialect,
 ): BoundStatement {
-  const { deletedAt: deletedAtField, deletedWith } = child.trash!;
+  if (child.trash === null) throw new Error(`internal error: ${child.name} has no trash`);
+  const { deletedAt: deletedAtField, deletedWith } = child.trash;
   const [deletedAtColumn, deletedWithColumn] = [columnSql(deletedAtField), columnSql(deletedWith)];
-  const mark = value('integer', field.id);
+  const mark = value('integer', foreignKey.field.id);
   const set =
     deletedAt === null
       ? sql`${deletedAtColumn}=NULL,${deletedWithColumn}=NULL`
       : sql`${deletedAtColumn}=${value('datetime', deletedAt)},${deletedWithColumn}=${mark}`;
   const condition = deletedAt === null ? sql`${deletedWithColumn}=${mark}` : sql`${deletedAtColumn} IS NULL`;
-  const key = dialect.scalar(child.primaryKey.type.storage!, columnSql(child.primaryKey));
+  const key = dialect.scalar(requireStorage(child.primaryKey), columnSql(child.primaryKey));
   return bindFixed(
     dialect,
-    sql`UPDATE ${identifier(child.table)} SET ${set},_v=_v+1 WHERE ${compileIn(field, values, dialect)} AND ${condition} RETURNING ${key}`,
+    sql`UPDATE ${identifier(child.table)} SET ${set},_v=_v+1 WHERE ${compileForeignKey(foreignKey, dialect)} AND ${condition} RETURNING ${key}`,
   );
 }
 
-/** A row where there are children outside the trash. */
-export function planLiveChild(
-  child: Collection,
-  field: Field,
-  values: readonly unknown[],
-  dialect: Dialect,
-): BoundStatement {
+/** One row if there are children outside the trash. */
+export function planLiveChild(child: Collection, foreignKey: ForeignKeyValues, dialect: Dialect): BoundStatement {
   const live = child.trash ? sql` AND ${columnSql(child.trash.deletedAt)} IS NULL` : sql``;
   return bindFixed(
     dialect,
-    sql`SELECT 1 FROM ${identifier(child.table)} WHERE ${compileIn(field, values, dialect)}${live} LIMIT 1`,
+    sql`SELECT 1 FROM ${identifier(child.table)} WHERE ${compileForeignKey(foreignKey, dialect)}${live} LIMIT 1`,
   );
 }
 
 /** Children by a foreign key. Rows of: key, 1 unless it is in the trash. */
 export function planChildKeys(
   child: Collection,
-  field: Field,
-  values: readonly unknown[],
+  foreignKey: ForeignKeyValues,
   max: number,
   dialect: Dialect,
 ): BoundStatement {
-  const key = dialect.scalar(child.primaryKey.type.storage!, columnSql(child.primaryKey));
+  const key = dialect.scalar(requireStorage(child.primaryKey), columnSql(child.primaryKey));
   const live = child.trash ? sql`CASE WHEN ${columnSql(child.trash.deletedAt)} IS NULL THEN 1 ELSE 0 END` : sql`1`;
   return bindFixed(
     dialect,
-    sql`SELECT ${key},${live} FROM ${identifier(child.table)} WHERE ${compileIn(field, values, dialect)} LIMIT ${max}`,
+    sql`SELECT ${key},${live} FROM ${identifier(child.table)} WHERE ${compileForeignKey(foreignKey, dialect)} LIMIT ${max}`,
   );
 }
 
-/** Writes the same values into the children with these keys. @param values canonical, by field name. */
+/** Sets the same values in the children with these keys. @param values canonical, by field name. */
 export function planSetNull(
   child: Collection,
   keys: readonly unknown[],
@@ -65,7 +66,7 @@ export function planSetNull(
 ): BoundStatement {
   const sets = Object.entries(values).map(([name, canonical]) => {
     const field = getField(child, name);
-    return sql`${columnSql(field)}=${value(field.type.storage!, canonical)}`;
+    return sql`${columnSql(field)}=${value(requireStorage(field), canonical)}`;
   });
   return bindFixed(
     dialect,
@@ -81,17 +82,21 @@ export function planReferencedValues(
   dialect: Dialect,
 ): BoundStatement {
   const field = getField(collection, name);
-  const result = dialect.scalar(field.type.storage!, columnSql(field));
+  const result = dialect.scalar(requireStorage(field), columnSql(field));
   return bindFixed(
     dialect,
     sql`SELECT ${result} FROM ${identifier(collection.table)} WHERE ${compileIn(collection.primaryKey, keys, dialect)}`,
   );
 }
 
-function compileIn(field: Field, values: readonly unknown[], dialect: Dialect): Sql {
-  return dialect.isIn(columnSql(field), listValue(field.type.storage!, values));
+function compileForeignKey({ field, values }: ForeignKeyValues, dialect: Dialect): Sql {
+  return compileIn(field, values, dialect);
 }
 
-function columnSql({ column: name }: Field): Sql {
-  return sql`${identifier(name!)}`;
+function compileIn(field: Field, values: readonly unknown[], dialect: Dialect): Sql {
+  return dialect.isIn(columnSql(field), listValue(requireStorage(field), values));
+}
+
+function columnSql(field: Field): Sql {
+  return sql`${identifier(requireColumn(field))}`;
 }

@@ -2,9 +2,7 @@ import { compile, type Statement } from '../../database/database.ts';
 import type { Dialect, ReturningWrite } from '../../database/dialect.ts';
 import { nextSortPosition } from '../../database/sort-positions.ts';
 import { identifier, join, type Param, type Sql, sql } from '../../database/sql.ts';
-import type { RecordRequest } from '../../protocol/record-request.ts';
 import { planRows } from '../../query/filter-plan.ts';
-import type { Grant } from '../../query/grant.ts';
 import { compileObject } from '../../query/object-compiler.ts';
 import type { Predicate } from '../../query/predicate.ts';
 import { Aliases, compilePredicate } from '../../query/predicate-compiler.ts';
@@ -17,63 +15,71 @@ import {
 } from '../../query/read-plan.ts';
 import { planSelection } from '../../query/selection.ts';
 import { type Collection, listColumnFields as columnsIn, type Field, getField } from '../../schema/registry.ts';
+import { toPlanContext } from '../record-context.ts';
+import { requireColumn, requireStorage } from '../stored-field.ts';
 import { findSortFields, getSortColumn } from './sort-columns.ts';
+import type { WriteOperation } from './write-steps.ts';
 
 /**
- * The write compiler: a write is one statement with its grant in the WHERE, whose RETURNING shows the reply and tells
- * whether the new row still passes. Columns of every result: key, write counter, passes, seen, object.
+ * The write compiler: a write is one statement. Its WHERE holds the grant's row filter. Its RETURNING holds the reply, and
+ * says whether the new row still passes the row filter.
+ *
+ *     UPDATE "t_orders" SET "status"=?,_v=_v+1 WHERE "t_orders"."id"=? AND <row filter>
+ *       RETURNING "id",_v,<passes>,<visible>,json_object('id',…,'status',…)
+ *
+ * Rows of {@link resultColumns}; a DELETE returns only the key.
  */
 export interface WritePlan {
   readonly statement: Statement;
-  /** Reads the result columns afterwards, by keys, where a predicate looks at other tables or relations are appended. */
+  /** Reads the result columns by keys after the write, if a predicate reads other tables or relations are appended. */
   readonly readBack: Statement | null;
-  /** The same write with its event row in one statement that may commit by itself; null where something must be looked at first. */
+  /** The same write with its event row in one statement that commits by itself; null if the engine or the grant rules it out. */
   readonly autocommit: Statement | null;
 }
 
+/** Columns of a write's result. */
 export const resultColumns = { key: 0, counter: 1, passes: 2, visible: 3, object: 4 } as const;
 
+/** Columns of {@link planDiagnosis}. */
+export const diagnosisColumns = { key: 0, counter: 1, isReached: 2, isCurrent: 3 } as const;
+
+/** What a write is planned from. */
+export type PlannedWrite = Pick<WriteOperation, 'context' | 'collection' | 'request' | 'grant'>;
+
 interface ResultShape {
-  /** Rows that the write must still reach afterwards: the new row passes the row filter. */
+  /** What the new row must still match; null: anything. */
   readonly passes: Predicate | null;
-  /** Rows that the caller's get grant shows; undefined where there is no such grant. */
+  /** What the caller's get grant shows; undefined without such a grant. */
   readonly visible: Predicate | null | undefined;
   readonly object: (alias: string, aliases: Aliases) => Sql;
   readonly isLocal: boolean;
 }
 
 /** An INSERT of `rows` records that give these fields. */
-export function planInsert(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
-  names: readonly string[],
-  rows: number,
-  context: PlanContext,
-): WritePlan {
-  const result = planResult(request, collection, grant, context);
+export function planInsert(write: PlannedWrite, names: readonly string[], rows: number): WritePlan {
+  const { collection } = write;
+  const result = planResult(write);
   const sortFields = findSortFields(collection).filter((field) => !names.includes(field.name));
   const all = [...names, ...sortFields.map((field) => field.name)];
   // A record that gives nothing still has a write counter.
-  const columns = all.map((name) => identifier(getField(collection, name).column!)).join(',') || '_v';
+  const columns = all.map((name) => identifier(requireColumn(getField(collection, name)))).join(',') || '_v';
   const values = Array.from({ length: rows }, (_, row) => {
     const given = names.map((name) => sql`${valueParam(collection, name, row)}`);
     const positions = sortFields.map((field) => compileEndPosition(collection, field, names));
     return all.length === 0 ? sql`(1)` : sql`(${join([...given, ...positions], ',')})`;
   });
   const rowsGiven = sql`VALUES ${join(values, ',')}`;
-  const guard = context.dialect.versionGuard();
+  const guard = write.context.database.dialect.versionGuard();
   const source = guard ? sql`SELECT * FROM (${rowsGiven}) v WHERE ${guard}` : rowsGiven;
   return compileWrite(
     sql`INSERT INTO ${identifier(collection.table)} (${columns}) ${source}`,
     'created',
     result,
-    collection,
-    context,
+    write,
   );
 }
 
-/** A record without a place goes to the end of its scope. */
+/** A record without a sort position goes to the end of its scope. */
 function compileEndPosition(collection: Collection, field: Field, names: readonly string[]): Sql {
   const { scopeKey } = field.definition;
   const scope = scopeKey !== undefined && names.includes(scopeKey) ? valueParam(collection, scopeKey, 0) : null;
@@ -81,81 +87,48 @@ function compileEndPosition(collection: Collection, field: Field, names: readonl
 }
 
 /** An UPDATE of these fields, guarded by key, filter, old row and counter. */
-export function planUpdate(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
-  names: readonly string[],
-  hasIfMatch: boolean,
-  context: PlanContext,
-): WritePlan {
-  const result = planResult(request, collection, grant, context);
+export function planUpdate(write: PlannedWrite, names: readonly string[], hasIfMatch: boolean): WritePlan {
+  const { collection } = write;
+  const result = planResult(write);
   const sets = names.map(
-    (name) => sql`${identifier(getField(collection, name).column!)}=${valueParam(collection, name, -1)}`,
+    (name) => sql`${identifier(requireColumn(getField(collection, name)))}=${valueParam(collection, name, -1)}`,
   );
-  const where = compileWriteCondition(request, collection, grant, hasIfMatch, context);
+  const where = compileWriteCondition(write, hasIfMatch);
   const assignments = [...sets, sql`_v=_v+1`].reduce((left, right) => sql`${left},${right}`);
-  return compileWrite(
-    sql`UPDATE ${identifier(collection.table)} SET ${assignments}${where}`,
-    'updated',
-    result,
-    collection,
-    context,
-  );
+  return compileWrite(sql`UPDATE ${identifier(collection.table)} SET ${assignments}${where}`, 'updated', result, write);
 }
 
 /** A DELETE that returns the keys it destroyed. */
-export function planDestroy(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
-  hasIfMatch: boolean,
-  context: PlanContext,
-): WritePlan {
-  const { dialect } = context;
-  const where = compileWriteCondition(request, collection, grant, hasIfMatch, context);
-  const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${keyColumn(collection, context.dialect)}`;
+export function planDestroy(write: PlannedWrite, hasIfMatch: boolean): WritePlan {
+  const { collection } = write;
+  const { dialect } = write.context.database;
+  const where = compileWriteCondition(write, hasIfMatch);
+  const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${keyColumn(collection, dialect)}`;
   const autocommit = compileWithEvent({ statement, columns: ['k'] }, 'destroyed', collection, dialect);
   return { statement: compile(dialect, statement), readBack: null, autocommit };
 }
 
-/** The keys that a write by filter would reach. */
-export function planKeys(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
-  context: PlanContext,
-): Statement {
-  const where = compileWriteCondition(request, collection, grant, false, context);
+/** The keys of the records that a write would reach. Rows of: key. */
+export function planKeys(write: PlannedWrite): Statement {
+  const { collection } = write;
+  const { dialect } = write.context.database;
+  const where = compileWriteCondition(write, false);
+  return compile(dialect, sql`SELECT ${keyColumn(collection, dialect)} FROM ${identifier(collection.table)}${where}`);
+}
+
+/** How many records a write would reach, counted up to `max + 1`. One row of: count. */
+export function planReach(write: PlannedWrite, max: number): Statement {
+  const where = compileWriteCondition(write, false);
+  const table = identifier(write.collection.table);
   return compile(
-    context.dialect,
-    sql`SELECT ${keyColumn(collection, context.dialect)} FROM ${identifier(collection.table)}${where}`,
+    write.context.database.dialect,
+    sql`SELECT count(*) FROM (SELECT 1 FROM ${table}${where} LIMIT ${max + 1}) c`,
   );
 }
 
-/** How many records a write by filter or keys would reach. */
-export function planReach(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
-  max: number,
-  context: PlanContext,
-): Statement {
-  const where = compileWriteCondition(request, collection, grant, false, context);
-  return compile(
-    context.dialect,
-    sql`SELECT count(*) FROM (SELECT 1 FROM ${identifier(collection.table)}${where} LIMIT ${max + 1}) c`,
-  );
-}
-
-/** Records as a write finds them, for their history. Rows of: key, the object of all fields that are no secrets. */
-export function planStates(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
-  context: PlanContext,
-): Statement {
-  return compileStates(collection, compileWriteCondition(request, collection, grant, false, context), context.dialect);
+/** The records that a write would reach, for their history. Rows of: key, the object of all fields that are no secrets. */
+export function planStates(write: PlannedWrite): Statement {
+  return compileStates(write.collection, compileWriteCondition(write, false), write.context.database.dialect);
 }
 
 /** The same by keys, whatever the grant. */
@@ -169,7 +142,7 @@ function compileStates(collection: Collection, where: Sql, dialect: Dialect): St
     .map((field) =>
       dialect.member(
         String(field.id),
-        field.type.storage!,
+        requireStorage(field),
         sql`${identifier(collection.table)}.${identifier(field.column)}`,
       ),
     );
@@ -180,17 +153,12 @@ function compileStates(collection: Collection, where: Sql, dialect: Dialect): St
 }
 
 function keysParam({ primaryKey }: Collection): Param {
-  return { storage: primaryKey.type.storage!, list: true, read: (environment) => environment.key };
+  return { storage: requireStorage(primaryKey), list: true, read: (environment) => environment.key };
 }
 
-/** What stands at the keys of a write that reached nothing. Rows of: key, counter, whether the grant reaches it. */
-export function planDiagnosis(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
-  context: PlanContext,
-): Statement {
-  const { dialect } = context;
+/** The records with the keys of a write that reached nothing. Rows of {@link diagnosisColumns}. */
+export function planDiagnosis({ request, collection, grant, context }: PlannedWrite): Statement {
+  const { dialect } = context.database;
   const aliases = new Aliases();
   const rows = planRows(grant.rows, collection, context.registry, request.trash);
   const reached = rows ? compilePredicate(rows, collection.table, collection, dialect, aliases) : sql`1=1`;
@@ -198,17 +166,19 @@ export function planDiagnosis(
   const current = dialect.versionGuard() ?? sql`1=1`;
   return compile(
     dialect,
-    sql`SELECT ${keyColumn(collection, dialect)},${compileCounter(collection)},CASE WHEN ${reached} THEN 1 ELSE 0 END,CASE WHEN ${current} THEN 1 ELSE 0 END FROM ${identifier(collection.table)}${where}`,
+    sql`SELECT ${keyColumn(collection, dialect)},${compileCounter(collection)},${compileFlag(reached)},${compileFlag(current)} FROM ${identifier(collection.table)}${where}`,
   );
 }
 
+function compileFlag(condition: Sql): Sql {
+  return sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`;
+}
+
 function compileWriteCondition(
-  request: RecordRequest,
-  collection: Collection,
-  grant: Grant,
+  { request, collection, grant, context: recordContext }: PlannedWrite,
   hasIfMatch: boolean,
-  context: PlanContext,
 ): Sql {
+  const context = toPlanContext(recordContext);
   const condition = planWriteCondition(request, collection, grant, context);
   const counters: Param = { storage: 'bigint', list: true, read: (environment) => environment.counters };
   const guard = context.dialect.versionGuard();
@@ -226,11 +196,12 @@ function compileWriteCondition(
   );
 }
 
-/** Write replies show what the caller's get grant shows; without one, the primary key alone. */
-function planResult(request: RecordRequest, collection: Collection, grant: Grant, context: PlanContext): ResultShape {
-  const { registry, findGrant, dialect } = context;
+/** A write's reply shows what the caller's get grant shows. Without a get grant it only shows the primary key. */
+function planResult({ request, collection, grant, context }: PlannedWrite): ResultShape {
+  const { registry, findGrant } = context;
+  const { dialect } = context.database;
   const get = findGrant(collection.name, 'get');
-  // Whether the record is in the trash is no matter of grants.
+  // Grants do not depend on whether the record is in the trash.
   const passes = planRows(grant.rows, collection, registry, 'with');
   const visible = get ? planRows(get.rows, collection, registry, 'with') : undefined;
   const selection = get
@@ -244,14 +215,14 @@ function compileWrite(
   statement: Sql,
   verb: string,
   result: ResultShape,
-  collection: Collection,
-  context: PlanContext,
+  { collection, context: recordContext }: PlannedWrite,
 ): WritePlan {
+  const context = toPlanContext(recordContext);
   const { dialect } = context;
   const { primaryKey } = collection;
   const isGenerated = verb === 'created' && primaryKey.autoIncrement;
   const key = isGenerated
-    ? dialect.generatedKey(primaryKey.type.storage!, bareKey(collection))
+    ? dialect.generatedKey(requireStorage(primaryKey), bareKey(collection))
     : keyColumn(collection, dialect);
   if (result.isLocal) {
     const returning = sql`${statement} RETURNING ${compileResultColumns(result, collection, context, key)}`;
@@ -285,7 +256,7 @@ function compileResultColumns(result: ResultShape, collection: Collection, { dia
   const flag = (predicate: Predicate | null): Sql =>
     predicate === null
       ? sql`1`
-      : sql`CASE WHEN ${compilePredicate(predicate, collection.table, collection, dialect, aliases)} THEN 1 ELSE 0 END`;
+      : compileFlag(compilePredicate(predicate, collection.table, collection, dialect, aliases));
   const visible = result.visible === undefined ? sql`0` : flag(result.visible);
   return sql`${key},${compileCounter(collection)},${flag(result.passes)},${visible},${result.object(collection.table, aliases)}`;
 }
@@ -298,17 +269,17 @@ function crossesTables(predicate: Predicate | null): boolean {
 }
 
 function bareKey({ primaryKey, table }: Collection): Sql {
-  return sql`${identifier(table)}.${identifier(primaryKey.column!)}`;
+  return sql`${identifier(table)}.${identifier(requireColumn(primaryKey))}`;
 }
 
 /** The key as a result, in canonical form. */
 function keyColumn(collection: Collection, dialect: Dialect): Sql {
-  return dialect.scalar(collection.primaryKey.type.storage!, bareKey(collection));
+  return dialect.scalar(requireStorage(collection.primaryKey), bareKey(collection));
 }
 
-/** @param row index into the list of records that is being inserted, or -1 where there is one. */
+/** @param row index into the list of records that is inserted, or -1 for the one record of an update. */
 function valueParam(collection: Collection, name: string, row: number): Param {
-  const { storage } = getField(collection, name).type;
-  if (row < 0) return { storage: storage!, read: ({ record }) => record[name] };
-  return { storage: storage!, read: ({ values }) => (values[row] as Readonly<Record<string, unknown>>)[name] };
+  const storage = requireStorage(getField(collection, name));
+  if (row < 0) return { storage, read: ({ record }) => record[name] };
+  return { storage, read: ({ values }) => (values[row] as Readonly<Record<string, unknown>>)[name] };
 }

@@ -1,9 +1,8 @@
 /**
- * Writes: checked bodies become one transaction that carries its own events; the reply leaves when it is durable.
- * Refused means unchanged: whatever is refused inside the transaction takes all of it back.
+ * The write operations on records: create, update, destroy and restore. Each is one transaction that contains its own
+ * events. It returns when the transaction is durable. If anything in it is refused, nothing is changed.
  */
-import { bind, bindFixed, DatabaseFault, type Row } from '../../database/database.ts';
-import type { HookedAction } from '../../extensions/extension.ts';
+import type { Row } from '../../database/database.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -11,355 +10,236 @@ import type { RecordRequest } from '../../protocol/record-request.ts';
 import { toExactValue } from '../../schema/field-type.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { requireGrant } from '../read/read-records.ts';
-import { getCachedPlan, inTransaction, type RecordContext, readStamp, toPlanContext } from '../record-context.ts';
+import { inTransaction, type RecordContext, readStamp } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
-import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
-import { hasCascades, inBoundedTransaction, prepareCascade } from './cascade.ts';
-import { deferDeleteAll } from './deferred-delete.ts';
-import { readStatesBefore, resultKeys, writeHistory } from './history.ts';
+import type { PreparedBody, RecordRules } from '../record-rules.ts';
+import { needsHookTransaction, prepareBody } from './before-hooks.ts';
 import { insertAll } from './insert-records.ts';
-import { type CheckedRecord, checkCreate, checkEach, checkUpdate } from './record-input.ts';
-import { checkReferences, explainReferenceFault } from './reference-check.ts';
-import { explainRestrictFault } from './restrict-fault.ts';
-import { applyHashedSecrets } from './secrets.ts';
-import { requireTrash, restoreAll, softDeleteAll } from './trash.ts';
-import { keysExhausted, toWriteError } from './write-fault.ts';
-import { resultColumns as COLUMN, planDestroy, planUpdate } from './write-plan.ts';
+import { type CheckedRecord, checkCreate, checkEach } from './record-input.ts';
+import { runWrite, type WriteDescription } from './run-write.ts';
+import { hashAllRecordSecrets } from './secrets.ts';
+import { requireTrash } from './soft-delete.ts';
 import {
-  autocommit,
-  buildWriteEnvironment,
-  buildWriteEvent,
-  canAutocommit,
-  checkReach,
-  explainNoMatch,
-  finishWrite,
-  guardRules,
-  type IfMatch,
-  readBackRows,
-  requiredCounters,
-  sortByKeyOrder,
-  type WriteOperation,
-  writeInTransaction,
-} from './write-steps.ts';
+  describeDeferredDelete,
+  describeDestroy,
+  describeRestore,
+  describeSoftDelete,
+  describeUpdate,
+} from './write-descriptions.ts';
+import { translateFaults } from './write-fault.ts';
+import { resultColumns as COLUMN } from './write-plan.ts';
+import { type IfMatch, isSingleKey, resultKeys, type WriteOperation } from './write-steps.ts';
 
-/** What a write answers: JSON text of `data`, and the counter where one record was written. */
+/** The result of a write. */
 export interface WriteResult {
+  /** JSON text of the reply's `data`. */
   readonly data: string;
+  /** The write counter of the record, if the request names one record. */
   readonly counter: number | null;
-  /** Keys of the records written, in the order of the reply; those destroyed are gone. */
+  /** Keys of the records written, in the order of the reply. */
   readonly keys: readonly unknown[];
 }
 
+/** How a write runs. */
+export interface WriteOptions {
+  /** The rules of a system collection, see {@link RecordRules}; null: none. */
+  readonly rules: RecordRules | null;
+  /** The If-Match header; it needs a request with one key. Default: null. */
+  readonly match?: IfMatch;
+}
+
+/** A write with a body. */
+export interface BodyWriteOptions extends WriteOptions {
+  /** As the client sent it: nothing of it is checked yet. */
+  readonly body: unknown;
+}
+
+/**
+ * Creates one record, or a list of them.
+ *
+ *     await createRecords(context, posts, request, { body: { title: 'Hello' }, rules: null });
+ *     // { data: '{"id":1,"title":"Hello"}', counter: 1, keys: [1] }
+ *     // INSERT INTO "t_posts" ("title","createdAt") VALUES (?,?) RETURNING "id",_v,…,json_object('id',…,'title',…)
+ *
+ * Records that name the same fields share a statement. A list of bodies has a list as its reply.
+ *
+ * @throws ApiError 403 without a create grant; 400, 403 or 422 for a body that the fields or the grant refuse; 409 for
+ *   values that are taken; `LIMIT_EXCEEDED` past {@link limits.bulkRecords} records.
+ */
 export async function createRecords(
   context: RecordContext,
   collection: Collection,
   request: RecordRequest,
-  body: unknown,
-  rules: RecordRules | null,
+  options: BodyWriteOptions,
 ): Promise<WriteResult> {
-  if (hasBeforeHooks(context, collection))
-    return inTransaction(context, (tx) => createRecords(tx, collection, request, body, rules));
-  const operation: WriteOperation = {
-    context,
-    collection,
-    request,
-    rules,
-    grant: requireGrant(context, collection, 'create'),
-  };
-  const bodies = Array.isArray(body) ? body : [body];
-  if (bodies.length > limits.bulkRecords) {
-    throw new ApiError(
-      'LIMIT_EXCEEDED',
-      `One create takes at most ${limits.bulkRecords} records, not ${bodies.length}.`,
-    );
-  }
-  const preparedBodies = await Promise.all(bodies.map((each) => prepareBody(operation, 'create', each, null)));
-  const stamp = readStamp(context);
-  const check = (input: unknown): CheckedRecord => checkCreate(input, collection, operation.grant, stamp);
-  const checked = Array.isArray(body)
-    ? checkEach(
-        preparedBodies.map((each) => each.body),
-        check,
-      )
-    : [check(preparedBodies[0]!.body)];
-  const hashed = await applyHashedSecrets(checked, collection, context);
-  const records = rules ? hashed.map((each, index) => withServerValues(each, preparedBodies[index]!)) : hashed;
-  const rows = await translateFaults(operation, records, () => insertAll(operation, records, preparedBodies));
+  if (needsHookTransaction(context, collection))
+    return inTransaction(context, (tx) => createRecords(tx, collection, request, options));
+  const { body, rules } = options;
+  const grant = requireGrant(context, collection, 'create');
+  const operation: WriteOperation = { context, collection, request, rules, grant, key: undefined, match: null };
+  const isList = Array.isArray(body);
+  const bodies: readonly unknown[] = isList ? body : [body];
+  requireBulkLimit(bodies);
+  const preparedBodies = await Promise.all(bodies.map((each) => prepareBody(operation, 'create', each))); // hooks, prepare
+  const records = await checkBodies(operation, preparedBodies, isList); // check
+  const rows = await translateFaults(operation, records, () => insertAll(operation, { records, preparedBodies }));
   if (rules?.changesAccess) await context.refresh();
-  const texts = rows.map((row) => presentRow(row, collection));
-  return Array.isArray(body)
-    ? { data: `[${texts.join(',')}]`, counter: null, keys: resultKeys(rows) }
-    : { data: texts[0]!, counter: Number(rows[0]![COLUMN.counter]), keys: resultKeys(rows) };
+  return isList ? buildListResult(rows, collection) : buildRecordResult(rows, collection);
 }
 
+/**
+ * Updates the fields that the body names: of one record by its key, or of several by keys or filter.
+ *
+ *     await updateRecords(context, posts, requestByKeys('update', 1), { body: { title: 'Hello' }, rules: null });
+ *     // { data: '{"id":1,"title":"Hello"}', counter: 2, keys: [1] }
+ *     // UPDATE "t_posts" SET "title"=?,"updatedAt"=?,_v=_v+1 WHERE "id"=? AND <row filter> RETURNING "id",_v,…
+ *
+ * Several records have a list as their reply, or past {@link limits.recordsInReply} only their number.
+ *
+ * @throws ApiError 403 without an update grant; `TARGET_MISSING` without key and filter; 404, or 403 under a row filter,
+ *   for a record that the grant does not reach; `VERSION_STALE` if `match` does not fit; and as {@link createRecords}.
+ */
 export async function updateRecords(
   context: RecordContext,
   collection: Collection,
   request: RecordRequest,
-  body: unknown,
-  match: IfMatch,
-  rules: RecordRules | null,
+  options: BodyWriteOptions,
 ): Promise<WriteResult> {
-  if (hasBeforeHooks(context, collection))
-    return inTransaction(context, (tx) => updateRecords(tx, collection, request, body, match, rules));
-  const operation: WriteOperation = {
-    context,
-    collection,
-    request,
-    rules,
-    grant: requireGrant(context, collection, 'update'),
-  };
-  const key = requireWriteKey(operation, 'update', match);
-  const preparedBody = await prepareBody(operation, 'update', withoutKey(body, key, collection), key);
-  const checked = checkUpdate(preparedBody.body, collection, operation.grant, readStamp(context));
-  const records = await applyHashedSecrets([checked], collection, context);
-  const rows = await translateFaults(operation, records, () =>
-    updateAll(operation, key, records[0]!, preparedBody, match),
-  );
-  if (rules?.changesAccess) await context.refresh();
-  return buildWriteResult(rows, key, collection);
+  if (needsHookTransaction(context, collection))
+    return inTransaction(context, (tx) => updateRecords(tx, collection, request, options));
+  const operation = beginWrite(context, collection, { action: 'update', request }, options);
+  const rows = await runWrite(operation, describeUpdate(operation, withoutKey(options.body, operation)));
+  return buildWriteResult(rows, operation);
 }
 
-/** One key: its record. Several, or a filter: the records, or beyond what a reply holds their number. */
-function buildWriteResult(rows: readonly Row[], key: unknown, collection: Collection): WriteResult {
-  if (key !== undefined && !Array.isArray(key))
-    return {
-      data: presentRow(rows[0]!, collection),
-      counter: Number(rows[0]![COLUMN.counter]),
-      keys: resultKeys(rows),
-    };
-  if (rows.length > limits.recordsInReply) return { data: String(rows.length), counter: null, keys: resultKeys(rows) };
-  return {
-    data: `[${rows.map((row) => presentRow(row, collection)).join(',')}]`,
-    counter: null,
-    keys: resultKeys(rows),
-  };
-}
-
+/**
+ * Destroys one record by its key, or several by keys or filter. In a collection with a trash they are soft-deleted unless
+ * the request says `force`.
+ *
+ *     await destroyRecords(context, posts, requestByKeys('destroy', [1, 2]), { rules: null });
+ *     // { data: '2', counter: null, keys: [1, 2] }
+ *     // DELETE FROM "t_posts" WHERE "id" IN (SELECT value FROM json_each(?)) AND <row filter> RETURNING "id"
+ *
+ * @returns the number of records as `data`.
+ * @throws ApiError 403 without a destroy grant; `DEPENDANTS_EXIST` if a foreign key by `restrict` refers to a record; and
+ *   as {@link updateRecords}.
+ */
 export async function destroyRecords(
   context: RecordContext,
   collection: Collection,
   request: RecordRequest,
-  match: IfMatch,
-  rules: RecordRules | null,
+  options: WriteOptions,
 ): Promise<WriteResult> {
-  if (hasBeforeHooks(context, collection))
-    return inTransaction(context, (tx) => destroyRecords(tx, collection, request, match, rules));
-  // Force reaches what is in the trash; where none is kept it reaches nothing more.
+  if (needsHookTransaction(context, collection))
+    return inTransaction(context, (tx) => destroyRecords(tx, collection, request, options));
+  // `force` also reaches records in the trash; without a trash there are none.
   const effectiveRequest = collection.trash ? request : { ...request, trash: 'without' as const };
-  const grant = requireGrant(context, collection, 'destroy');
-  const operation: WriteOperation = { context, collection, request: effectiveRequest, rules, grant };
-  const key = requireWriteKey(operation, 'destroy', match);
-  await applyBeforeHook(operation, 'destroy', key, {});
-  const softDelete = collection.trash && !request.force ? softDeleteAll : null;
-  const destroy = softDelete ?? (rules?.deferredDelete ? deferDeleteAll : destroyAll);
-  const rows = await translateFaults(
-    operation,
-    [],
-    () => destroy(operation, key, match),
-    (fault) => explainRestrictFault(operation, key, fault),
-  );
-  if (rules?.changesAccess) await context.refresh();
+  const operation = beginWrite(context, collection, { action: 'destroy', request: effectiveRequest }, options);
+  const rows = await runWrite(operation, chooseDestroy(operation));
   return { data: String(rows.length), counter: null, keys: resultKeys(rows) };
 }
 
-/** Takes records out of the trash, with what went there along with them. */
+function chooseDestroy(operation: WriteOperation): WriteDescription {
+  const { collection, request, rules } = operation;
+  if (collection.trash && !request.force) return describeSoftDelete(operation);
+  return rules?.deferredDelete ? describeDeferredDelete(rules.deferredDelete) : describeDestroy(operation);
+}
+
+/**
+ * Takes records out of the trash, with the children that went there with them. It needs a destroy grant.
+ *
+ * @throws ApiError `ROUTE_UNKNOWN` for a collection without a trash; and as {@link updateRecords}.
+ */
 export async function restoreRecords(
   context: RecordContext,
   collection: Collection,
   request: RecordRequest,
   match: IfMatch,
 ): Promise<WriteResult> {
-  if (hasBeforeHooks(context, collection))
+  if (needsHookTransaction(context, collection))
     return inTransaction(context, (tx) => restoreRecords(tx, collection, request, match));
-  const operation: WriteOperation = {
-    context,
-    collection,
-    request,
-    rules: null,
-    grant: requireGrant(context, collection, 'destroy'),
-  };
+  requireGrant(context, collection, 'destroy');
   requireTrash(collection);
-  const key = requireWriteKey(operation, 'restore', match);
-  await applyBeforeHook(operation, 'restore', key, {});
-  const rows = await translateFaults(operation, [], () => restoreAll(operation, key, match));
-  return buildWriteResult(rows, key, collection);
+  const operation = beginWrite(context, collection, { action: 'restore', request }, { rules: null, match });
+  const rows = await runWrite(operation, describeRestore());
+  return buildWriteResult(rows, operation);
 }
 
-/** A body as extensions would have it, then as the rules of its collection do. */
-async function prepareBody(
-  operation: WriteOperation,
-  action: 'create' | 'update',
-  body: unknown,
-  key: unknown,
-): Promise<PreparedBody> {
-  const hookedBody = isObject(body) ? await applyBeforeHook(operation, action, key, body) : body;
-  return operation.rules?.prepare?.(hookedBody, key, operation.context) ?? { body: hookedBody as Body };
+/** The request of a write to existing records. */
+interface TargetedRequest {
+  readonly action: 'update' | 'destroy' | 'restore';
+  readonly request: RecordRequest;
+}
+
+/** @throws ApiError 403 without the grant, `TARGET_MISSING` without key and filter: `{}` never means all records. */
+function beginWrite(
+  context: RecordContext,
+  collection: Collection,
+  { action, request }: TargetedRequest,
+  { rules, match = null }: WriteOptions,
+): WriteOperation {
+  const grant = requireGrant(context, collection, action === 'restore' ? 'destroy' : action);
+  const key = parseKey(request.filterByTk, collection);
+  if (key === undefined && request.filter === null)
+    throw new ApiError('TARGET_MISSING', `${action} needs "filterByTk" or a filter with a condition.`);
+  if (match !== null && !isSingleKey(key))
+    throw new ApiError('HEADER_INVALID', 'If-Match needs a "filterByTk" with one key.');
+  return { context, collection, request, rules, grant, key, match };
+}
+
+/** @throws ApiError `LIMIT_EXCEEDED` past {@link limits.bulkRecords} bodies. */
+export function requireBulkLimit(bodies: readonly unknown[]): void {
+  if (bodies.length <= limits.bulkRecords) return;
+  throw new ApiError('LIMIT_EXCEEDED', `One create takes at most ${limits.bulkRecords} records, not ${bodies.length}.`);
+}
+
+/** Checks all bodies of a create, so that their problems are reported together, and hashes their passwords. */
+async function checkBodies(
+  { context, collection, grant, rules }: WriteOperation,
+  preparedBodies: readonly PreparedBody[],
+  isList: boolean,
+): Promise<readonly CheckedRecord[]> {
+  const stamp = readStamp(context);
+  const check = (input: unknown): CheckedRecord => checkCreate(input, collection, grant, stamp);
+  const bodies = preparedBodies.map((each) => each.body);
+  const checked = isList ? checkEach(bodies, check) : bodies.map(check);
+  const hashed = await hashAllRecordSecrets(checked, collection, context);
+  return rules ? hashed.map((each, index) => withServerValues(each, preparedBodies[index])) : hashed;
 }
 
 /** A record with the values that its rules give it. */
-function withServerValues(record: CheckedRecord, { serverValues }: PreparedBody): CheckedRecord {
-  return serverValues ? { ...record, values: { ...record.values, ...serverValues } } : record;
+function withServerValues(record: CheckedRecord, prepared: PreparedBody | undefined): CheckedRecord {
+  return prepared?.serverValues ? { ...record, values: { ...record.values, ...prepared.serverValues } } : record;
 }
 
-/** Whether extensions are asked before the change: then all of it is one transaction, and this its beginning. */
-function hasBeforeHooks({ hooks, tx }: RecordContext, { name, system }: Collection): boolean {
-  return hooks !== null && tx === null && hooks.hasBeforeHook(name, system);
-}
-
-async function applyBeforeHook(
-  { context, collection }: WriteOperation,
-  action: HookedAction,
-  key: unknown,
-  values: Body,
-): Promise<Body> {
-  const { hooks, caller, requestId } = context;
-  if (!hooks?.hasBeforeHook(collection.name, collection.system)) return values;
-  const one = Array.isArray(key) ? null : (key ?? null);
-  const change = { collection: collection.name, action, key: one, values, caller, requestId };
-  return hooks.before(change, collection.system);
-}
-
-/** The key that update may carry in its body is passed over when it is the record's own. */
-function withoutKey(body: unknown, key: unknown, collection: Collection): unknown {
-  const { name } = collection.primaryKey;
+/** An update may repeat the key of its record in the body; another key is refused. */
+function withoutKey(body: unknown, { collection: { primaryKey }, key }: WriteOperation): unknown {
+  const { name, type } = primaryKey;
   if (!isObject(body) || !(name in body)) return body;
   const { [name]: given, ...rest } = body;
-  if (toExactValue(collection.primaryKey.type, given) === key) return rest;
+  if (toExactValue(type, given) === key) return rest;
   throw new ApiError('BODY_INVALID', `"${name}" is the key of the record and cannot be changed.`);
 }
 
-/** @throws ApiError `TARGET_MISSING` with neither a key nor a condition: `{}` never means everything. */
-function requireWriteKey({ collection, request }: WriteOperation, action: string, match: IfMatch): unknown {
-  const key = parseKey(request.filterByTk, collection);
-  if (key === undefined && request.filter === null)
-    throw new ApiError('TARGET_MISSING', `${action} needs filterByTk or a filter with a condition.`);
-  if (match !== null && (key === undefined || Array.isArray(key)))
-    throw new ApiError('HEADER_INVALID', 'If-Match goes with one filterByTk.');
-  return key;
+/** By one key: its record. By several or a filter: the list, or past {@link limits.recordsInReply} only the number. */
+function buildWriteResult(rows: readonly Row[], { collection, key }: WriteOperation): WriteResult {
+  if (isSingleKey(key)) return buildRecordResult(rows, collection);
+  if (rows.length > limits.recordsInReply) return { data: String(rows.length), counter: null, keys: resultKeys(rows) };
+  return buildListResult(rows, collection);
 }
 
-/** Tells what the database refused in terms of the request. @param explainRestrict names what a destroy was refused for. */
-async function translateFaults(
-  operation: WriteOperation,
-  records: readonly CheckedRecord[],
-  work: () => Promise<Row[]>,
-  explainRestrict?: (fault: DatabaseFault) => Promise<void>,
-): Promise<Row[]> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof DatabaseFault && error.kind === 'foreignKey') {
-      if (records.length > 0) await explainReferenceFault(operation.context, operation.collection, records, error);
-      else await explainRestrict?.(error);
-    }
-    if (await isOutOfKeys(operation, records, error)) throw keysExhausted(operation.collection);
-    // A shared transaction runs again as a whole: its collision is told to whoever began it.
-    if (operation.context.tx && error instanceof DatabaseFault && error.kind === 'collision') throw error;
-    throw toWriteError(error, operation.collection, records.length > 0);
-  }
+function buildRecordResult(rows: readonly Row[], collection: Collection): WriteResult {
+  const [row] = rows;
+  if (!row) throw new Error(`internal error: a write of one record of ${collection.name} has returned none`);
+  return { data: presentRow(row, collection), counter: Number(row[COLUMN.counter]), keys: resultKeys(rows) };
 }
 
-/** Whether what looks like a full disk is a table without a key left. */
-async function isOutOfKeys(
-  { context, collection }: WriteOperation,
-  records: readonly CheckedRecord[],
-  error: unknown,
-): Promise<boolean> {
-  const { database } = context;
-  const { primaryKey, table } = collection;
-  const isDisk = error instanceof DatabaseFault && error.kind === 'disk';
-  if (!isDisk || records.length === 0 || !primaryKey.autoIncrement) return false;
-  const statement = database.dialect.keysExhausted(table, primaryKey.column!);
-  const [rows] = statement === null ? [] : await database.read([bindFixed(database.dialect, statement)]);
-  return Boolean(rows?.[0]?.[0]);
+function buildListResult(rows: readonly Row[], collection: Collection): WriteResult {
+  const texts = rows.map((row) => presentRow(row, collection));
+  return { data: `[${texts.join(',')}]`, counter: null, keys: resultKeys(rows) };
 }
 
-async function updateAll(
-  operation: WriteOperation,
-  key: unknown,
-  record: CheckedRecord,
-  preparedBody: PreparedBody,
-  match: IfMatch,
-): Promise<Row[]> {
-  const { context, collection } = operation;
-  const counters = requiredCounters(match);
-  const names = Object.keys(record.values);
-  const plan = getCachedPlan(
-    context,
-    operation.grant,
-    `${collection.name}:update ${operation.request.shape} ${counters !== null} ${names.join()}`,
-    () => planUpdate(operation.request, collection, operation.grant, names, counters !== null, toPlanContext(context)),
-  );
-  const environment = buildWriteEnvironment(operation, {
-    key,
-    record: record.values,
-    counters: counters ?? [],
-    event: buildWriteEvent(operation, record.named),
-  });
-  const isSingle = key !== undefined && !Array.isArray(key);
-  if (plan.autocommit && isSingle && canAutocommit(operation, record)) {
-    const rows = await autocommit(operation, plan.autocommit, environment, true);
-    if (rows.length > 0) return rows;
-    // Nothing was reached: the careful way says why.
-  }
-  return writeInTransaction(
-    operation,
-    async (transaction) => {
-      transaction.touch(collection.table);
-      const afterWrite = await guardRules(operation, transaction, 'update', environment, preparedBody.body);
-      if (!isSingle) await checkReach(operation, transaction, environment);
-      await checkReferences(context, collection, [record], (statement) => transaction.run(statement));
-      const before = await readStatesBefore(operation, transaction, environment);
-      const written = await transaction.run(bind(context.database.dialect, plan.statement, environment));
-      await explainNoMatch(operation, transaction, environment, written.length, counters);
-      const rows = sortByKeyOrder(await readBackRows(operation, plan, written, transaction), environment);
-      for (const row of rows) await preparedBody.afterWrite?.(transaction, row[COLUMN.key]);
-      await finishWrite(operation, transaction, 'updated', rows, record.named);
-      await writeHistory(operation, transaction, 'updated', resultKeys(rows), before);
-      await afterWrite?.();
-      return rows;
-    },
-    !isSingle || operation.rules?.heavy === true,
-  );
-}
-
-async function destroyAll(operation: WriteOperation, key: unknown, match: IfMatch): Promise<Row[]> {
-  const { context, collection, request, grant } = operation;
-  const counters = requiredCounters(match);
-  const plan = getCachedPlan(context, grant, `${collection.name}:destroy ${request.shape} ${counters !== null}`, () =>
-    planDestroy(request, collection, grant, counters !== null, toPlanContext(context)),
-  );
-  const environment = buildWriteEnvironment(operation, {
-    key,
-    counters: counters ?? [],
-    event: buildWriteEvent(operation, []),
-  });
-  const isSingle = key !== undefined && !Array.isArray(key);
-  const isAutocommit = !operation.rules && !context.tx && !context.hooks && !collection.options.logging;
-  if (plan.autocommit && isSingle && isAutocommit && !hasCascades(collection, context.registry)) {
-    const rows = await autocommit(operation, plan.autocommit, environment, true);
-    if (rows.length > 0) return rows;
-  }
-  return inBoundedTransaction(operation, !isSingle || operation.rules?.heavy === true, async (transaction, max) => {
-    transaction.touch('*'); // records of other tables may fall or lose their link with it
-    const afterWrite = await guardRules(operation, transaction, 'destroy', environment, null);
-    if (!isSingle) await checkReach(operation, transaction, environment);
-    const before = await readStatesBefore(operation, transaction, environment);
-    const emitCascade = await prepareCascade(operation, transaction, environment, max);
-    const rows = sortByKeyOrder(
-      await transaction.run(bind(context.database.dialect, plan.statement, environment)),
-      environment,
-    );
-    await explainNoMatch(operation, transaction, environment, rows.length, counters);
-    await finishWrite(operation, transaction, 'destroyed', rows, []);
-    await writeHistory(operation, transaction, 'destroyed', resultKeys(rows), before);
-    await emitCascade();
-    await afterWrite?.();
-    return rows;
-  });
-}
-
+/** The record as the caller's get grant shows it, else only its key. */
 function presentRow(row: Row, collection: Collection): string {
   return row[COLUMN.visible]
     ? (row[COLUMN.object] as string)

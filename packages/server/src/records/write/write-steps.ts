@@ -1,4 +1,4 @@
-/** What every write goes through: its turn, the guards before it, and the look at what it did. */
+/** The steps of a write, one function each. Their order is in {@link runWrite}. */
 import { isoTime } from '../../base/clock.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import { bumpVersion } from '../../database/catalogue.ts';
@@ -12,30 +12,66 @@ import type { Grant } from '../../query/grant.ts';
 import { presentCondition } from '../../query/predicate.ts';
 import { type Collection, listColumnFields } from '../../schema/registry.ts';
 import { buildRequestEnvironment, recordNotFound } from '../read/read-records.ts';
-import { getWriteSnapshot, type RecordContext, toPlanContext } from '../record-context.ts';
+import { getWriteSnapshot, type RecordContext } from '../record-context.ts';
 import { compareKeys } from '../record-key.ts';
 import type { AfterWrite, Body, RecordRules } from '../record-rules.ts';
 import type { CheckedRecord } from './record-input.ts';
-import { resultColumns as COLUMN, planDiagnosis, planKeys, planReach, type WritePlan } from './write-plan.ts';
+import {
+  resultColumns as COLUMN,
+  diagnosisColumns as DIAGNOSIS,
+  type PlannedWrite,
+  planDiagnosis,
+  planKeys,
+  planReach,
+  type WritePlan,
+} from './write-plan.ts';
+
+/** The verb of a write in its event and in the history. */
+export type WriteVerb = 'created' | 'updated' | 'destroyed' | 'restored';
 
 /** The counters of an If-Match header, `any` for `*`, or null without one. A list without counters matches no record. */
 export type IfMatch = readonly number[] | 'any' | null;
 
-/** The counters of which a record must have one; null where its counter does not matter. */
+/** The counters of which a record must have one; null if its counter does not matter. */
 export function requiredCounters(match: IfMatch): readonly number[] | null {
   return match === 'any' ? null : match;
 }
 
-/** One write on its way: who writes what, under which grant and rules. */
+/** One write: who writes what, under which grant and rules. */
 export interface WriteOperation {
   readonly context: RecordContext;
   readonly collection: Collection;
   readonly request: RecordRequest;
   readonly grant: Grant;
   readonly rules: RecordRules | null;
+  /** Canonical key of `filterByTk`, or a list of keys. Undefined: the filter of the request selects the records. */
+  readonly key: unknown;
+  readonly match: IfMatch;
 }
 
-/** A transaction that begins under the snapshot it was planned for. @param heavy many rows: runs off the event loop. */
+/** A write whose transaction is open. */
+export interface OpenWrite extends WriteOperation {
+  readonly transaction: Transaction;
+}
+
+/** An open write with its values. */
+export interface BoundWrite extends OpenWrite {
+  /** What the statements of the write are bound to. */
+  readonly environment: BindEnvironment;
+  /** How many records a cascade may reach in this transaction. */
+  readonly maxCascade: number;
+}
+
+/** Whether a write names exactly one record by its key. */
+export function isSingleKey(key: unknown): boolean {
+  return key !== undefined && !Array.isArray(key);
+}
+
+/**
+ * Opens a transaction under the snapshot that the write was planned with; an open one is joined.
+ *
+ * @param heavy many rows: the transaction runs off the event loop.
+ */
 export function writeInTransaction(
   { context }: WriteOperation,
   work: (transaction: Transaction) => Promise<Row[]>,
@@ -46,9 +82,9 @@ export function writeInTransaction(
 }
 
 /**
- * One statement that commits by itself: nothing has to be looked at between write and commit.
+ * Runs a write as one statement that commits by itself.
  *
- * @param mayMiss that it reached nothing is no proof of a stale version: the caller then writes in a transaction, which finds out.
+ * @param mayMiss the statement may reach no record. Without it, no record means that the snapshot is stale.
  */
 export async function autocommit(
   operation: WriteOperation,
@@ -66,93 +102,107 @@ export async function autocommit(
   return rows;
 }
 
-/** Reads back what RETURNING cannot say, and refuses rows that no longer pass the row filter. */
-export async function readBackRows(
-  operation: WriteOperation,
-  plan: WritePlan,
-  written: readonly Row[],
-  transaction: Transaction,
-): Promise<Row[]> {
+/**
+ * Reads back what RETURNING cannot say.
+ *
+ * @throws ApiError `NO_PERMISSION` if the row filter of the grant does not match a record any more.
+ */
+export async function readBackRows(write: OpenWrite, plan: WritePlan, written: readonly Row[]): Promise<Row[]> {
   let rows = [...written];
   if (plan.readBack && written.length > 0) {
-    const keys = written.map((row) => row[COLUMN.key]);
-    const found = await transaction.run(
-      bind(operation.context.database.dialect, plan.readBack, buildWriteEnvironment(operation, { key: keys })),
-    );
+    const keys = resultKeys(written);
+    const { dialect } = write.context.database;
+    const environment = buildWriteEnvironment(write, { key: keys });
+    const found = await write.transaction.run(bind(dialect, plan.readBack, environment));
     const byKey = new Map(found.map((row) => [row[COLUMN.key], row]));
-    rows = keys.map((key) => byKey.get(key)!);
+    rows = keys.map((key) => requireWrittenRow(byKey.get(key), write.collection));
   }
   if (rows.some((row) => !row[COLUMN.passes])) {
     throw new ApiError(
       'NO_PERMISSION',
-      `The role's row filter on ${operation.collection.name} does not admit the record as it would be.`,
+      `The new values would violate the role's row filter on ${write.collection.name}.`,
     );
   }
   return rows;
 }
 
+function requireWrittenRow(row: Row | undefined, { name }: Collection): Row {
+  if (!row) throw new Error(`internal error: a record of ${name} is missing right after it was written`);
+  return row;
+}
+
+/** The keys of a write's result. */
+export function resultKeys(rows: readonly Row[]): unknown[] {
+  return rows.map((row) => row[COLUMN.key]);
+}
+
+/**
+ * Asks the rules of the collection about the records that the write would reach.
+ *
+ * @param body of an update; null for a destroy.
+ * @returns what the rules do after the records are written.
+ */
 export async function guardRules(
-  operation: WriteOperation,
-  transaction: Transaction,
+  write: BoundWrite,
   action: 'update' | 'destroy',
-  environment: BindEnvironment,
   body: Body | null,
 ): Promise<AfterWrite | null> {
-  const { context, collection, rules } = operation;
+  const { context, rules, transaction } = write;
   if (!rules?.guard) return null;
-  const statement = planKeys(operation.request, collection, operation.grant, toPlanContext(context));
-  const rows = await transaction.run(bind(context.database.dialect, statement, environment));
-  const keys = rows.map((row) => row[0]);
+  const keys = await readReachedKeys(write);
   return (await rules.guard(transaction, action, keys, body, context)) ?? null;
 }
 
-/** By filter: not more than the cap. By keys: all of them exist and may be reached, or nothing happens. */
-export async function checkReach(
-  operation: WriteOperation,
-  transaction: Transaction,
-  environment: BindEnvironment,
-): Promise<void> {
-  const { context, collection, request, grant } = operation;
+/** The keys of the records that the write would reach. */
+export async function readReachedKeys(
+  write: PlannedWrite & Pick<BoundWrite, 'transaction' | 'environment'>,
+): Promise<unknown[]> {
+  const statement = bind(write.context.database.dialect, planKeys(write), write.environment);
+  return resultKeys(await write.transaction.run(statement));
+}
+
+/**
+ * Checks a write of several records. By filter it reaches at most {@link limits.recordsByFilter} records. By keys it
+ * reaches every one of them, or nothing is written.
+ *
+ * @throws ApiError `LIMIT_EXCEEDED`, or what {@link recordNotFound} answers.
+ */
+export async function checkReach(write: BoundWrite): Promise<void> {
+  const { context, collection, request, grant, transaction, environment } = write;
   const { dialect } = context.database;
-  const plan = planReach(request, collection, grant, limits.maxExactCount, toPlanContext(context));
-  const [row] = await transaction.run(bind(dialect, plan, environment));
-  const reached = Number(row![0]);
+  const [row] = await transaction.run(bind(dialect, planReach(write, limits.maxExactCount), environment));
+  const reached = Number(row?.[0]);
   if (reached > limits.recordsByFilter) {
     const count = reached > limits.maxExactCount ? `more than ${limits.maxExactCount}` : reached;
     throw new ApiError(
       'LIMIT_EXCEEDED',
-      `The filter matches ${count} records, of which one request writes at most ${limits.recordsByFilter}; narrow it.`,
+      `The filter matches ${count} records. One request writes at most ${limits.recordsByFilter}; narrow the filter.`,
     );
   }
   if (!Array.isArray(environment.key) || reached === environment.key.length) return;
-  const existing = await transaction.run(
-    bind(dialect, planDiagnosis(request, collection, grant, toPlanContext(context)), environment),
-  );
-  const found = existing.filter((each) => each[2]).length;
+  const existing = await transaction.run(bind(dialect, planDiagnosis(write), environment));
+  const found = existing.filter((each) => each[DIAGNOSIS.isReached]).length;
   if (found < existing.length || existing.length < environment.key.length) throw recordNotFound(collection, grant);
   if (request.filter !== null || request.within !== null)
     throw new ApiError(
       'RECORD_UNKNOWN',
-      'Not every record of filterByTk matches the filter or belongs to the relation.',
+      'Not every record of "filterByTk" matches the filter or belongs to the relation.',
     );
 }
 
-/** Why a write of one record reached none: it is filtered away, changed meanwhile, or not there. */
-export async function explainNoMatch(
-  operation: WriteOperation,
-  transaction: Transaction,
-  environment: BindEnvironment,
-  reached: number,
-  counters: readonly number[] | null,
-): Promise<void> {
-  const { context, collection, request, grant } = operation;
+/**
+ * Explains why a write of one record reached none.
+ *
+ * @throws ApiError 404 or 403 for a record that does not exist or that the grant does not reach, `VERSION_STALE` if its
+ *   counter does not match.
+ */
+export async function explainNoMatch(write: BoundWrite, reached: number): Promise<void> {
+  const { context, collection, request, grant, transaction, environment } = write;
   if (reached > 0 || request.filterByTk === undefined) return;
-  const { dialect } = context.database;
-  const [row] = await transaction.run(
-    bind(dialect, planDiagnosis(request, collection, grant, toPlanContext(context)), environment),
-  );
-  if (!row?.[2]) throw recordNotFound(collection, grant);
-  if (counters !== null && !counters.includes(Number(row[1]))) {
+  const [row] = await transaction.run(bind(context.database.dialect, planDiagnosis(write), environment));
+  if (!row?.[DIAGNOSIS.isReached]) throw recordNotFound(collection, grant);
+  const counters = requiredCounters(write.match);
+  if (counters !== null && !counters.includes(Number(row[DIAGNOSIS.counter]))) {
     throw new ApiError(
       'VERSION_STALE',
       'The record has changed since it was read; read it again. Nothing was written.',
@@ -161,24 +211,26 @@ export async function explainNoMatch(
   throw new ApiError('RECORD_UNKNOWN', 'The record does not match the filter.');
 }
 
-/** Written rows in the order in which their keys were named, else in that of the primary key. */
+/** Written rows in the order in which the request names their keys, else in the order of the primary key. */
 export function sortByKeyOrder(rows: readonly Row[], { key }: BindEnvironment): Row[] {
   if (!Array.isArray(key)) return [...rows].sort((one, other) => compareKeys(one[COLUMN.key], other[COLUMN.key]));
   const indexByKey = new Map(key.map((each, index) => [String(each), index]));
-  return [...rows].sort(
-    (one, other) => indexByKey.get(String(one[COLUMN.key]))! - indexByKey.get(String(other[COLUMN.key]))!,
-  );
+  const indexOf = (row: Row): number => indexByKey.get(String(row[COLUMN.key])) ?? -1;
+  return [...rows].sort((one, other) => indexOf(one) - indexOf(other));
 }
 
-/** What ends every write: its events, and the version where access changed. */
+/**
+ * Ends every write: appends its event, and moves the version of definitions and access on if the rules say so.
+ *
+ * @param named fields that the client has named; the event lists those that are no secrets.
+ */
 export async function finishWrite(
-  operation: WriteOperation,
-  transaction: Transaction,
-  verb: string,
+  write: OpenWrite,
+  verb: WriteVerb,
   rows: readonly Row[],
   named: readonly string[],
 ): Promise<void> {
-  const { context, collection, rules } = operation;
+  const { context, collection, rules, transaction } = write;
   const changed = named.filter((name) => !collection.byName.get(name)?.type.secret);
   const keys = rows.map((row) => row[COLUMN.key]);
   const isAudited = collection.system && !rules?.isUnaudited;
@@ -187,10 +239,11 @@ export async function finishWrite(
   await context.changes.append(transaction, events, isoTime(context.clock.now()));
   if (!rules?.changesAccess) return;
   const version = await bumpVersion(transaction);
-  // What follows in the same transaction finds the version that it has moved to.
+  // Later operations in the same transaction continue from the new version.
   if (context.tx) context.snapshotVersion.version = version;
 }
 
+/** What a statement that writes its own event is bound to. @param changed fields that the client has named. */
 export function buildWriteEvent({ context }: WriteOperation, changed: readonly string[]): BindEnvironment['event'] {
   return {
     at: isoTime(context.clock.now()),
@@ -200,20 +253,20 @@ export function buildWriteEvent({ context }: WriteOperation, changed: readonly s
   };
 }
 
+/** What a statement of a write is bound to. */
 export function buildWriteEnvironment(operation: WriteOperation, parts: BindParts): BindEnvironment {
   return buildRequestEnvironment(operation.context, operation.request, parts);
 }
 
-/** Whether a write needs no look at other rows: no rules, no restricted reference, no key of its own. */
-export function canAutocommit({ rules, collection, context }: WriteOperation, record: CheckedRecord): boolean {
-  if (
-    rules ||
-    context.tx ||
-    context.hooks ||
-    collection.options.logging ||
-    record.named.includes(collection.primaryKey.name)
-  )
-    return false;
+/** Whether a write needs nothing before or after its statement: no rules, hooks, history or open transaction. */
+export function isPlainWrite({ rules, collection, context }: WriteOperation): boolean {
+  return !rules && !context.tx && !context.hooks && !collection.options.logging;
+}
+
+/** Whether a write of this record can commit with its statement: no key of its own, and no reference to be checked. */
+export function canAutocommit(operation: WriteOperation, record: CheckedRecord): boolean {
+  const { collection, context } = operation;
+  if (!isPlainWrite(operation) || record.named.includes(collection.primaryKey.name)) return false;
   return listColumnFields(collection).every((field) => {
     if (!field.references || !record.named.includes(field.name)) return true;
     const grant = context.findGrant(field.references.collection, 'get');

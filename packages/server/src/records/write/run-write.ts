@@ -1,0 +1,141 @@
+/**
+ * The one path of every write to existing records. Update, destroy, soft delete, restore and deferred delete differ in
+ * their {@link WriteDescription}, not in their steps. Inserts have no key, guard or reach; see insert-records.ts.
+ */
+import { bind, type Row } from '../../database/database.ts';
+import type { BindEnvironment } from '../../database/sql.ts';
+import { getCachedPlan } from '../record-context.ts';
+import type { PreparedBody } from '../record-rules.ts';
+import { applyBeforeHook, prepareBody } from './before-hooks.ts';
+import { type CascadeEnd, inBoundedTransaction } from './cascade.ts';
+import { readStatesBefore, writeHistory } from './history.ts';
+import type { CheckedRecord } from './record-input.ts';
+import { checkReferences } from './reference-check.ts';
+import { translateFaults } from './write-fault.ts';
+import { resultColumns as COLUMN, planDestroy, planUpdate, type WritePlan } from './write-plan.ts';
+import {
+  autocommit,
+  type BoundWrite,
+  buildWriteEnvironment,
+  buildWriteEvent,
+  checkReach,
+  explainNoMatch,
+  finishWrite,
+  guardRules,
+  isSingleKey,
+  readBackRows,
+  requiredCounters,
+  resultKeys,
+  sortByKeyOrder,
+  type WriteOperation,
+  type WriteVerb,
+} from './write-steps.ts';
+
+/** What one kind of write does in the steps of {@link runWrite}. */
+export interface WriteDescription {
+  /** The action that before hooks and the collection's rules are told. */
+  readonly action: 'update' | 'destroy' | 'restore';
+  /** The verb of its event and of its history. */
+  readonly verb: WriteVerb;
+  /** The body of an update. */
+  readonly body?: unknown;
+  /** What the statement sets, from the prepared body; null: the statement deletes the records. */
+  check(body: unknown): CheckedRecord | null | Promise<CheckedRecord>;
+  /** Tables that the write may change: that of the collection, or all of them by foreign keys. */
+  readonly touches: 'collection' | 'all';
+  /** A write of one record is heavy too, so it runs off the event loop. Writes of several records always are. */
+  readonly isHeavy: boolean;
+  /** Whether the history needs the values that the records have before the write. */
+  readonly comparesStates: boolean;
+  /** Whether the reply shows the records as they are afterwards, which the row filter must then match. */
+  readonly returnsRecords: boolean;
+  /** Whether the statement may commit by itself, where the engine can write its event with it. */
+  canAutocommit?(record: CheckedRecord | null): boolean;
+  /** Runs before the statement. @returns what follows for the records written, after their event. */
+  cascade?(write: BoundWrite): Promise<CascadeEnd>;
+}
+
+/** A write that is checked and planned. */
+interface ReadyWrite {
+  readonly operation: WriteOperation;
+  readonly description: WriteDescription;
+  readonly prepared: PreparedBody | null;
+  readonly record: CheckedRecord | null;
+  readonly plan: WritePlan;
+  readonly environment: BindEnvironment;
+}
+
+/**
+ * Runs a write: hooks, prepare and check before the transaction, all other steps in it. What any step refuses undoes all
+ * of them. On engines that can, a write of one record that needs none of the steps between commits with its statement.
+ *
+ * @returns the rows written, in the order in which the request names their keys, else by primary key.
+ * @throws ApiError what the steps refuse.
+ */
+export async function runWrite(operation: WriteOperation, description: WriteDescription): Promise<Row[]> {
+  const { action, body } = description;
+  const prepared = action === 'update' ? await prepareBody(operation, action, body) : null; // hooks, prepare
+  if (action !== 'update') await applyBeforeHook(operation, action, {}); // hooks
+  const record = await description.check(prepared?.body); // check
+  const rows = await translateFaults(operation, prepared && record ? [record] : [], async () => {
+    const ready = planWrite(operation, description, prepared, record);
+    return (await tryAutocommit(ready)) ?? (await runSteps(ready));
+  });
+  if (operation.rules?.changesAccess) await operation.context.refresh();
+  return rows;
+}
+
+function runSteps({ operation, description, prepared, record, plan, environment }: ReadyWrite): Promise<Row[]> {
+  const { context, collection, key } = operation;
+  const { action, verb } = description;
+  const isHeavy = description.isHeavy || !isSingleKey(key);
+  return inBoundedTransaction(operation, isHeavy, async (transaction, maxCascade) => {
+    const write: BoundWrite = { ...operation, transaction, environment, maxCascade };
+    transaction.touch(description.touches === 'all' ? '*' : collection.table); // lock
+    const afterGuard = action === 'restore' ? null : await guardRules(write, action, prepared?.body ?? null); // guard
+    if (!isSingleKey(key)) await checkReach(write); // reach
+    if (record) await checkReferences(operation, [record], (statement) => transaction.run(statement)); // references
+    const before = description.comparesStates ? await readStatesBefore(write) : null; // history
+    const cascade = await description.cascade?.(write); // cascade
+    const written = await transaction.run(bind(context.database.dialect, plan.statement, environment)); // run
+    await explainNoMatch(write, written.length); // explain
+    const found = description.returnsRecords ? await readBackRows(write, plan, written) : written; // look
+    const rows = sortByKeyOrder(found, environment);
+    for (const row of rows) await prepared?.afterWrite?.(transaction, row[COLUMN.key]);
+    await finishWrite(write, verb, rows, record?.named ?? []); // events
+    await writeHistory(write, verb, resultKeys(rows), before);
+    await cascade?.(resultKeys(rows)); // after
+    await afterGuard?.();
+    return rows; // commit
+  });
+}
+
+function planWrite(
+  operation: WriteOperation,
+  description: WriteDescription,
+  prepared: PreparedBody | null,
+  record: CheckedRecord | null,
+): ReadyWrite {
+  const { context, collection, request, grant, key } = operation;
+  const counters = requiredCounters(operation.match);
+  const names = record && Object.keys(record.values);
+  const planKey = `${request.shape} ${counters !== null} ${names?.join()}`;
+  const plan = getCachedPlan(context, grant, `${collection.name}:${names ? 'update' : 'destroy'} ${planKey}`, () =>
+    names ? planUpdate(operation, names, counters !== null) : planDestroy(operation, counters !== null),
+  );
+  const environment = buildWriteEnvironment(operation, {
+    key,
+    ...(record && { record: record.values }),
+    counters: counters ?? [],
+    event: buildWriteEvent(operation, record?.named ?? []),
+  });
+  return { operation, description, prepared, record, plan, environment };
+}
+
+/** Null if the write cannot commit by itself, or has reached no record: the steps then find out why. */
+async function tryAutocommit(ready: ReadyWrite): Promise<Row[] | null> {
+  const { operation, description, record, plan, environment } = ready;
+  if (!plan.autocommit || !isSingleKey(operation.key) || !description.canAutocommit?.(record)) return null;
+  const rows = await autocommit(operation, plan.autocommit, environment, true);
+  return rows.length > 0 ? rows : null;
+}
