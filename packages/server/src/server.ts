@@ -20,7 +20,6 @@ import { OutboundClient } from './base/outbound.ts';
 import { OutboundAllow } from './base/outbound-address.ts';
 import { ServerHealth } from './base/server-health.ts';
 import { listenFailure } from './base/start-failure.ts';
-import { EventHorizonWatch } from './database/event-horizon.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import type { MailSettings } from './http/account-settings.ts';
@@ -151,15 +150,13 @@ async function startWithStores({ config, clock, log, health, opened }: StartPart
   });
   opened.announce(url);
   health.begin();
-  const horizonWatch = database.dialect.shared
-    ? new EventHorizonWatch({ database, report: health.reporter('events') })
-    : null;
+  const delayWatch = database.eventLog.watchDelays(health.reporter('events'));
   const starting = applications
     .begin()
     .catch((error: unknown) => log.error({ err: error }, 'applications did not start'));
   const stop = async (): Promise<void> => {
     const startedAt = performance.now();
-    horizonWatch?.close();
+    delayWatch.close();
     try {
       await http.close();
       const remaining = stopTimeoutMilliseconds - (performance.now() - startedAt);

@@ -241,7 +241,7 @@ export class Application {
   }
 
   async #isOutdated(version: number): Promise<boolean> {
-    return this.database.dialect.shared && (await readVersions(this.database)).version !== version;
+    return this.database.multiNode && (await readVersions(this.database)).version !== version;
   }
 
   recordContext(caller: Caller, requestId: string | null, zone = 'UTC'): RecordContext {
@@ -335,7 +335,7 @@ export class Application {
 
   /** The versions are read first: what changes after that makes the next guarded statement notice. */
   async #load(): Promise<void> {
-    if (this.database.dialect.shared) await this.#parts.requireServed?.();
+    if (this.database.multiNode) await this.#parts.requireServed?.();
     const versions = await readVersions(this.database);
     const previous = this.#snapshot;
     let { registry } = previous;

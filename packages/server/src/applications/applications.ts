@@ -158,7 +158,7 @@ export class Applications {
     await this.#list.setStatus(name, status, requester);
     await this.#open.close(name);
     // Other servers on the same store look again before their next answer.
-    if (this.main.database.dialect.shared && row.born)
+    if (this.main.database.multiNode && row.born)
       await this.#open
         .withTemporaryApplication(row, ({ database }) => database.write((transaction) => bumpVersion(transaction)))
         .catch((error: unknown) => this.#warn(error, 'other servers could not be told'));

@@ -6,10 +6,10 @@
  * and gives the same positions to other events, so a cursor of what was lost fits no event there.
  */
 import { hash } from 'node:crypto';
+import { startPosition } from '../database/event-position.ts';
 import { ApiError } from '../protocol/api-error.ts';
 
-/** Before every event. */
-export const startPosition = '0.0';
+export { isAfter, startPosition } from '../database/event-position.ts';
 
 /** What a cursor says. */
 export interface EventCursor {
@@ -48,17 +48,4 @@ export function decodeEventCursor(text: string): EventCursor {
     throw new ApiError('CURSOR_INVALID', 'since is no cursor; take meta.nextCursor, or the cursor of an event.');
   const [, epoch, position, eventHash] = match;
   return { epoch: epoch!, position: position!, eventHash: eventHash! };
-}
-
-/** Whether one position comes after another. */
-export function isAfter(one: string, other: string): boolean {
-  if (one === other) return false;
-  const [first, second] = parsePosition(one);
-  const [otherFirst, otherSecond] = parsePosition(other);
-  return first === otherFirst ? second > otherSecond : first > otherFirst;
-}
-
-function parsePosition(position: string): [bigint, bigint] {
-  const point = position.indexOf('.');
-  return [BigInt(position.slice(0, point)), BigInt(position.slice(point + 1))];
 }

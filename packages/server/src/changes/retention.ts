@@ -53,7 +53,10 @@ export class EventRetention {
   async #slices(): Promise<void> {
     try {
       const before = isoTime(this.#clock.now() - this.#limits.days * dayMilliseconds);
-      while (!this.#ended && (await this.#log.prune(before, this.#limits.entries, eventsPerBatch)))
+      while (
+        !this.#ended &&
+        (await this.#log.prune({ before, maxEvents: this.#limits.entries, batchSize: eventsPerBatch }))
+      )
         await pause(batchPauseMilliseconds);
     } catch (error) {
       this.#logger.warn({ err: error }, 'old events could not be forgotten');

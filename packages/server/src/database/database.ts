@@ -1,5 +1,7 @@
 import { storableJson, storableText } from '../base/well-formed.ts';
 import type { Dialect } from './dialect.ts';
+import type { EventLogStore } from './event-log-store.ts';
+import type { FullTextIndex } from './full-text-index.ts';
 import type { BindEnvironment, BindParts, Param, Sql } from './sql.ts';
 
 /**
@@ -21,6 +23,11 @@ export interface BoundStatement {
 
 export interface Database {
   readonly dialect: Dialect;
+  /** Whether other servers may use the same store, so that its data and definitions may change without this process. */
+  readonly multiNode: boolean;
+  readonly eventLog: EventLogStore;
+  /** The full-text index of mail. */
+  readonly fullText: FullTextIndex;
   /**
    * Runs read statements against one consistent state.
    *
@@ -47,6 +54,13 @@ export interface Database {
    * is held by it.
    */
   tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null>;
+  /**
+   * Finds out whether the store can be written. Changes nothing.
+   *
+   * @returns why it cannot be written, or null.
+   * @throws DatabaseFault as a write would.
+   */
+  probeWrite(): Promise<string | null>;
   close(): Promise<void>;
 }
 

@@ -40,71 +40,23 @@ export interface IndexPlan {
 /** Stands between the objects of a page: white space and control characters never stand in the JSON text of a value. */
 export const pageSeparator = ',\n';
 
-/**
- * The tokens of an e-mail by where they stand: words in their order, without case and accents. Behind them come tokens that begin with a
- * character of private use (stems, for example), whose order means nothing.
- */
-export interface FullTextEntry {
-  readonly id: number;
-  readonly account: number;
-  readonly subject: readonly string[];
-  readonly sender: readonly string[];
-  readonly recipients: readonly string[];
-  readonly body: readonly string[];
-  readonly files: readonly string[];
-}
-
-export type FullTextColumn = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
-
-/** Columns whose words have stems; names of people have none. */
-export const stemmedColumns: readonly FullTextColumn[] = ['subject', 'body', 'files'];
-
-/** Words that follow each other in one of some columns, or one of some stems, or neither. */
-export interface FullTextTerm {
-  readonly columns: readonly FullTextColumn[];
-  readonly words: readonly string[];
-  /** The last word is the beginning of one. */
-  readonly prefix: boolean;
-  /** Tokens that do as well, in those of the columns that are {@link stemmedColumns}. */
-  readonly stems: readonly string[];
-  readonly not: boolean;
-}
-
-/** The full-text index of mail. Tokens consist of letters, digits and characters of private use. */
-export interface FullTextIndex {
-  insert(entries: readonly FullTextEntry[]): Sql;
-  remove(ids: Param): Sql;
-  /** Puts other tokens in the place of an e-mail's, where it is still indexed and the condition holds. */
-  replace(entry: FullTextEntry, condition: Sql): Sql;
-  /** What {@link FullTextIndex.matchesEmail} takes: all terms hold. */
-  expression(terms: readonly FullTextTerm[]): string;
-  /**
-   * Whether the e-mail `email` (an alias) has the terms.
-   *
-   * @param accounts a query, with the column `a`, for the accounts that are meant: an index may skip what is of others. That
-   *   nothing of others is found is left to the rest of the statement.
-   */
-  matchesEmail(email: Sql, expression: Param, accounts: Sql): Sql;
-  /** Where the index itself gives what it finds in the order of keys, so that a page needs no sort: its table, key and condition. */
-  readonly page: {
-    readonly table: Sql;
-    readonly key: Sql;
-    matches(expression: Param, accounts: Sql): Sql;
-  } | null;
-  /** Whether one e-mail, by its key and its account, has the terms: asked for each by itself, so that who has found enough asks no more. */
-  matchesKey(key: Sql, account: Sql, expression: Param): Sql;
-  /** A query for the keys of all e-mails that have the terms, those of other accounts among them. */
-  matchingKeys(expression: Param, accounts: Sql): Sql;
-  /** How many records of a list are worth asking one at a time before all that have the words are looked up. A multiple of ten. */
-  readonly probeLimit: number;
-}
-
 /** Rows that no table holds, under the name of one: they are sent with the statement that reads them. */
 export interface RowSource {
   readonly table: string;
   readonly columns: readonly { readonly name: string; readonly storage: Storage }[];
   /** A JSON list of rows; a row is the list of its values, in the order of the columns. */
   readonly json: string;
+}
+
+/** A query that runs once for each group of rows. */
+export interface GroupedQuery {
+  /** A query for the groups, with the column `group_key`. */
+  readonly groups: Sql;
+  /** The quoted names of the table and its key. */
+  readonly table: string;
+  readonly key: string;
+  /** The query for keys of one group; it names the group as `g.group_key`. */
+  readonly keysOfGroup: Sql;
 }
 
 /** An INSERT, UPDATE or DELETE with RETURNING. */
@@ -119,10 +71,10 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Rows that one INSERT carries; engines without a network need no more than one. */
   readonly rowsPerInsert: number;
-  /** A query in FROM may name the tables before it. */
-  readonly lateral: boolean;
-  /** Whether other processes may change the data: then versions stand in the statements. */
-  readonly shared: boolean;
+  /** Whether a change of a table's structure builds the table again, with all of its indexes. */
+  readonly rebuildsTables: boolean;
+  /** Whether reading a list group by group costs nothing for groups that its condition excludes. */
+  readonly skipsExcludedGroups: boolean;
   /** Whether a statement that fails ends its transaction, so that nothing more can be read in it. */
   readonly faultEndsTransaction: boolean;
 
@@ -157,6 +109,9 @@ export interface Dialect {
    * null where that saves nothing. Its result is that of the write.
    */
   writeWithEvent(write: ReturningWrite, event: EventName): Sql | null;
+
+  /** A query with the column `id`: the keys that a query about one group finds, for each of the groups. */
+  keysPerGroup(query: GroupedQuery): Sql;
 
   /** The read statement over the rows of a source. */
   overRows(statement: BoundStatement, source: RowSource): BoundStatement;
@@ -248,7 +203,6 @@ export interface Dialect {
   advanceKey(table: string, column: string, max: bigint): Sql | null;
   /** Whether all keys of a table are used up, where the engine tells that like a full disk: a row with a truth value. Else null. */
   keysExhausted(table: string, column: string): Sql | null;
-  readonly fullText: FullTextIndex;
   /** A query for the names of the catalogue's tables that are there. */
   readonly catalogueProbe: string;
   /** The catalogue's own tables, each with what makes it. */

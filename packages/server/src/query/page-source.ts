@@ -14,7 +14,12 @@ type Related = Extract<Predicate, { kind: 'related' }>;
 
 /** A page by one of these ways; `rest` is what is left of its condition. */
 export type PageSource =
-  | { readonly by: 'words'; readonly matched: Matched; readonly rest: Predicate | null }
+  | {
+      readonly by: 'words';
+      readonly matched: Matched;
+      readonly index: NonNullable<Matched['index']['inKeyOrder']>;
+      readonly rest: Predicate | null;
+    }
   | { readonly by: 'asking'; readonly match: FullTextMatch; readonly groups: Related; readonly rest: Predicate | null }
   | { readonly by: 'placed'; readonly placed: Placed; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
@@ -40,15 +45,16 @@ export function findPageSource(
   const isByKey = keys[0]!.field === collection.primaryKey;
   const placed = parts.find((each): each is Placed => each.kind === 'placed' && each.by === 'probe');
   if (placed && isByKey && !matched) return { by: 'placed', placed, rest: without(parts, placed) };
-  const found = groups ? findMatch(parts, groups, collection, dialect) : null;
+  const found = groups ? findMatch(parts, groups, collection) : null;
   if (groups && found && isOneWay(keys, collection))
     return { by: 'asking', match: found.match, groups, rest: without(parts, groups, found.part) };
-  if (matched && dialect.fullText.page) return isByKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
+  const index = matched?.index.inKeyOrder;
+  if (matched && index) return isByKey ? { by: 'words', matched, index, rest: without(parts, matched) } : null;
   if (!groups) return null;
   const groupField = groups.relation.sourceField;
-  // Where one group is named anyway, the plain way goes straight to it; with LATERAL the other groups cost nothing.
+  // A plain list reads the one group that a condition names.
   if (
-    !dialect.lateral &&
+    !dialect.skipsExcludedGroups &&
     parts.some((each) => each.kind === 'test' && each.operator === '$eq' && each.field.name === groupField)
   )
     return null;
@@ -95,13 +101,12 @@ function findMatch(
   parts: readonly Predicate[],
   groups: Related,
   collection: Collection,
-  { fullText }: Dialect,
 ): { readonly match: FullTextMatch; readonly part: Predicate } | null {
   for (const part of parts.filter((each) => each !== groups)) {
     const match = readMatch(part);
     if (!match) continue;
     const isNarrow = match.through !== null || parts.some((each) => isFlag(each, collection, groups));
-    return fullText.page && !(match.matched.plain && isNarrow) ? null : { match, part };
+    return match.matched.index.inKeyOrder && !(match.matched.plain && isNarrow) ? null : { match, part };
   }
   return null;
 }
@@ -125,13 +130,12 @@ function without(parts: readonly Predicate[], ...removed: readonly Predicate[]):
   return rest.length === 0 ? null : { kind: 'all', of: rest };
 }
 
-/** The keys of a page's records, read group by group, as many of each as the page has. */
+/** The keys of a page's records, read group by group: of each group as many as the page has. */
 export interface GroupedPage {
   readonly collection: Collection;
   readonly relation: Related['relation'];
-  /** A query for the groups, one column. */
+  /** A query for the groups, with the column `group_key`. */
   readonly groups: Sql;
-  /** Records that are wanted at most. */
   readonly maxRecords: number;
   /** The condition and the order of the rows `r`. */
   readonly condition: Sql | null;
@@ -141,36 +145,36 @@ export interface GroupedPage {
 /** The keys of a page's e-mails, read mailbox by mailbox in the order of an index. */
 export interface MailboxPage {
   readonly collection: Collection;
-  /** A query for the mailboxes, one column `k`. */
+  /** A query for the mailboxes, with the column `group_key`. */
   readonly mailboxes: Sql;
   readonly maxRecords: number;
-  /** The condition about the e-mail `r` and its placement `p`, and the order of these. */
+  /** The condition on the e-mail `r` and its placement `p`, and the order of these. */
   readonly condition: Sql | null;
   readonly order: Sql;
 }
 
-/** A query for keys: those of the page, and some more. */
-export function compileMailboxPage(
-  { collection, mailboxes, maxRecords, condition, order }: MailboxPage,
-  dialect: Dialect,
-): Sql {
+/** A query for the keys of the page, and of some more records. */
+export function compileMailboxPage(page: MailboxPage, dialect: Dialect): Sql {
+  const { collection, mailboxes, maxRecords, condition, order } = page;
   const table = identifier(collection.table);
-  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
-  // One e-mail may lie twice in a mailbox.
-  const first = sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p CROSS JOIN ${table} r WHERE p."mailboxId"=g.k AND r.id=p."emailId"${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
-  if (dialect.lateral) return sql`SELECT b."emailId" FROM (${mailboxes}) g CROSS JOIN LATERAL (${first}) b`;
-  return sql`SELECT b.id FROM (${mailboxes}) g CROSS JOIN ${table} b WHERE b.id IN (${first})`;
+  // An e-mail can be placed twice in a mailbox.
+  const keysOfGroup = sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p CROSS JOIN ${table} r
+WHERE p."mailboxId"=g.group_key AND r.id=p."emailId"${andCondition(condition)} ORDER BY ${order} LIMIT ${maxRecords}`;
+  return dialect.keysPerGroup({ groups: mailboxes, table, key: 'id', keysOfGroup });
 }
 
-/** A query for keys: those of the page, and some more. */
+/** A query for the keys of the page, and of some more records. */
 export function compileGroupedPage(page: GroupedPage, dialect: Dialect): Sql {
-  const { collection, relation, groups, maxRecords, condition, order } = page;
+  const { collection, relation, maxRecords, condition, order } = page;
   const table = identifier(collection.table);
   const key = identifier(collection.primaryKey.column!);
   const groupColumn = identifier(getField(collection, relation.sourceField).column!);
-  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
-  const first = sql`SELECT r.${key} FROM ${table} r WHERE r.${groupColumn}=g.k${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
-  if (dialect.lateral)
-    return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (${groups}) d(k)) g CROSS JOIN LATERAL (${first}) b`;
-  return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (SELECT NULL AS k WHERE 0 UNION ALL ${groups})) g CROSS JOIN ${table} b WHERE b.${key} IN (${first})`;
+  const keysOfGroup = sql`SELECT r.${key} FROM ${table} r
+WHERE r.${groupColumn}=g.group_key${andCondition(condition)} ORDER BY ${order} LIMIT ${maxRecords}`;
+  const groups = sql`SELECT DISTINCT group_key FROM (${page.groups}) d`;
+  return dialect.keysPerGroup({ groups, table, key, keysOfGroup });
+}
+
+function andCondition(condition: Sql | null): Sql {
+  return condition === null ? sql`` : sql` AND ${condition}`;
 }

@@ -1,4 +1,5 @@
 import type { Dialect } from '../database/dialect.ts';
+import type { FullTextLookup } from '../database/full-text-index.ts';
 import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
@@ -49,7 +50,7 @@ export function compilePredicate(
     case 'within':
       return compileWithin(predicate, alias, collection, dialect, aliases);
     case 'matched':
-      return compileMatched(predicate, alias, dialect);
+      return predicate.index.matchesEmail(sql`${identifier(alias)}`, compileFullText(predicate));
     case 'placed':
       return compileInFolder(predicate, alias, aliases);
   }
@@ -66,11 +67,6 @@ export function compileFieldTest(
 
 type Matched = Extract<Predicate, { kind: 'matched' }>;
 
-function compileMatched(predicate: Matched, alias: string, dialect: Dialect): Sql {
-  const { expression, accounts } = compileFullText(predicate);
-  return dialect.fullText.matchesEmail(sql`${identifier(alias)}`, expression, accounts);
-}
-
 type Placed = Extract<Predicate, { kind: 'placed' }>;
 
 function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sql {
@@ -82,18 +78,15 @@ function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sq
   return sql`EXISTS (SELECT 1 FROM "mailPlacements" ${inner} WHERE ${inner}."emailId"=${ownColumn} AND ${isInMailbox})`;
 }
 
-/** A query for the ids of the mailboxes that are meant, one column. */
+/** A query for the ids of the mailboxes, with the column `group_key`. */
 export function compileMailboxes({ folder, viewer }: Placed): Sql {
   const name: Param = { storage: 'text', read: folder.read };
   const user: Param = { storage: 'integer', read: viewer.read };
-  return sql`SELECT id AS k FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
+  return sql`SELECT id AS group_key FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
 }
 
-/** What the index of words is asked. */
-export function compileFullText({ expression, viewer }: Matched): {
-  readonly expression: Param;
-  readonly accounts: Sql;
-} {
+/** What is looked up in the full-text index. */
+export function compileFullText({ expression, viewer }: Matched): FullTextLookup {
   const user: Param = { storage: 'integer', read: viewer.read };
   return {
     expression: { storage: 'text', read: expression.read },

@@ -1,3 +1,4 @@
+import type { FullTextIndex } from '../database/full-text-index.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { deletingStatus } from '../schema/mail-collections.ts';
@@ -26,6 +27,7 @@ export type Predicate =
   /** An e-mail has the words that a search asks for; looked for in accounts that the caller sees alone. */
   | {
       readonly kind: 'matched';
+      readonly index: FullTextIndex;
       readonly expression: Operand;
       readonly viewer: Operand;
       /** Single whole words alone are asked for, no phrases and no beginnings. */

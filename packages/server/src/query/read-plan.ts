@@ -5,10 +5,10 @@ import { identifier, join, joinBalanced, type Param, type Sql, sql } from '../da
 import { limits } from '../protocol/limits.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import type { Storage } from '../schema/field-type.ts';
-import { type Collection, getField, type Registry } from '../schema/registry.ts';
+import { type Collection, getField } from '../schema/registry.ts';
 import { compileCandidateScan } from './candidate-scan.ts';
 import { planFilter, planRows, requireRelationAccess } from './filter-plan.ts';
-import type { Grant, GrantLookup } from './grant.ts';
+import type { Grant } from './grant.ts';
 import {
   afterCursor,
   afterCursorInOneSegment,
@@ -19,6 +19,7 @@ import {
 } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
 import { compileGroupedPage, compileMailboxPage, findPageSource, keyBounds, type PageSource } from './page-source.ts';
+import type { PlanContext } from './plan-context.ts';
 import { both, countTests, type Predicate, presentCondition } from './predicate.ts';
 import {
   Aliases,
@@ -32,6 +33,8 @@ import { permissionDenied } from './read-access.ts';
 import { planFolders, planFullText, planSearch } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
+
+export type { PlanContext } from './plan-context.ts';
 
 /** A list, compiled: run it with values as often as wanted while registry and access stay as they are. */
 export interface ListPlan {
@@ -61,13 +64,6 @@ export interface GetPlan {
   readonly read: ReadPage;
 }
 
-/** What every compilation takes: the snapshot, the caller's grants, the engine. */
-export interface PlanContext {
-  readonly registry: Registry;
-  readonly findGrant: GrantLookup;
-  readonly dialect: Dialect;
-}
-
 type Conditions = Pick<RecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'fullText' | 'folders'>;
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
@@ -80,7 +76,7 @@ export function planCondition(
   context: PlanContext,
 ): Predicate | null {
   const visible = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
-  const fullText = planFullText(request.fullText, collection, context.registry, context.findGrant);
+  const fullText = planFullText(request.fullText, collection, context);
   const folders = planFolders(request.folders, collection, grant, context.registry, context.findGrant);
   const rows = both(both(both(visible, fullText), folders), planSearch(request.search, collection, grant));
   if (request.filter === null) return rows;
@@ -309,12 +305,11 @@ function compileSourcedPage(
   const compileConditionsIn = (alias: string, conditions: readonly Condition[]): Sql | null =>
     compileConditions(alias, [...conditions, source.rest], true, collection, dialect, aliases);
   if (source.by === 'words') {
-    const { table: index, key: found, matches } = dialect.fullText.page!;
+    const { table: index, key: found, matches } = source.index;
     const { condition, order } = buildSegment([{ key: keys[0]!, value: found }]);
-    const { expression, accounts } = compileFullText(source.matched);
     const within = keyBounds(source.rest, collection).map((each) => () => compileFieldTest(each, found, dialect));
     const where = compileConditionsIn(collection.table, [
-      () => matches(expression, accounts),
+      () => matches(compileFullText(source.matched)),
       condition && (() => condition),
       ...within,
     ]);
@@ -341,7 +336,7 @@ function compileSourcedPage(
   const { condition, order } = buildSegment(orderKeysAt(keys, 'r', dialect, aliases));
   const page = {
     collection,
-    groups: sql`SELECT ${compileColumn(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
+    groups: sql`SELECT ${compileColumn(member, target, relation.targetField)} AS group_key FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
     maxRecords: size + 1,
     condition: compileConditionsIn('r', [condition && (() => condition)]),
     order,

@@ -4,6 +4,7 @@ import { type Collection, type Field, getField, type Registry } from '../schema/
 import { requireRelationAccess } from './filter-plan.ts';
 import type { Grant, GrantLookup } from './grant.ts';
 import { viewer } from './mail-viewer.ts';
+import type { PlanContext } from './plan-context.ts';
 import { both, type Operand, type Predicate } from './predicate.ts';
 import { requireReadableField } from './read-access.ts';
 
@@ -26,12 +27,11 @@ export function planSearch(search: RecordRequest['search'], collection: Collecti
 export function planFullText(
   fullText: RecordRequest['fullText'],
   collection: Collection,
-  registry: Registry,
-  findGrant: GrantLookup,
+  { registry, findGrant, fullText: index }: PlanContext,
 ): Predicate | null {
   if (fullText === null) return null;
   const expression: Operand = { form: 'scalar', read: ({ values }) => values[fullText.slot] };
-  const matched: Predicate = { kind: 'matched', expression, viewer, plain: fullText.plain };
+  const matched: Predicate = { kind: 'matched', index, expression, viewer, plain: fullText.plain };
   if (collection.name === 'emails') return matched;
   const field = getField(collection, 'emails');
   const target = registry.get(field.relation!.target);

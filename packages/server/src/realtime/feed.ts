@@ -129,8 +129,7 @@ export class Feed {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
     try {
-      const { dialect } = this.#application.database;
-      if (dialect.shared) {
+      if (this.#application.database.multiNode) {
         await this.#application.ensureCurrent();
         this.#wake();
       }

@@ -95,7 +95,8 @@ export function readStamp({ clock, caller }: RecordContext): Stamp {
 }
 
 export function toPlanContext(context: RecordContext): PlanContext {
-  return { registry: context.registry, findGrant: context.findGrant, dialect: context.database.dialect };
+  const { registry, findGrant, database } = context;
+  return { registry, findGrant, dialect: database.dialect, fullText: database.fullText };
 }
 
 /**

@@ -64,11 +64,24 @@ const maxConcurrentPerHost = 4;
 /** Taken on for each of them: as many as can be tried, one after the other, before the lease ends. */
 const deliveriesPerSlot = 5;
 const maxWaitMilliseconds = 30_000;
-/** How soon, and for how long, a log is looked at again whose newest events may not be readable yet. */
 const rescanMilliseconds = 200;
-const rescanWindowMilliseconds = 5000;
-/** A shared log is looked at this often besides: a transaction of anybody may hold its newest events back for long. */
-const sharedWaitMilliseconds = 2000;
+
+/** How often the event log is read without being notified of new events. */
+interface ScanSchedule {
+  readonly maxWaitMilliseconds: number;
+  /** For how long after an event the log is read every {@link rescanMilliseconds}: its newest events may not be readable yet. */
+  readonly rescanWindowMilliseconds: number;
+  /** Whether work of other processes is looked for. */
+  readonly watchesOthers: boolean;
+}
+
+const singleNodeSchedule: ScanSchedule = { maxWaitMilliseconds, rescanWindowMilliseconds: 0, watchesOthers: false };
+/** Any open transaction in the cluster may delay the newest events for long. */
+const multiNodeSchedule: ScanSchedule = {
+  maxWaitMilliseconds: 2000,
+  rescanWindowMilliseconds: 5000,
+  watchesOthers: true,
+};
 const retentionMilliseconds = 7 * dayMilliseconds;
 const maxErrorLength = 500;
 const statusGone = 410;
@@ -84,6 +97,7 @@ interface SendResult {
 
 export class Webhooks {
   readonly #dependencies: WebhooksParts;
+  readonly #schedule: ScanSchedule;
   readonly #outbox: Outbox;
   readonly #deliveryOutcomes: DeliveryOutcomes;
   readonly #ending = new AbortController();
@@ -102,6 +116,7 @@ export class Webhooks {
 
   constructor(parts: WebhooksParts) {
     this.#dependencies = parts;
+    this.#schedule = parts.database.multiNode ? multiNodeSchedule : singleNodeSchedule;
     this.#deliveryOutcomes = new DeliveryOutcomes(parts.database, parts.clock);
     const onOverflow = (id: number): Promise<void> =>
       this.#pause(id, null, `More than ${maxWaitingDeliveries} messages waited; the receiver is too slow.`);
@@ -127,12 +142,11 @@ export class Webhooks {
     if (!this.#dependencies.outbound.isDeliveryEnabled) return;
     this.#unsubscribe = this.#dependencies.changes.subscribe(() => {
       if (this.#listening === false) return;
-      this.#rescanUntil = performance.now() + rescanWindowMilliseconds;
+      this.#rescanUntil = performance.now() + this.#schedule.rescanWindowMilliseconds;
       this.wake();
     });
     // Another process may leave work behind.
-    if (this.#dependencies.database.dialect.shared)
-      this.#watch = setInterval(() => this.wake(), maxWaitMilliseconds).unref();
+    if (this.#schedule.watchesOthers) this.#watch = setInterval(() => this.wake(), maxWaitMilliseconds).unref();
     this.wake();
   }
 
@@ -281,13 +295,12 @@ export class Webhooks {
     };
 
   async #waitForNext(hasMore: boolean): Promise<void> {
-    const { database, clock } = this.#dependencies;
     const next = await this.nextDue();
-    const maxWait = database.dialect.shared ? sharedWaitMilliseconds : maxWaitMilliseconds;
-    const until = next === null ? maxWait : next - clock.now();
+    const { maxWaitMilliseconds: maxWait } = this.#schedule;
+    const until = next === null ? maxWait : next - this.#dependencies.clock.now();
     const minWait = hasMore ? 1000 : gatherMilliseconds;
     this.wake(Math.min(maxWait, Math.max(minWait, until)));
-    if (database.dialect.shared && performance.now() < this.#rescanUntil) this.wake(rescanMilliseconds);
+    if (performance.now() < this.#rescanUntil) this.wake(rescanMilliseconds);
   }
 
   /** As the webhook is now: since the delivery was taken on it may have been changed. */

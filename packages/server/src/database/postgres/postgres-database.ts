@@ -16,7 +16,9 @@ import { ConnectionPool } from './connection-pool.ts';
 import { NamedLocks } from './named-locks.ts';
 import { replyMilliseconds } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
+import { PostgresEventLog } from './postgres-event-log.ts';
 import { isConnectionLost, toCommitFault, toPostgresFault } from './postgres-fault.ts';
+import { postgresFullText } from './postgres-full-text.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -67,6 +69,9 @@ const types = {
  */
 export class PostgresDatabase implements Database {
   readonly dialect = postgresDialect;
+  readonly multiNode = true;
+  readonly eventLog = new PostgresEventLog(this);
+  readonly fullText = postgresFullText;
   readonly #pool: ConnectionPool;
   readonly #underWay: NamedLocks;
   readonly #runs = new LruMap<{ count: number; name: string }>({
@@ -120,6 +125,15 @@ export class PostgresDatabase implements Database {
     const result = await retryOnCollision(() => this.#transaction(work, options));
     await options.afterCommit?.();
     return result;
+  }
+
+  /** Nothing is written: the database answers, and it is neither a standby nor set to be read only. */
+  async probeWrite(): Promise<string | null> {
+    const setting = { text: "SELECT current_setting('transaction_read_only')", values: [] };
+    const [rows] = await this.read([setting]);
+    return rows?.[0]?.[0] === 'on'
+      ? 'The database is read only: it is a standby, or default_transaction_read_only is on.'
+      : null;
   }
 
   changeCounter(): null {

@@ -7,7 +7,6 @@ import { createIndex } from '../index-statement.ts';
 import type { PageQuery, PageQueryParts, PageResult } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
-import { postgresFullText } from './postgres-full-text.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text sorts and compares by code point, whatever the database's locale.
@@ -209,8 +208,8 @@ function readPlannedRows([text]: Row): number {
 export const postgresDialect: Dialect = {
   name: 'postgres',
   rowsPerInsert: 100,
-  shared: true,
-  lateral: true,
+  rebuildsTables: false,
+  skipsExcludedGroups: true,
   faultEndsTransaction: true,
   placeholder: (index, param) => `$${index}::${toColumnType(castTypes, param.storage)}${param.list ? '[]' : ''}`,
   toEngine: (param, canonical) =>
@@ -239,6 +238,8 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     const logged = insertEvents(event, sql`(SELECT ${columns[0]}::text AS v FROM w) u`, environmentEventParams);
     return sql`WITH w(${names}) AS (${statement}), e AS (${logged}) SELECT ${names} FROM w`;
   },
+  keysPerGroup: ({ groups, keysOfGroup }) =>
+    sql`SELECT b.id FROM (${groups}) g CROSS JOIN LATERAL (${keysOfGroup}) b(id)`,
   overRows: ({ text, values }, { table, columns, json }) => {
     const named = columns.map(({ name, storage }, index) => {
       const value = `(e->>${index})`;
@@ -310,7 +311,6 @@ FROM (SELECT row_number() OVER () AS n, j FROM (SELECT ${members.length === 0 ? 
     return sql`SELECT setval(${sequence},k) FROM (SELECT max(${identifier(name)}) AS k FROM ${identifier(table)} WHERE ${identifier(name)}<=${String(max)}) m WHERE k>coalesce(pg_sequence_last_value(${sequence}),0)`;
   },
   keysExhausted: () => null,
-  fullText: postgresFullText,
   catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",
   catalogue: {
     _meta: [

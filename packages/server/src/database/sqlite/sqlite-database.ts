@@ -16,6 +16,8 @@ import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
+import { SqliteEventLog } from './sqlite-event-log.ts';
+import { sqliteFullText } from './sqlite-full-text.ts';
 import { WorkerThreads } from './worker-thread.ts';
 
 export interface SqliteOptions {
@@ -55,6 +57,9 @@ function isLong({ text, values }: BoundStatement): boolean {
  */
 export class SqliteDatabase implements Database {
   readonly dialect = sqliteDialect;
+  readonly multiNode = false;
+  readonly eventLog = new SqliteEventLog(this);
+  readonly fullText = sqliteFullText;
   readonly #reader: SqliteConnection;
   readonly #writer: SqliteConnection;
   readonly #readers: WorkerThreads;
@@ -166,6 +171,12 @@ export class SqliteDatabase implements Database {
     if (this.#underWay.has(name)) return null;
     this.#underWay.add(name);
     return work().finally(() => this.#underWay.delete(name));
+  }
+
+  /** Sets what the store has already, through the same steps as any write: transaction, commit, wait for the disk. */
+  async probeWrite(): Promise<null> {
+    await this.write((transaction) => transaction.run({ text: 'PRAGMA user_version=1', values: [] }));
+    return null;
   }
 
   changeCounter(tables: readonly string[]): number {

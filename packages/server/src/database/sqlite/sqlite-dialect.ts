@@ -6,7 +6,6 @@ import { createIndex } from '../index-statement.ts';
 import type { PageQuery, PageQueryParts, PageTotal } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
-import { sqliteFullText } from './sqlite-full-text.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -179,8 +178,8 @@ function readTotal(countRow: Row, cap: number): PageTotal {
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   rowsPerInsert: 1,
-  shared: false,
-  lateral: false,
+  rebuildsTables: true,
+  skipsExcludedGroups: false,
   faultEndsTransaction: false,
   placeholder: () => '?',
   toEngine: (param, canonical) => {
@@ -201,6 +200,8 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`,
   pageQuery,
   // A transaction costs no round trips, so one statement saves nothing.
   writeWithEvent: () => null,
+  keysPerGroup: ({ groups, table, key, keysOfGroup }) =>
+    sql`SELECT b.${key} AS id FROM (${groups}) g CROSS JOIN ${table} b WHERE b.${key} IN (${keysOfGroup})`,
   overRows: ({ text, values }, { table, columns, json }) => {
     const named = columns.map(({ name, storage }, index) => {
       const value = `value->>${index}`;
@@ -269,7 +270,6 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`,
   advanceKey: () => null,
   keysExhausted: (table, key) =>
     sql`SELECT max(${identifier(key)})=${String(2n ** 63n - 1n)} FROM ${identifier(table)}`,
-  fullText: sqliteFullText,
   catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
   catalogue: {
     _meta: [

@@ -2,8 +2,8 @@
  * On a shared engine events become readable in the order of transactions: one that is open, anywhere in the cluster, holds
  * back every event, socket and webhook behind it. This watches for one that takes long, and says which it is.
  */
-import type { HealthReporter } from '../base/server-health.ts';
-import type { Database, Row } from './database.ts';
+import type { HealthReporter } from '../../base/server-health.ts';
+import type { Database, Row } from '../database.ts';
 
 export interface EventHorizonParts {
   readonly database: Database;
