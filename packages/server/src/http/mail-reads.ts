@@ -141,7 +141,7 @@ function mayFollow({ registry, findGrant }: RecordContext, resource: string, pat
     const targetCollection = registry.get(field.relation!.target);
     try {
       if (!findGrant(source.name, 'get')?.may(field)) return false;
-      requireRelationAccess(field, source, targetCollection, findGrant, registry);
+      requireRelationAccess(field, source, targetCollection, { registry, findGrant });
     } catch (error) {
       if (error instanceof ApiError) return false;
       throw error;

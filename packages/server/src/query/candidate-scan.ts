@@ -30,11 +30,12 @@
  *     SELECT id FROM hits UNION ALL
  *     SELECT id FROM (<all matches from stopped_at on, unless hits fill the page>) s
  */
-import type { Dialect } from '../database/dialect.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
 import { type Collection, getField } from '../schema/registry.ts';
+import { requireColumn } from './field-parts.ts';
 import type { FullTextMatch } from './page-source.ts';
-import { type Aliases, compileColumn, compileFullText, compilePredicate } from './predicate-compiler.ts';
+import { compileColumn, compileFullText, compilePredicate } from './predicate-compiler.ts';
+import type { StatementScope } from './statement-scope.ts';
 
 export interface CandidateScan {
   readonly collection: Collection;
@@ -63,7 +64,7 @@ interface ScanColumns {
 }
 
 /** A query for the keys of a page's records, and of some more. */
-export function compileCandidateScan(page: CandidateScan, dialect: Dialect, aliases: Aliases): Sql {
+export function compileCandidateScan(page: CandidateScan, scope: StatementScope): Sql {
   const { maxRecords, descending, match } = page;
   const columns = listScanColumns(page);
   const scan = match.matched.index.candidateScan;
@@ -84,8 +85,8 @@ WHERE (SELECT sort_value FROM known_until) IS NULL OR sort_value${isBefore}(SELE
 ORDER BY sort_value${direction},id${direction} LIMIT ${probeLimit}),
 stopped_at AS MATERIALIZED (SELECT CASE WHEN count(*)=${probeLimit} THEN ${last}(sort_value)
 ELSE (SELECT sort_value FROM known_until) END AS sort_value FROM probed),
-hits AS MATERIALIZED (SELECT probed.id FROM probed WHERE ${compileHasMatch(page, dialect, aliases)} LIMIT ${maxRecords})
-SELECT id FROM hits UNION ALL SELECT id FROM (${compileRemainder(page, columns, dialect, aliases)}) s`;
+hits AS MATERIALIZED (SELECT probed.id FROM probed WHERE ${compileHasMatch(page, scope)} LIMIT ${maxRecords})
+SELECT id FROM hits UNION ALL SELECT id FROM (${compileRemainder(page, columns, scope)}) s`;
 }
 
 function listScanColumns({ collection, group, key, condition }: CandidateScan): ScanColumns {
@@ -106,17 +107,15 @@ FROM visible_groups`;
 }
 
 /** Whether the record `probed` matches. */
-function compileHasMatch({ match, collection }: CandidateScan, dialect: Dialect, aliases: Aliases): Sql {
+function compileHasMatch({ match, collection }: CandidateScan, scope: StatementScope): Sql {
   const { index } = match.matched;
   const { expression } = compileFullText(match.matched);
   const { through } = match;
   if (!through) return index.matchesKey(sql`probed.id`, sql`probed.group_key`, expression);
   const { path, conditions } = through;
-  const inner = aliases.next();
+  const inner = scope.nextAlias();
   const email = compileColumn(inner, path.target, path.target.primaryKey.name);
-  const andConditions = conditions
-    ? sql` AND ${compilePredicate(conditions, inner, path.target, dialect, aliases)}`
-    : sql``;
+  const andConditions = conditions ? sql` AND ${compilePredicate(conditions, inner, path.target, scope)}` : sql``;
   const referenceColumn = compileColumn(inner, path.target, path.relation.targetField);
   if (path.relation.sourceField !== collection.primaryKey.name)
     throw new Error('A candidate scan needs a relation to the key of its collection.');
@@ -128,8 +127,7 @@ WHERE ${referenceColumn}=probed.id${andConditions} AND ${index.matchesKey(email,
 function compileRemainder(
   page: CandidateScan,
   { table, key, sortColumn, groupColumn, andCondition }: ScanColumns,
-  dialect: Dialect,
-  aliases: Aliases,
+  scope: StatementScope,
 ): Sql {
   const { collection, match, order, maxRecords, descending } = page;
   const scan = match.matched.index.candidateScan;
@@ -140,7 +138,7 @@ function compileRemainder(
   if (match.through === null && page.key === collection.primaryKey.name)
     return scan.remainderByKey({ ...lookup, table, key, isBeyond, isVisible, descending });
   const { keys: matches, limit } = scan.lookUp(lookup);
-  const keys = match.through ? compileThroughKeys(match.through, matches, dialect, aliases) : matches;
+  const keys = match.through ? compileThroughKeys(match.through, matches, scope) : matches;
   return sql`SELECT r.${key} AS id FROM ${table} r
 WHERE r.${key} IN (${keys}) AND ${isBeyond(sql`r.${sortColumn}`)} AND ${isVisible} ORDER BY ${order} ${limit}`;
 }
@@ -149,20 +147,17 @@ WHERE r.${key} IN (${keys}) AND ${isBeyond(sql`r.${sortColumn}`)} AND ${isVisibl
 function compileThroughKeys(
   { path, conditions }: NonNullable<FullTextMatch['through']>,
   matches: Sql,
-  dialect: Dialect,
-  aliases: Aliases,
+  scope: StatementScope,
 ): Sql {
   const { target, relation } = path;
-  const inner = aliases.next();
+  const inner = scope.nextAlias();
   const email = compileColumn(inner, target, target.primaryKey.name);
   const referenceColumn = compileColumn(inner, target, relation.targetField);
-  const andConditions = conditions ? sql` AND ${compilePredicate(conditions, inner, target, dialect, aliases)}` : sql``;
+  const andConditions = conditions ? sql` AND ${compilePredicate(conditions, inner, target, scope)}` : sql``;
   return sql`SELECT ${referenceColumn} FROM ${identifier(target.table)} ${identifier(inner)}
 WHERE ${email} IN (${matches}) AND ${referenceColumn} IS NOT NULL${andConditions}`;
 }
 
 function quoteColumn(collection: Collection, name: string): string {
-  const { column } = getField(collection, name);
-  if (column === null) throw new Error(`The field "${name}" has no column.`);
-  return identifier(column);
+  return identifier(requireColumn(getField(collection, name)));
 }

@@ -4,8 +4,8 @@ import { identifier, listValue, type Param, type Sql, sql, value } from '../data
 import { type Collection, type Field, listColumnFields } from '../schema/registry.ts';
 import { planRows } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
-import { Aliases } from './predicate-compiler.ts';
 import { compileWhere, keyCondition, type PlanContext } from './read-plan.ts';
+import { StatementScope } from './statement-scope.ts';
 
 /** Columns of each row: the first three in all rows, the others null where there is no entry. */
 export const historyColumns = {
@@ -62,8 +62,7 @@ export function planHistory(
     [keyCondition({ filterByTk: key }, collection), ...rows],
     false,
     collection,
-    dialect,
-    new Aliases(),
+    new StatementScope(dialect),
   );
   const reached = sql`(SELECT 1 AS v FROM ${identifier(collection.table)}${where}) r`;
   const ids: Param = listValue(

@@ -5,6 +5,7 @@
 import type { Dialect } from '../database/dialect.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
 import { type Collection, getField } from '../schema/registry.ts';
+import { requireColumn } from './field-parts.ts';
 import type { Predicate } from './predicate.ts';
 import type { SortKey } from './sort-plan.ts';
 
@@ -42,7 +43,7 @@ export function findPageSource(
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
   const groups = parts.find((each): each is Related => each.kind === 'related' && isSharing(each));
-  const isByKey = keys[0]!.field === collection.primaryKey;
+  const isByKey = keys[0]?.field === collection.primaryKey;
   const placed = parts.find((each): each is Placed => each.kind === 'placed' && each.by === 'probe');
   if (placed && isByKey && !matched) return { by: 'placed', placed, rest: without(parts, placed) };
   const found = groups ? findMatch(parts, groups, collection) : null;
@@ -63,7 +64,8 @@ export function findPageSource(
 
 /** A field that is never null, and the key after it, in one direction. */
 function isOneWay(keys: readonly SortKey[], { primaryKey }: Collection): boolean {
-  const [first, ...rest] = keys as readonly [SortKey, ...SortKey[]];
+  const [first, ...rest] = keys;
+  if (!first) return false;
   return !first.nullable && rest.every((each) => each.field === primaryKey && each.descending === first.descending);
 }
 
@@ -167,8 +169,8 @@ WHERE p."mailboxId"=g.group_key AND r.id=p."emailId"${andCondition(condition)} O
 export function compileGroupedPage(page: GroupedPage, dialect: Dialect): Sql {
   const { collection, relation, maxRecords, condition, order } = page;
   const table = identifier(collection.table);
-  const key = identifier(collection.primaryKey.column!);
-  const groupColumn = identifier(getField(collection, relation.sourceField).column!);
+  const key = identifier(requireColumn(collection.primaryKey));
+  const groupColumn = identifier(requireColumn(getField(collection, relation.sourceField)));
   const keysOfGroup = sql`SELECT r.${key} FROM ${table} r
 WHERE r.${groupColumn}=g.group_key${andCondition(condition)} ORDER BY ${order} LIMIT ${maxRecords}`;
   const groups = sql`SELECT DISTINCT group_key FROM (${page.groups}) d`;

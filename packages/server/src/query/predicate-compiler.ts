@@ -3,74 +3,72 @@ import type { FullTextLookup } from '../database/full-text-index.ts';
 import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
+import { requireColumn, requireJoin, requireStorage } from './field-parts.ts';
 import { countTests, type Operand, type Predicate } from './predicate.ts';
+import type { StatementScope } from './statement-scope.ts';
 
-/** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
-export class Aliases {
-  #count = 0;
+export { StatementScope } from './statement-scope.ts';
 
-  next(): string {
-    this.#count += 1;
-    return `t${this.#count}`;
-  }
-}
+type Kind<K extends Predicate['kind']> = Extract<Predicate, { kind: K }>;
 
 /** `"alias"."column"` of a field. */
 export function compileColumn(alias: string, collection: Collection, name: string): Sql {
-  return sql`${identifier(alias)}.${identifier(getField(collection, name).column!)}`;
+  return sql`${identifier(alias)}.${identifier(requireColumn(getField(collection, name)))}`;
 }
 
 /**
- * Compiles a predicate about the row `alias`. Every condition is two-valued where it is negated: `NOT` is spelled
- * `IS NOT TRUE`, so a complement keeps the rows where the field is null.
+ * Compiles a predicate about the row `alias` of a collection. Every condition is two-valued where it is negated: `NOT` is
+ * compiled to `IS NOT TRUE`, so a complement includes the rows in which the field is null.
+ *
+ * Example: `{ kind: 'not', of: { kind: 'test', field: title, operator: '$eq', … } }` becomes
+ * `(("albums_1"."title_2"=?) IS NOT TRUE)`.
  */
 export function compilePredicate(
   predicate: Predicate,
   alias: string,
   collection: Collection,
-  dialect: Dialect,
-  aliases: Aliases,
+  scope: StatementScope,
 ): Sql {
-  const inner = (each: Predicate): Sql => compilePredicate(each, alias, collection, dialect, aliases);
+  const compileInner = (each: Predicate): Sql => compilePredicate(each, alias, collection, scope);
   switch (predicate.kind) {
     case 'all':
-      return predicate.of.length === 0 ? sql`(1=1)` : joinBalanced(predicate.of.map(inner), ' AND ');
+      return predicate.of.length === 0 ? sql`(1=1)` : joinBalanced(predicate.of.map(compileInner), ' AND ');
     case 'any':
-      return joinBalanced(predicate.of.map(inner), ' OR ');
+      return joinBalanced(predicate.of.map(compileInner), ' OR ');
     case 'not':
-      return sql`((${inner(predicate.of)}) IS NOT TRUE)`;
+      return sql`((${compileInner(predicate.of)}) IS NOT TRUE)`;
     case 'never':
       return sql`(1=0)`;
     case 'variables':
-      return sql`(${variablesPresent(predicate.variables)} AND ${inner(predicate.of)})`;
-    case 'test':
-      return compileFieldTest(predicate, sql`${identifier(alias)}.${identifier(predicate.field.column!)}`, dialect);
+      return sql`(${variablesPresent(predicate.variables)} AND ${compileInner(predicate.of)})`;
+    case 'test': {
+      const column = sql`${identifier(alias)}.${identifier(requireColumn(predicate.field))}`;
+      return compileFieldTest(predicate, column, scope.dialect);
+    }
     case 'related':
-      return compileRelated(predicate, alias, dialect, aliases);
+      return compileRelated(predicate, alias, scope);
     case 'within':
-      return compileWithin(predicate, alias, collection, dialect, aliases);
+      return compileWithin(predicate, alias, collection, scope);
     case 'matched':
       return predicate.index.matchesEmail(sql`${identifier(alias)}`, compileFullText(predicate));
     case 'placed':
-      return compileInFolder(predicate, alias, aliases);
+      return compileInFolder(predicate, alias, scope);
   }
 }
 
-/** A test, held against what stands for its field. */
-export function compileFieldTest(
-  { operator, operand, field }: Extract<Predicate, { kind: 'test' }>,
-  column: Sql,
-  dialect: Dialect,
-): Sql {
-  return compileTest(operator, operand, field.type.storage!, column, dialect);
+/** A test of an expression that stands for the test's field. */
+export function compileFieldTest(test: Kind<'test'>, column: Sql, dialect: Dialect): Sql {
+  const { operator, operand } = test;
+  if (operand.form === 'null') return sql`${column} IS NULL`;
+  const storage = requireStorage(test.field);
+  return (
+    compileComparison(operator, column, { storage, read: operand.read }) ??
+    compileDialectTest(test, storage, column, dialect)
+  );
 }
 
-type Matched = Extract<Predicate, { kind: 'matched' }>;
-
-type Placed = Extract<Predicate, { kind: 'placed' }>;
-
-function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sql {
-  const inner = identifier(aliases.next());
+function compileInFolder(predicate: Kind<'placed'>, alias: string, scope: StatementScope): Sql {
+  const inner = identifier(scope.nextAlias());
   const ownColumn = sql`${identifier(alias)}.id`;
   const isInMailbox = sql`${inner}."mailboxId" IN (${compileMailboxes(predicate)})`;
   if (predicate.by === 'list')
@@ -79,14 +77,14 @@ function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sq
 }
 
 /** A query for the ids of the mailboxes, with the column `group_key`. */
-export function compileMailboxes({ folder, viewer }: Placed): Sql {
+export function compileMailboxes({ folder, viewer }: Kind<'placed'>): Sql {
   const name: Param = { storage: 'text', read: folder.read };
   const user: Param = { storage: 'integer', read: viewer.read };
   return sql`SELECT id AS group_key FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
 }
 
 /** What is looked up in the full-text index. */
-export function compileFullText({ expression, viewer }: Matched): FullTextLookup {
+export function compileFullText({ expression, viewer }: Kind<'matched'>): FullTextLookup {
   const user: Param = { storage: 'integer', read: viewer.read };
   return {
     expression: { storage: 'text', read: expression.read },
@@ -98,9 +96,8 @@ function variablesPresent(variables: readonly Operand[]): Param {
   return { storage: 'boolean', read: (environment) => variables.every(({ read }) => read(environment) !== null) };
 }
 
-function compileTest(operator: string, operand: Operand, storage: Storage, column: Sql, dialect: Dialect): Sql {
-  const param: Param = { storage, read: operand.read };
-  if (operand.form === 'null') return sql`${column} IS NULL`;
+/** A test that all engines write the same way; null for other operators. */
+function compileComparison(operator: string, column: Sql, param: Param): Sql | null {
   switch (operator) {
     case '$eq':
       return sql`${column}=${param}`;
@@ -114,6 +111,23 @@ function compileTest(operator: string, operand: Operand, storage: Storage, colum
       return sql`${column}<=${param}`;
     case '$between':
       return sql`${column} BETWEEN ${memberParam(param, 0)} AND ${memberParam(param, 1)}`;
+    case '$null':
+      return sql`${column} IS NULL`;
+    case '$dateOn':
+    case '$dateBetween':
+      return sql`(${column}>=${rangeEnd(param, 0)} AND ${column}<${rangeEnd(param, 1)})`;
+    case '$dateBefore':
+      return sql`${column}<${rangeEnd(param, 0)}`;
+    case '$dateAfter':
+      return sql`${column}>=${rangeEnd(param, 1)}`;
+    default:
+      return null;
+  }
+}
+
+function compileDialectTest({ operator, operand }: Kind<'test'>, storage: Storage, column: Sql, dialect: Dialect): Sql {
+  const param: Param = { storage, read: operand.read };
+  switch (operator) {
     case '$in':
       return dialect.isIn(column, listParam(storage, operand));
     case '$like':
@@ -126,33 +140,23 @@ function compileTest(operator: string, operand: Operand, storage: Storage, colum
       return dialect.startsWith(column, param);
     case '$endsWith':
       return dialect.endsWith(column, param);
-    case '$null':
-      return sql`${column} IS NULL`;
-    case '$empty':
-      return dialect.isEmpty(storage, column);
     case '$isTruly':
       return dialect.isTrue(column);
-    case '$dateOn':
-    case '$dateBetween':
-      return sql`(${column}>=${rangeEnd(param, 0)} AND ${column}<${rangeEnd(param, 1)})`;
-    case '$dateBefore':
-      return sql`${column}<${rangeEnd(param, 0)}`;
-    case '$dateAfter':
-      return sql`${column}>=${rangeEnd(param, 1)}`;
+    case '$isFalsy':
+      return sql`((${dialect.isTrue(column)}) IS NOT TRUE)`;
     case '$match':
       return dialect.sameElements(column, elementsParam(operand));
     case '$anyOf':
       return dialect.anyElement(column, elementsParam(operand));
+    case '$empty':
     case '$arrayEmpty':
       return dialect.isEmpty(storage, column);
-    case '$isFalsy':
-      return sql`((${dialect.isTrue(column)}) IS NOT TRUE)`;
     default:
-      throw new Error(`no SQL for the operator ${operator}`);
+      throw new Error(`There is no SQL for the operator ${operator}.`);
   }
 }
 
-/** An end of a range of time; null, which holds for nothing, where a variable gives none. */
+/** An end of a range of time; null, which matches nothing, if a variable has no value. */
 function rangeEnd(range: Param, index: number): Param {
   return {
     storage: range.storage,
@@ -165,7 +169,7 @@ function elementsParam(operand: Operand): Param {
   return listParam('text', operand);
 }
 
-/** A list; empty, which holds for nothing, where a variable gives none. */
+/** A list; empty, which matches nothing, if a variable has no value. */
 function listParam(storage: Storage, { read }: Operand): Param {
   return { storage, list: true, read: (environment) => read(environment) ?? [] };
 }
@@ -174,21 +178,15 @@ function memberParam(list: Param, index: number): Param {
   return { storage: list.storage, read: (environment) => (list.read(environment) as unknown[])[index] };
 }
 
-/** IN with an uncorrelated list: an engine finds the list once and then seeks, whichever side is the smaller. */
-function compileRelated(
-  predicate: Extract<Predicate, { kind: 'related' }>,
-  alias: string,
-  dialect: Dialect,
-  aliases: Aliases,
-): Sql {
-  const { source, relation, target } = predicate;
-  const inner = aliases.next();
+/** IN with an uncorrelated list: an engine reads the list once and then seeks, whichever side is the smaller. */
+function compileRelated({ source, relation, target, of }: Kind<'related'>, alias: string, scope: StatementScope): Sql {
+  const inner = scope.nextAlias();
   const column = compileColumn(inner, target, relation.targetField);
-  const tick = dialect.deadlineCheck(inner, countTests(predicate.of));
+  const tick = scope.dialect.deadlineCheck(inner, countTests(of));
   const conditions = [
     ...(tick ? [tick] : []),
     sql`${column} IS NOT NULL`,
-    ...(predicate.of ? [compilePredicate(predicate.of, inner, target, dialect, aliases)] : []),
+    ...(of ? [compilePredicate(of, inner, target, scope)] : []),
   ];
   const keys = sql`SELECT ${column} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${joinBalanced(conditions, ' AND ')}`;
   const ownColumn = compileColumn(alias, source, relation.sourceField);
@@ -197,19 +195,18 @@ function compileRelated(
     : sql`${ownColumn} IN (${keys})`;
 }
 
-/** Rows that one record's relation names: its value is found once, then the rows by it. */
+/** Rows that the relation of one record names: its value is read once, then the rows by that value. */
 function compileWithin(
-  { source, relation, parent }: Extract<Predicate, { kind: 'within' }>,
+  { source, relation, parent }: Kind<'within'>,
   alias: string,
   target: Collection,
-  dialect: Dialect,
-  aliases: Aliases,
+  scope: StatementScope,
 ): Sql {
-  const outer = aliases.next();
-  const key: Param = { storage: source.primaryKey.type.storage!, read: (environment) => environment.parent };
+  const outer = scope.nextAlias();
+  const key: Param = { storage: requireStorage(source.primaryKey), read: (environment) => environment.parent };
   const conditions = [
     sql`${compileColumn(outer, source, source.primaryKey.name)}=${key}`,
-    ...(parent ? [compilePredicate(parent, outer, source, dialect, aliases)] : []),
+    ...(parent ? [compilePredicate(parent, outer, source, scope)] : []),
   ];
   const value = sql`SELECT ${compileColumn(outer, source, relation.sourceField)} FROM ${identifier(source.table)} ${identifier(outer)} WHERE ${joinBalanced(conditions, ' AND ')}`;
   const ownColumn = compileColumn(alias, target, relation.targetField);
@@ -218,12 +215,12 @@ function compileWithin(
   return sql`${ownColumn} IN (SELECT ${identifier(targetColumn)} FROM ${identifier(table)} WHERE ${identifier(sourceColumn)}=(${value})${excludeTrashedLinks(relation.through)})`;
 }
 
-/** Links in the trash of a join are none. */
+/** A condition, with AND in front, that excludes links in the trash of a join; empty for joins without one. */
 export function excludeTrashedLinks({ trashColumn }: Join): Sql {
   return trashColumn === null ? sql`` : sql` AND ${identifier(trashColumn)} IS NULL`;
 }
 
-function compileThroughKeys({ through }: Relation, keys: Sql): Sql {
-  const { table, sourceColumn, targetColumn } = through!;
-  return sql`SELECT ${identifier(sourceColumn)} FROM ${identifier(table)} WHERE ${identifier(targetColumn)} IN (${keys})${excludeTrashedLinks(through!)}`;
+function compileThroughKeys(relation: Relation, keys: Sql): Sql {
+  const join = requireJoin(relation);
+  return sql`SELECT ${identifier(join.sourceColumn)} FROM ${identifier(join.table)} WHERE ${identifier(join.targetColumn)} IN (${keys})${excludeTrashedLinks(join)}`;
 }

@@ -163,7 +163,7 @@ export function prepareList(
     };
   }
   const sortKeys = getCachedPlan(context, grant, `${collection.name}:sort ${request.shape}`, () =>
-    planSort(request.sort, collection, grant, context.registry, context.findGrant),
+    planSort(request.sort, collection, grant, context),
   );
   const cursor = decodeSortCursor(request.after, fingerprint(), sortKeys);
   const plan = getListPlan(context, collection, grant, request, {
@@ -201,7 +201,9 @@ function getListPlan(
 ): ListPlan {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
   const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.content[0]}${nulls}`;
-  return getCachedPlan(context, grant, key, () => planList(request, collection, grant, shape, toPlanContext(context)));
+  return getCachedPlan(context, grant, key, () =>
+    planList({ request, shape }, collection, grant, toPlanContext(context)),
+  );
 }
 
 async function readFirstRow(context: RecordContext, plan: GetPlan, environment: BindEnvironment): Promise<Row | null> {

@@ -11,7 +11,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { planRows } from '../query/filter-plan.ts';
 import type { Grant } from '../query/grant.ts';
 import type { Predicate } from '../query/predicate.ts';
-import { Aliases } from '../query/predicate-compiler.ts';
+import { StatementScope } from '../query/predicate-compiler.ts';
 import { permissionDenied } from '../query/read-access.ts';
 import { compileWhere } from '../query/read-plan.ts';
 import { type Collection, type Field, getField, listColumnFields } from '../schema/registry.ts';
@@ -105,7 +105,7 @@ async function checkForeignKey(
   const targetField = getField(target, field.references!.field);
   const column = sql`${identifier(target.table)}.${identifier(targetField.column!)}`;
   const keys: Param = { storage: targetField.type.storage!, list: true, read: () => wanted };
-  const where = compileWhere([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
+  const where = compileWhere([() => dialect.isIn(column, keys), rows], false, target, new StatementScope(dialect));
   const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
   const [row] = await run(
     bind(

@@ -3,7 +3,7 @@ import { identifier, type Param, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { planRows, requireRelationAccess } from '../query/filter-plan.ts';
 import type { Grant } from '../query/grant.ts';
-import { Aliases } from '../query/predicate-compiler.ts';
+import { StatementScope } from '../query/predicate-compiler.ts';
 import { compileWhere } from '../query/read-plan.ts';
 import type { Collection, Field, Relation } from '../schema/registry.ts';
 import { getField } from '../schema/registry.ts';
@@ -36,7 +36,7 @@ export function resolveRelation(
   const field = source.byName.get(name);
   if (!field?.relation) throw new ApiError('ROUTE_UNKNOWN', `${source.name} has no relation "${name.slice(0, 60)}".`);
   const target = context.registry.get(field.relation.target);
-  requireRelationAccess(field, source, target, context.findGrant, context.registry);
+  requireRelationAccess(field, source, target, context);
   return { source, field, relation: field.relation, target, key: parseKey(key, source) };
 }
 
@@ -101,8 +101,7 @@ export async function readFieldValues(
     [() => dialect.isIn(column(keyField), wanted), planRows(grant.rows, collection, toPlanContext(context).registry)],
     false,
     collection,
-    dialect,
-    new Aliases(),
+    new StatementScope(dialect),
   );
   const field = getField(collection, name);
   const columns = [primaryKey, field].map((each) => dialect.scalar(each.type.storage!, column(each)));

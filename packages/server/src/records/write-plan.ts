@@ -7,7 +7,7 @@ import { planRows } from '../query/filter-plan.ts';
 import type { Grant } from '../query/grant.ts';
 import { compileObject } from '../query/object-compiler.ts';
 import type { Predicate } from '../query/predicate.ts';
-import { Aliases, compilePredicate } from '../query/predicate-compiler.ts';
+import { compilePredicate, StatementScope } from '../query/predicate-compiler.ts';
 import {
   compileCounter,
   compileWhere,
@@ -38,7 +38,7 @@ interface ResultShape {
   readonly passes: Predicate | null;
   /** Rows that the caller's get grant shows; undefined where there is no such grant. */
   readonly visible: Predicate | null | undefined;
-  readonly object: (alias: string, aliases: Aliases) => Sql;
+  readonly object: (alias: string, scope: StatementScope) => Sql;
   readonly isLocal: boolean;
 }
 
@@ -191,10 +191,10 @@ export function planDiagnosis(
   context: PlanContext,
 ): Statement {
   const { dialect } = context;
-  const aliases = new Aliases();
+  const scope = new StatementScope(dialect);
   const rows = planRows(grant.rows, collection, context.registry, request.trash);
-  const reached = rows ? compilePredicate(rows, collection.table, collection, dialect, aliases) : sql`1=1`;
-  const where = compileWhere([keyCondition(request, collection)], false, collection, dialect, aliases);
+  const reached = rows ? compilePredicate(rows, collection.table, collection, scope) : sql`1=1`;
+  const where = compileWhere([keyCondition(request, collection)], false, collection, scope);
   const current = dialect.versionGuard() ?? sql`1=1`;
   return compile(
     dialect,
@@ -221,23 +221,22 @@ function compileWriteCondition(
     ],
     request.filterByTk === undefined,
     collection,
-    context.dialect,
-    new Aliases(),
+    new StatementScope(context.dialect),
   );
 }
 
 /** Write replies show what the caller's get grant shows; without one, the primary key alone. */
 function planResult(request: RecordRequest, collection: Collection, grant: Grant, context: PlanContext): ResultShape {
-  const { registry, findGrant, dialect } = context;
+  const { registry, findGrant } = context;
   const get = findGrant(collection.name, 'get');
   // Whether the record is in the trash is no matter of grants.
   const passes = planRows(grant.rows, collection, registry, 'with');
   const visible = get ? planRows(get.rows, collection, registry, 'with') : undefined;
   const selection = get
-    ? planSelection(request, collection, get, registry, findGrant)
+    ? planSelection(request, collection, get, context)
     : { collection, fields: [collection.primaryKey], appends: [] };
   const isLocal = selection.appends.length === 0 && !crossesTables(passes) && !crossesTables(visible ?? null);
-  return { passes, visible, isLocal, object: (alias, aliases) => compileObject(selection, alias, dialect, aliases) };
+  return { passes, visible, isLocal, object: (alias, scope) => compileObject(selection, alias, scope) };
 }
 
 function compileWrite(
@@ -281,13 +280,13 @@ function compileWithEvent(
 }
 
 function compileResultColumns(result: ResultShape, collection: Collection, { dialect }: PlanContext, key: Sql): Sql {
-  const aliases = new Aliases();
+  const scope = new StatementScope(dialect);
   const flag = (predicate: Predicate | null): Sql =>
     predicate === null
       ? sql`1`
-      : sql`CASE WHEN ${compilePredicate(predicate, collection.table, collection, dialect, aliases)} THEN 1 ELSE 0 END`;
+      : sql`CASE WHEN ${compilePredicate(predicate, collection.table, collection, scope)} THEN 1 ELSE 0 END`;
   const visible = result.visible === undefined ? sql`0` : flag(result.visible);
-  return sql`${key},${compileCounter(collection)},${flag(result.passes)},${visible},${result.object(collection.table, aliases)}`;
+  return sql`${key},${compileCounter(collection)},${flag(result.passes)},${visible},${result.object(collection.table, scope)}`;
 }
 
 function crossesTables(predicate: Predicate | null): boolean {

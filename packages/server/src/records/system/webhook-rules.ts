@@ -122,7 +122,7 @@ function filterProblem(
     const problem = jsonSizeProblem(input);
     if (problem !== null) return problem;
     checkRowFilter({ filter, values, variables: new Map() }, collection, registry, createBindEnvironment({}));
-    planFilter(filter, collection, grant, registry, findGrant);
+    planFilter(filter, collection, grant, { registry, findGrant });
     return null;
   } catch (error) {
     if (error instanceof ApiError) return error.message;
