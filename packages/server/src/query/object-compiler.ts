@@ -1,10 +1,9 @@
 import type { JsonMember } from '../database/dialect.ts';
 import { identifier, joinBalanced, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
-import type { Join } from '../schema/registry.ts';
 import { requireColumn, requireRelation, requireStorage } from './field-parts.ts';
 import { countTests } from './predicate.ts';
-import { compileColumn, compilePredicate, excludeTrashedLinks } from './predicate-compiler.ts';
+import { compileColumn, compileJoinedKeys, compilePredicate } from './predicate-compiler.ts';
 import type { Append, Selection } from './selection.ts';
 import type { StatementScope } from './statement-scope.ts';
 
@@ -35,7 +34,7 @@ function compileAppend(append: Append, alias: string, parent: Selection, scope: 
   const joined = compileColumn(inner, target, relation.targetField);
   const conditions = [
     relation.through
-      ? sql`${joined} IN (${compileThroughKeys(relation.through, ownColumn)})`
+      ? sql`${joined} IN (${compileJoinedKeys(relation.through, sql`=${ownColumn}`)})`
       : sql`${joined}=${ownColumn}`,
   ];
   if (append.rows) conditions.push(compilePredicate(append.rows, inner, target, scope));
@@ -47,8 +46,4 @@ function compileAppend(append: Append, alias: string, parent: Selection, scope: 
   const checked = tick ? sql`${from} AND ${tick}` : from;
   const ordered = sql`${checked} ORDER BY ${compileColumn(inner, target, target.primaryKey.name)}`;
   return dialect.listFrom(members, ordered, limits.appendedRecords, append.path);
-}
-
-function compileThroughKeys(through: Join, ownColumn: Sql): Sql {
-  return sql`SELECT ${identifier(through.targetColumn)} FROM ${identifier(through.table)} WHERE ${identifier(through.sourceColumn)}=${ownColumn}${excludeTrashedLinks(through)}`;
 }

@@ -86,11 +86,11 @@ export function compilePage(page: PageParts, orderedKeys: OrderedKeys, scope: St
 /** A page that is read from a {@link PageSource}. */
 export function compileSourcedPage(page: PageParts, source: PageSource, scope: StatementScope): Sql {
   switch (source.by) {
-    case 'words':
+    case 'index':
       return compileIndexPage(page, source, scope);
-    case 'placed':
-      return selectByKeys(page, compilePlacedKeys(page, source, scope), scope);
-    case 'asking':
+    case 'mailboxes':
+      return selectByKeys(page, compileMailboxKeys(page, source, scope), scope);
+    case 'candidates':
     case 'groups':
       return selectByKeys(page, compileGroupedKeys(page, source, scope), scope);
   }
@@ -99,7 +99,7 @@ export function compileSourcedPage(page: PageParts, source: PageSource, scope: S
 type Source<By extends PageSource['by']> = Extract<PageSource, { by: By }>;
 
 /** The full-text index gives the rows in the order of the list. */
-function compileIndexPage(page: PageParts, source: Source<'words'>, scope: StatementScope): Sql {
+function compileIndexPage(page: PageParts, source: Source<'index'>, scope: StatementScope): Sql {
   const { collection, columns, shape } = page;
   const { table: index, key: found, matches } = source.index;
   const { condition, order } = compileSegment(page, sortBy(page, found), scope.dialect);
@@ -110,16 +110,18 @@ function compileIndexPage(page: PageParts, source: Source<'words'>, scope: State
     source.rest,
   ];
   const where = compileConditions({ alias: collection.table, collection, conditions, scans: true }, scope);
-  return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${identifier(collection.table)} ON ${compileKey(collection)}=${found} WHERE ${where ?? '1=1'} ORDER BY ${order} LIMIT ${shape.size + 1}`;
+  return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${identifier(collection.table)} ON ${compileKey(collection)}=${found}
+WHERE ${where ?? '1=1'} ORDER BY ${order} LIMIT ${shape.size + 1}`;
 }
 
 /** Reads the rows of some keys, in the order of the list. */
 function selectByKeys({ collection, columns, keys, shape }: PageParts, found: Sql, scope: StatementScope): Sql {
   const { order } = wholeOrder(orderKeys(keys, collection.table, scope), scope.dialect);
-  return sql`SELECT ${columns} FROM ${identifier(collection.table)} WHERE ${compileKey(collection)} IN (${found}) ORDER BY ${order} LIMIT ${shape.size + 1}`;
+  return sql`SELECT ${columns} FROM ${identifier(collection.table)} WHERE ${compileKey(collection)} IN (${found})
+ORDER BY ${order} LIMIT ${shape.size + 1}`;
 }
 
-function compilePlacedKeys(page: PageParts, source: Source<'placed'>, scope: StatementScope): Sql {
+function compileMailboxKeys(page: PageParts, source: Source<'mailboxes'>, scope: StatementScope): Sql {
   const { collection, shape } = page;
   const found = sql`p."emailId"`;
   const { condition, order } = compileSegment(page, sortBy(page, found), scope.dialect);
@@ -136,16 +138,17 @@ function compilePlacedKeys(page: PageParts, source: Source<'placed'>, scope: Sta
   );
 }
 
-function compileGroupedKeys(page: PageParts, source: Source<'asking' | 'groups'>, scope: StatementScope): Sql {
+function compileGroupedKeys(page: PageParts, source: Source<'candidates' | 'groups'>, scope: StatementScope): Sql {
   const { collection, shape, keys } = page;
   const { relation, target, of } = source.groups;
   const member = scope.nextAlias();
   const where = of ? sql` WHERE ${compilePredicate(of, member, target, scope)}` : sql``;
   const { condition, order } = compileSegment(page, orderKeys(keys, 'r', scope), scope.dialect);
   const conditions = [toCondition(condition), source.rest];
+  const groupKey = compileColumn(member, target, relation.targetField);
   const groupedPage = {
     collection,
-    groups: sql`SELECT ${compileColumn(member, target, relation.targetField)} AS group_key FROM ${identifier(target.table)} ${identifier(member)}${where}`,
+    groups: sql`SELECT ${groupKey} AS group_key FROM ${identifier(target.table)} ${identifier(member)}${where}`,
     maxRecords: shape.size + 1,
     condition: compileConditions({ alias: 'r', collection, conditions, scans: true }, scope),
     order,
@@ -162,7 +165,7 @@ function compileSegment({ shape }: PageParts, keys: OrderedKeys, dialect: Dialec
   return shape.cursorNulls ? afterCursorInOneSegment(keys, shape.cursorNulls, dialect) : wholeOrder(keys, dialect);
 }
 
-/** The order by the first key alone, which `value` stands for. */
+/** The order by the first key only, which `value` stands for. */
 function sortBy({ keys }: PageParts, value: Sql): OrderedKeys {
   return [{ key: requireFirst(keys), value }];
 }

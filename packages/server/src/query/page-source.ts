@@ -1,6 +1,6 @@
 /**
- * How a page finds its rows where the plain way would visit too many: through the index of words, which gives them in the order
- * of their keys, and account by account, where a small one lies beside a big one.
+ * How a page finds its rows where a plain read of the table would visit too many: through the full-text index, which may give
+ * them in the order of their keys, or account by account, so that a small account is not searched in a large one.
  */
 import type { Dialect } from '../database/dialect.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
@@ -13,26 +13,31 @@ type Matched = Extract<Predicate, { kind: 'matched' }>;
 type Placed = Extract<Predicate, { kind: 'placed' }>;
 type Related = Extract<Predicate, { kind: 'related' }>;
 
-/** A page by one of these ways; `rest` is what is left of its condition. */
+/** Where a page's rows come from; `rest` is the part of its condition that the source does not cover. */
 export type PageSource =
   | {
-      readonly by: 'words';
+      readonly by: 'index';
       readonly matched: Matched;
       readonly index: NonNullable<Matched['index']['inKeyOrder']>;
       readonly rest: Predicate | null;
     }
-  | { readonly by: 'asking'; readonly match: FullTextMatch; readonly groups: Related; readonly rest: Predicate | null }
-  | { readonly by: 'placed'; readonly placed: Placed; readonly rest: Predicate | null }
+  | {
+      readonly by: 'candidates';
+      readonly match: FullTextMatch;
+      readonly groups: Related;
+      readonly rest: Predicate | null;
+    }
+  | { readonly by: 'mailboxes'; readonly placed: Placed; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
 
-/** Which records have the words: e-mails themselves, or what has such e-mails. */
+/** Records that match a search: e-mails themselves, or records that have such e-mails. */
 export interface FullTextMatch {
   readonly matched: Matched;
-  /** By which relation the e-mails are had, and what else holds for them; null: the records are e-mails. */
+  /** The relation to the e-mails, and further conditions on them; null: the records are e-mails. */
   readonly through: { readonly path: Related; readonly conditions: Predicate | null } | null;
 }
 
-/** The way of a list; null: the plain way. */
+/** The source of a list's rows; null: its table. */
 export function findPageSource(
   condition: Predicate | null,
   keys: readonly SortKey[],
@@ -42,15 +47,15 @@ export function findPageSource(
   if (condition === null || keys.some(({ steps }) => steps.length > 0)) return null;
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
-  const groups = parts.find((each): each is Related => each.kind === 'related' && isSharing(each));
+  const groups = parts.find((each): each is Related => each.kind === 'related' && isMembership(each));
   const isByKey = keys[0]?.field === collection.primaryKey;
   const placed = parts.find((each): each is Placed => each.kind === 'placed' && each.by === 'probe');
-  if (placed && isByKey && !matched) return { by: 'placed', placed, rest: without(parts, placed) };
+  if (placed && isByKey && !matched) return { by: 'mailboxes', placed, rest: without(parts, placed) };
   const found = groups ? findMatch(parts, groups, collection) : null;
   if (groups && found && isOneWay(keys, collection))
-    return { by: 'asking', match: found.match, groups, rest: without(parts, groups, found.part) };
+    return { by: 'candidates', match: found.match, groups, rest: without(parts, groups, found.part) };
   const index = matched?.index.inKeyOrder;
-  if (matched && index) return isByKey ? { by: 'words', matched, index, rest: without(parts, matched) } : null;
+  if (matched && index) return isByKey ? { by: 'index', matched, index, rest: without(parts, matched) } : null;
   if (!groups) return null;
   const groupField = groups.relation.sourceField;
   // A plain list reads the one group that a condition names.
@@ -69,12 +74,12 @@ function isOneWay(keys: readonly SortKey[], { primaryKey }: Collection): boolean
   return !first.nullable && rest.every((each) => each.field === primaryKey && each.descending === first.descending);
 }
 
-/** Rows are shared out by the members of an account: a few groups, each found by an index over its field and the key. */
-function isSharing({ relation, target }: Related): boolean {
+/** Whether a relation limits rows to those of the caller's accounts: a few groups, each found by an index over its field and the key. */
+function isMembership({ relation, target }: Related): boolean {
   return target.internal && relation.kind === 'hasMany' && relation.through === null;
 }
 
-/** Bounds of the key in a condition: an index that goes by the key begins there. */
+/** Bounds of the key in a condition: an index in the order of the key can seek to them. */
 export function keyBounds(
   condition: Predicate | null,
   { primaryKey }: Collection,
@@ -89,15 +94,15 @@ const bounds: ReadonlySet<string> = new Set(['$lt', '$lte', '$gt', '$gte']);
 
 function conjuncts(predicate: Predicate): readonly Predicate[] {
   if (predicate.kind === 'all') return predicate.of.flatMap(conjuncts);
-  // A filter with variables is false as a whole where one is missing; what it shares out by is none of it.
+  // A filter with variables is false as a whole if one is missing; the membership itself needs none of them.
   if (predicate.kind === 'variables' && predicate.of.kind === 'related')
     return [predicate.of, { kind: 'variables', variables: predicate.variables, of: { kind: 'all', of: [] } }];
   return [predicate];
 }
 
 /**
- * The words that are asked of one record at a time. An index that gives what it finds in order needs that only where another
- * condition leaves little, and it is slow at phrases and beginnings of words.
+ * The search that a candidate scan tests record by record. An index that gives matches in the order of their keys needs the scan only if
+ * another condition excludes most matches, and it is slow at phrases and prefixes.
  */
 function findMatch(
   parts: readonly Predicate[],
@@ -121,7 +126,7 @@ function readMatch(part: Predicate): FullTextMatch | null {
   return matched ? { matched, through: { path: part, conditions: without(inner, matched) } } : null;
 }
 
-/** One value of a field that is neither the key nor what tells groups apart. */
+/** A test for one value of a field that is neither the key nor the group. */
 function isFlag(part: Predicate, { primaryKey }: Collection, { relation }: Related): boolean {
   if (part.kind !== 'test' || part.operator !== '$eq') return false;
   return part.field !== primaryKey && part.field.name !== relation.sourceField;

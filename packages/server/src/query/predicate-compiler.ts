@@ -17,8 +17,8 @@ export function compileColumn(alias: string, collection: Collection, name: strin
 }
 
 /**
- * Compiles a predicate about the row `alias` of a collection. Every condition is two-valued where it is negated: `NOT` is
- * compiled to `IS NOT TRUE`, so a complement includes the rows in which the field is null.
+ * Compiles a predicate about the row `alias` of a collection. Negated conditions are two-valued: `NOT` is compiled to
+ * `IS NOT TRUE`, so a complement includes the rows in which the field is null.
  *
  * Example: `{ kind: 'not', of: { kind: 'test', field: title, operator: '$eq', … } }` becomes
  * `(("albums_1"."title_2"=?) IS NOT TRUE)`.
@@ -80,7 +80,8 @@ function compileInFolder(predicate: Kind<'placed'>, alias: string, scope: Statem
 export function compileMailboxes({ folder, viewer }: Kind<'placed'>): Sql {
   const name: Param = { storage: 'text', read: folder.read };
   const user: Param = { storage: 'integer', read: viewer.read };
-  return sql`SELECT id AS group_key FROM mailboxes WHERE coalesce(role,path)=${name} AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
+  return sql`SELECT id AS group_key FROM mailboxes WHERE coalesce(role,path)=${name}
+AND "accountId" IN (SELECT "accountId" FROM "accountMembers" WHERE "userId"=${user})`;
 }
 
 /** What is looked up in the full-text index. */
@@ -188,7 +189,8 @@ function compileRelated({ source, relation, target, of }: Kind<'related'>, alias
     sql`${column} IS NOT NULL`,
     ...(of ? [compilePredicate(of, inner, target, scope)] : []),
   ];
-  const keys = sql`SELECT ${column} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${joinBalanced(conditions, ' AND ')}`;
+  const from = sql`FROM ${identifier(target.table)} ${identifier(inner)}`;
+  const keys = sql`SELECT ${column} ${from} WHERE ${joinBalanced(conditions, ' AND ')}`;
   const ownColumn = compileColumn(alias, source, relation.sourceField);
   return relation.through
     ? sql`${ownColumn} IN (${compileThroughKeys(relation, keys)})`
@@ -208,19 +210,28 @@ function compileWithin(
     sql`${compileColumn(outer, source, source.primaryKey.name)}=${key}`,
     ...(parent ? [compilePredicate(parent, outer, source, scope)] : []),
   ];
-  const value = sql`SELECT ${compileColumn(outer, source, relation.sourceField)} FROM ${identifier(source.table)} ${identifier(outer)} WHERE ${joinBalanced(conditions, ' AND ')}`;
+  const column = compileColumn(outer, source, relation.sourceField);
+  const from = sql`FROM ${identifier(source.table)} ${identifier(outer)}`;
+  const value = sql`SELECT ${column} ${from} WHERE ${joinBalanced(conditions, ' AND ')}`;
   const ownColumn = compileColumn(alias, target, relation.targetField);
   if (!relation.through) return sql`${ownColumn}=(${value})`;
-  const { table, sourceColumn, targetColumn } = relation.through;
-  return sql`${ownColumn} IN (SELECT ${identifier(targetColumn)} FROM ${identifier(table)} WHERE ${identifier(sourceColumn)}=(${value})${excludeTrashedLinks(relation.through)})`;
+  return sql`${ownColumn} IN (${compileJoinedKeys(relation.through, sql`=(${value})`)})`;
 }
 
 /** A condition, with AND in front, that excludes links in the trash of a join; empty for joins without one. */
-export function excludeTrashedLinks({ trashColumn }: Join): Sql {
+function excludeTrashedLinks({ trashColumn }: Join): Sql {
   return trashColumn === null ? sql`` : sql` AND ${identifier(trashColumn)} IS NULL`;
 }
 
+/** The targets that a join links to sources. @param comparison what follows the source column, such as `=?`. */
+export function compileJoinedKeys(join: Join, comparison: Sql): Sql {
+  const [source, target] = [identifier(join.sourceColumn), identifier(join.targetColumn)];
+  return sql`SELECT ${target} FROM ${identifier(join.table)} WHERE ${source}${comparison}${excludeTrashedLinks(join)}`;
+}
+
+/** The sources that a relation's join links to the targets. */
 function compileThroughKeys(relation: Relation, keys: Sql): Sql {
   const join = requireJoin(relation);
-  return sql`SELECT ${identifier(join.sourceColumn)} FROM ${identifier(join.table)} WHERE ${identifier(join.targetColumn)} IN (${keys})${excludeTrashedLinks(join)}`;
+  const [source, target] = [identifier(join.sourceColumn), identifier(join.targetColumn)];
+  return sql`SELECT ${source} FROM ${identifier(join.table)} WHERE ${target} IN (${keys})${excludeTrashedLinks(join)}`;
 }

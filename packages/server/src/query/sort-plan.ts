@@ -92,5 +92,6 @@ function compileSteps(key: SortKey, step: number, alias: string, scope: Statemen
   if (parent) conditions.push(compilePredicate(parent, alias, source, scope));
   if (rows) conditions.push(compilePredicate(rows, inner, target, scope));
   const where = conditions.reduce((left, right) => sql`${left} AND ${right}`);
-  return sql`(SELECT ${compileSteps(key, step + 1, inner, scope)} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${where})`;
+  const value = compileSteps(key, step + 1, inner, scope);
+  return sql`(SELECT ${value} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${where})`;
 }

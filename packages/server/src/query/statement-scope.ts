@@ -1,6 +1,6 @@
 import type { Dialect } from '../database/dialect.ts';
 
-/** What the parts of one statement are compiled with: the engine's dialect, and aliases that are unique in the statement. */
+/** What the parts of one statement share: the engine's dialect, and aliases that are unique in the statement. */
 export class StatementScope {
   readonly dialect: Dialect;
   #count = 0;
