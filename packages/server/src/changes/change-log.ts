@@ -34,6 +34,7 @@ export interface NewEvents {
 const maxTransactionDigits = 19;
 const maxIdDigits = 18;
 
+/** Writes events in the transactions of their changes, and reads them back by cursor. One for each application. */
 export class ChangeLog {
   readonly #database: Database;
   readonly #store: EventLogStore;

@@ -1,9 +1,10 @@
-/** How long events are kept: deleted in small slices between writes, so that no write waits for long. */
+/** Deletes old events, in small batches between writes, so that no write waits for long. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ChangeLog } from './change-log.ts';
 
+/** Events are deleted when they are older than `days`, or when more than `entries` newer ones exist. */
 export interface EventLimits {
   readonly days: number;
   readonly entries: number;
@@ -11,10 +12,11 @@ export interface EventLimits {
 
 const pruneIntervalMilliseconds = 30_000;
 const eventsPerBatch = 200;
-/** Between two slices others write: at most 20,000 events a second go. */
+/** Other writes run between two batches. At most 20,000 events are deleted in a second. */
 const batchPauseMilliseconds = 10;
 const dayMilliseconds = 86_400_000;
 
+/** Deletes an application's old events every 30 seconds. */
 export class EventRetention {
   readonly #log: ChangeLog;
   readonly #limits: EventLimits;
@@ -35,22 +37,22 @@ export class EventRetention {
     this.#timer = setInterval(() => void this.prune(), pruneIntervalMilliseconds).unref();
   }
 
-  /** Forgets all that is to be forgotten now. */
+  /** Deletes all events that are too old now. */
   prune(): Promise<void> {
-    this.#running ??= this.#slices().finally(() => {
+    this.#running ??= this.#deleteBatches().finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  /** Resolves when no slice is under way. */
+  /** Stops. Resolves when no batch is running. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#timer) clearInterval(this.#timer);
     await this.#running;
   }
 
-  async #slices(): Promise<void> {
+  async #deleteBatches(): Promise<void> {
     try {
       const before = isoTime(this.#clock.now() - this.#limits.days * dayMilliseconds);
       while (
@@ -59,7 +61,7 @@ export class EventRetention {
       )
         await pause(batchPauseMilliseconds);
     } catch (error) {
-      this.#logger.warn({ err: error }, 'old events could not be forgotten');
+      this.#logger.warn({ err: error }, 'old events could not be deleted');
     }
   }
 }

@@ -44,6 +44,7 @@ export function isPassedByOutbox(database: Database, isQueued: Sql): Sql {
   return sql`(${hasNoWebhook} OR EXISTS (SELECT 1 FROM _outbox WHERE ${isQueued}))`;
 }
 
+/** The position up to which deliveries were queued; null before the first webhook. */
 export async function readOutboxPosition(database: Database): Promise<string | null> {
   const [row] = await createReader(database)(sql`SELECT position FROM _outbox`);
   return row ? (row[0] as string) : null;
