@@ -19,7 +19,6 @@ import { OutboundClient } from './base/outbound.ts';
 import { OutboundAllow } from './base/outbound-address.ts';
 import { ServerHealth } from './base/server-health.ts';
 import { listenFailure } from './base/start-failure.ts';
-import { EventHorizonWatch } from './database/event-horizon.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
@@ -99,15 +98,12 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   });
   opened.announce(url);
   health.begin();
-  const { dialect } = main.database;
-  const horizonWatch = dialect.shared
-    ? new EventHorizonWatch({ database: main.database, report: health.reporter('events') })
-    : null;
+  const delayWatch = main.database.eventLog.watchDelays(health.reporter('events'));
   const starting = applications
     .begin()
     .catch((error: unknown) => logger.error({ err: error }, 'The applications could not be started.'));
   const stop = async (): Promise<void> => {
-    horizonWatch?.close();
+    delayWatch.close();
     try {
       await stopServing(http, mail);
       await applications.close();
@@ -118,7 +114,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     }
   };
   const setupToken = (await applicationHasUsers(main)) ? null : await makeSetupToken(main);
-  return { url, engine: dialect.name, setupToken, applications, health, stop };
+  return { url, engine: main.database.dialect.name, setupToken, applications, health, stop };
 }
 
 /** The parts that all applications of the server share. */

@@ -246,7 +246,7 @@ export class Application {
   }
 
   async #isOutdated(version: number): Promise<boolean> {
-    return this.database.dialect.shared && (await readVersions(this.database)).version !== version;
+    return this.database.multiNode && (await readVersions(this.database)).version !== version;
   }
 
   /** What operations on records need: a view of the current snapshot for one caller. */
@@ -330,7 +330,7 @@ export class Application {
   }
 
   async #load(): Promise<void> {
-    if (this.database.dialect.shared) await this.#parts.requireServed?.();
+    if (this.database.multiNode) await this.#parts.requireServed?.();
     this.#snapshot = await loadSnapshot(this.database, this.#snapshot);
     this.authenticator.invalidate();
     this.webhooks.reload();

@@ -161,7 +161,7 @@ export class Applications {
     await this.#list.setStatus(name, status, requester);
     await this.#open.close(name);
     // Other servers with the same store then read the state again before their next reply.
-    if (this.main.database.dialect.shared && row.born)
+    if (this.main.database.multiNode && row.born)
       await this.#open
         .withTemporaryApplication(row, ({ database }) => database.write((transaction) => bumpVersion(transaction)))
         .catch((error: unknown) => this.#warn(error, 'Other servers could not be notified of a stopped application.'));

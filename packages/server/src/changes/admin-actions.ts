@@ -1,13 +1,13 @@
 /**
- * Administrative acts on their way to the audit journal. An act waits beside the data, written in the transaction of what
- * was done: neither is there without the other, also after kill -9. The journal takes it over from there.
+ * Administrative actions on their way to the audit journal. An action is written to the data store in the transaction of the
+ * change itself, so that neither exists without the other, also after kill -9. The journal takes it over from there.
  */
 import { randomUUID } from 'node:crypto';
 import { insertAdminAction } from '../database/audit-rows.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { type Caller, formatActor } from '../identity/caller.ts';
 
-/** Who did something, as the journal names them. Never a token, an e-mail address or a value of a record. */
+/** The caller of an action, as the journal names them. Never contains a token, an e-mail address or a value of a record. */
 export interface AuditActor {
   readonly actor: string | null;
   readonly credential: { readonly type: string; readonly id: number } | null;
@@ -17,19 +17,19 @@ export interface AuditActor {
 }
 
 export interface AdminAction extends AuditActor {
-  /** Tells an act from all others, so that it enters the journal once. */
+  /** A UUID, so that an action enters the journal once. */
   readonly uid: string;
   readonly at: string;
   /** `<resource>:<action>`. */
   readonly action: string;
   readonly resource: string;
-  /** Keys of what was changed; none for acts on nothing in particular. */
+  /** Keys of the changed records; empty if the action is about no record. */
   readonly targets: readonly string[];
-  /** Nothing of it is left to be known: what the journal's store keeps of the targets goes. */
+  /** Whether the targets were destroyed: the journal then deletes what it stores about them. */
   readonly destroyed: boolean;
 }
 
-/** What was done, as the event log has it. */
+/** A change, as the event log describes it. */
 export interface CompletedChange {
   readonly name: string;
   readonly resource: string;
@@ -37,6 +37,7 @@ export interface CompletedChange {
   readonly requestId: string | null;
 }
 
+/** The caller of a request as the journal names them. */
 export function toAuditActor(caller: Caller, requestId: string | null): AuditActor {
   return {
     actor: formatActor(caller),
@@ -47,7 +48,7 @@ export function toAuditActor(caller: Caller, requestId: string | null): AuditAct
   };
 }
 
-/** Notes an act in the transaction that does it. */
+/** Records an action in the transaction that does it. */
 export async function recordAdminAction(
   database: Database,
   transaction: Transaction,
@@ -63,7 +64,7 @@ const verbs: Readonly<Record<string, string>> = {
   restored: 'restore',
 };
 
-/** The act that an event tells of: as it was asked for, or the generated action that does the same. */
+/** The action behind an event: the requested one, if it is of the event's resource, else the generated one that does the same. */
 export function toAdminAction(
   { name, resource, keys, requestId }: CompletedChange,
   caller: Caller,

@@ -1,24 +1,24 @@
 /**
- * Places in the event log. Inside, a position: `<transaction>.<number>`, where one process writes `0.<number>`. On the
- * wire, a cursor: the position with the epoch of its log and a mark of the event that stands there.
+ * Cursors of the event log. On the wire, a cursor is a position (see event-position.ts) with the epoch of its log and a hash
+ * of the event at that position.
  *
- * The mark makes a cursor tell where it comes from: a store that was restored from a copy goes on from an earlier place
- * and gives the same positions to other events, so a cursor of what was lost fits no event there.
+ * The hash detects lost events: a store that was restored from a backup continues from an earlier position and gives the
+ * same positions to other events, so that a cursor of a lost event matches no event there.
  */
 import { hash } from 'node:crypto';
+import { startPosition } from '../database/event-position.ts';
 import { ApiError } from '../protocol/api-error.ts';
 
-/** Before every event. */
-export const startPosition = '0.0';
+export { isAfter, startPosition } from '../database/event-position.ts';
 
-/** What a cursor says. */
+/** The parts of a cursor. */
 export interface EventCursor {
   readonly epoch: string;
   readonly position: string;
   readonly eventHash: string;
 }
 
-/** What an event is told apart by: 32 bits are plenty beside the position. */
+/** The parts of an event that its hash covers: 32 bits suffice together with the position. */
 export interface CursorEvent {
   readonly position: string;
   readonly at: string;
@@ -28,37 +28,25 @@ export interface CursorEvent {
 }
 
 const cursorPattern = /^([0-9a-f]{8})\.(\d{1,20}\.\d{1,20})\.([0-9a-f]{8}|-)$/;
-/** No event stands at the beginning. */
+/** The hash in a cursor before the first event. */
 const noEventHash = '-';
 
+/** The hash of an event in its cursor: 8 hexadecimal digits. */
 export function hashEvent({ at: time, name, tk: key, requestId }: CursorEvent): string {
   return hash('sha256', `${time} ${name} ${key} ${requestId}`).slice(0, 8);
 }
 
-/** @param epoch of the log: a UUID, of which the first part is told. */
+/** The cursor of an event; null: before the first one. @param epoch of the log: a UUID, whose first part enters the cursor. */
 export function encodeEventCursor(epoch: string, event: CursorEvent | null): string {
   const positionAndHash = event ? `${event.position}.${hashEvent(event)}` : `${startPosition}.${noEventHash}`;
   return Buffer.from(`${epoch.slice(0, 8)}.${positionAndHash}`).toString('base64url');
 }
 
-/** @throws ApiError `CURSOR_INVALID` for what no log ever gave. */
+/** The parts of a cursor. @throws ApiError `CURSOR_INVALID` for a text that no log has ever given. */
 export function decodeEventCursor(text: string): EventCursor {
   const match = text.length <= 120 ? cursorPattern.exec(Buffer.from(text, 'base64url').toString('latin1')) : null;
   if (!match)
-    throw new ApiError('CURSOR_INVALID', 'since is no cursor; take meta.nextCursor, or the cursor of an event.');
-  const [, epoch, position, eventHash] = match;
-  return { epoch: epoch!, position: position!, eventHash: eventHash! };
-}
-
-/** Whether one position comes after another. */
-export function isAfter(one: string, other: string): boolean {
-  if (one === other) return false;
-  const [first, second] = parsePosition(one);
-  const [otherFirst, otherSecond] = parsePosition(other);
-  return first === otherFirst ? second > otherSecond : first > otherFirst;
-}
-
-function parsePosition(position: string): [bigint, bigint] {
-  const point = position.indexOf('.');
-  return [BigInt(position.slice(0, point)), BigInt(position.slice(point + 1))];
+    throw new ApiError('CURSOR_INVALID', '"since" is not a cursor. Use meta.nextCursor, or the cursor of an event.');
+  const [, epoch = '', position = '', eventHash = ''] = match;
+  return { epoch, position, eventHash };
 }

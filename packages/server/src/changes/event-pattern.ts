@@ -1,12 +1,12 @@
-/** The names of events that somebody wants to hear of: `orders.created`, `orders.*`, or `*` for all. */
+/** Patterns of event names that a subscriber wants: `orders.created`, `orders.*`, or `*` for all. */
 
-/** What happens to records and definitions. */
+/** The verbs of the server's own events, about records and definitions. */
 export const eventVerbs = ['created', 'updated', 'destroyed', 'restored'] as const;
 
 const namePattern = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
 const definitionResources = new Set(['collections', 'fields']);
 
-/** Whether an event of that name is meant. */
+/** Whether one of the patterns matches the name of an event. */
 export function matchesEvent(patterns: readonly string[], name: string): boolean {
   return patterns.some(
     (each) => each === '*' || each === name || (each.endsWith('.*') && name.startsWith(each.slice(0, -1))),
@@ -19,10 +19,10 @@ export function parsePatternResource(pattern: string): string | null {
 }
 
 /**
- * What is wrong with a pattern, with the cure; null: nothing.
+ * Why a pattern is refused, with the cure; null if it is valid.
  *
- * A name whose first word is no collection may stand for an event of the application's own (`campaign.sent`); with the
- * verb of a record it is taken for a slip of the pen.
+ * A name whose first part is no collection may be an event that the application publishes (`campaign.sent`). With the verb
+ * of a record it is taken for a mistake.
  */
 export function patternProblem(pattern: unknown, isCollection: (name: string) => boolean): string | null {
   if (pattern === '*') return null;
@@ -31,6 +31,8 @@ export function patternProblem(pattern: unknown, isCollection: (name: string) =>
     return 'Give names such as "orders.created", patterns such as "orders.*", or "*" for all events.';
   const isVerb = (eventVerbs as readonly string[]).includes(verb);
   if (isCollection(resource) || definitionResources.has(resource))
-    return isVerb || verb === '*' ? null : `Records are ${eventVerbs.join(', ')}; "${verb}" is none of it.`;
+    return isVerb || verb === '*'
+      ? null
+      : `Events of records end in ${eventVerbs.join(', ')}; "${verb}" is not one of them.`;
   return isVerb || verb === '*' ? `There is no collection "${resource}".` : null;
 }

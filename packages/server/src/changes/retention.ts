@@ -1,10 +1,11 @@
-/** How long events are kept: deleted in small slices between writes, so that no write waits for long. */
+/** Deletes old events, in small batches between writes, so that no write waits for long. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { BackgroundWorker } from '../base/background-worker.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ChangeLog } from './change-log.ts';
 
+/** Events are deleted when they are older than `days`, or when more than `entries` newer ones exist. */
 export interface EventLimits {
   readonly days: number;
   readonly entries: number;
@@ -12,7 +13,7 @@ export interface EventLimits {
 
 const pruneIntervalMilliseconds = 30_000;
 const eventsPerBatch = 200;
-/** Between two slices others write: at most 20,000 events a second go. */
+/** Other writes run between two batches. At most 20,000 events are deleted in a second. */
 const batchPauseMilliseconds = 10;
 const dayMilliseconds = 86_400_000;
 
@@ -50,7 +51,10 @@ export class EventRetention {
 
   async #pruneInBatches(): Promise<void> {
     const before = isoTime(this.#clock.now() - this.#limits.days * dayMilliseconds);
-    while (!this.#worker.isStopped && (await this.#log.prune(before, this.#limits.entries, eventsPerBatch)))
+    while (
+      !this.#worker.isStopped &&
+      (await this.#log.prune({ before, maxEvents: this.#limits.entries, batchSize: eventsPerBatch }))
+    )
       await pause(batchPauseMilliseconds);
   }
 }

@@ -234,7 +234,7 @@ class FieldChange {
       await runStatements(this.#context, transaction, reference);
     }
     // Where the table was rebuilt it has its indexes already.
-    if (!this.hasReferenceChange || dialect.shared)
+    if (!this.hasReferenceChange || !dialect.rebuildsTables)
       await replaceIndexes(this.#context, transaction, this.#collection, changed);
   }
 
@@ -293,7 +293,7 @@ class FieldChange {
       transaction,
       dialect.dropColumns(table, [this.#before.column!], columns, planIndexes(nextCollection)),
     );
-    if (!dialect.shared) return; // built anew, with its indexes
+    if (dialect.rebuildsTables) return; // the new table has its indexes
     const indexes = planIndexes(nextCollection).filter((index) => index.columns.includes(this.#after.column!));
     await runStatements(
       this.#context,

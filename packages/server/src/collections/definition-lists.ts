@@ -175,13 +175,7 @@ function buildPropertySelector(
   const rest = appends.filter((each) => each !== nestedName);
   const source = { registry: findRegistry(collection), findGrant: context.findGrant };
   const grant = requireGrant(context, collection, action);
-  const selection = planSelection(
-    { fields: fieldNames, except, appends: rest },
-    collection,
-    grant,
-    source.registry,
-    source.findGrant,
-  );
+  const selection = planSelection({ fields: fieldNames, except, appends: rest }, collection, grant, source);
   const names = new Set(selection.fields.map(({ name }) => name));
   const isAppended = nestedName !== null && rest.length < appends.length && !except?.includes(nestedName);
   if (isAppended) names.add(nestedName);

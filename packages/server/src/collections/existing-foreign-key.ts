@@ -53,7 +53,8 @@ export async function useExistingForeignKey(
     await runStatements(context, transaction, reference);
   }
   // Where the table was rebuilt it has its indexes already.
-  if (!isNewReference || dialect.shared) await replaceIndexes(context, transaction, collection, nextCollection);
+  if (!isNewReference || !dialect.rebuildsTables)
+    await replaceIndexes(context, transaction, collection, nextCollection);
   await updateField(database, transaction, { id: before.id, name: before.name, definition, facts });
   transaction.touch(table);
   await appendDefinitionEvent(context, transaction, 'fields.updated', `${collection.name}.${before.name}`);

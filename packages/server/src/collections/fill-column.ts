@@ -36,9 +36,7 @@ export async function fillNewColumn(
   await fillColumn(
     context.database,
     transaction,
-    collection.table,
-    field.column!,
-    field.type.storage!,
+    { table: collection.table, column: field.column!, storage: field.type.storage! },
     field.type.read(toExactValue(field.type, defaultValue), field.definition),
   );
 }

@@ -235,7 +235,7 @@ async function applyStorageChange(
       ? dialect.dropColumns(table, droppedColumns, columns, planIndexes(after))
       : dialect.dropPlainColumns(table, droppedColumns)),
     // Where the table was rebuilt it has its indexes already.
-    ...(needsRebuild && !dialect.shared ? [] : created.map((index) => dialect.createIndex(table, index))),
+    ...(needsRebuild && dialect.rebuildsTables ? [] : created.map((index) => dialect.createIndex(table, index))),
   ]);
 }
 

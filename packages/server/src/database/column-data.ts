@@ -1,29 +1,28 @@
 import type { Storage } from '../schema/field-type.ts';
 import { bindFixed, type Database, type Transaction } from './database.ts';
 import { parseRecordJson } from './json-column.ts';
-import { identifier, join, sql, value } from './sql.ts';
+import { identifier, join, type Sql, sql, value } from './sql.ts';
 
-/** Records in a table. */
+/** The number of records in a table. */
 export async function countRows(database: Database, transaction: Transaction, table: string): Promise<number> {
-  const [row] = await transaction.run(bindFixed(database.dialect, sql`SELECT count(*) FROM ${identifier(table)}`));
-  return Number(row![0]);
+  return readCount(database, transaction, sql`SELECT count(*) FROM ${identifier(table)}`);
 }
 
-/** Gives every record of a table the same value in one column. */
+/** Sets one column of every record of a table to the same value. */
 export async function fillColumn(
   database: Database,
   transaction: Transaction,
-  table: string,
-  column: string,
-  storage: Storage,
+  { table, column, storage }: Pick<KeyedColumn, 'table' | 'column' | 'storage'>,
   canonical: unknown,
 ): Promise<void> {
-  await transaction.run(
-    bindFixed(
-      database.dialect,
-      sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`,
-    ),
-  );
+  const update = sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`;
+  await transaction.run(bindFixed(database.dialect, update));
+}
+
+/** The result of a SELECT of one count. */
+async function readCount(database: Database, transaction: Transaction, statement: Sql): Promise<number> {
+  const [row] = await transaction.run(bindFixed(database.dialect, statement));
+  return Number(row?.[0]);
 }
 
 /** A column of a table with the key of its rows. */
@@ -34,27 +33,23 @@ export interface KeyedColumn {
   readonly storage: Storage;
 }
 
-/** Records that hold null in a column. */
+/** The number of records that hold null in a column. */
 export async function countNulls(
   database: Database,
   transaction: Transaction,
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
   const count = sql`SELECT count(*) FROM ${identifier(table)} WHERE ${identifier(column)} IS NULL`;
-  const [row] = await transaction.run(bindFixed(database.dialect, count));
-  return Number(row![0]);
+  return readCount(database, transaction, count);
 }
 
-/** Records that hold a value in a column. */
+/** The number of records that hold a value in a column. */
 export async function countValues(
   database: Database,
   transaction: Transaction,
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
-  const [row] = await transaction.run(
-    bindFixed(database.dialect, sql`SELECT count(${identifier(column)}) FROM ${identifier(table)}`),
-  );
-  return Number(row![0]);
+  return readCount(database, transaction, sql`SELECT count(${identifier(column)}) FROM ${identifier(table)}`);
 }
 
 /** The keys of the first records, by key, that hold a value in a column. */
@@ -70,7 +65,7 @@ export async function readKeysWithValue(
   return (await transaction.run(bindFixed(dialect, select))).map((row) => row[0]);
 }
 
-/** Values that more than one record holds. @param where column that is null in the records that count; null: all. */
+/** The number of values that more than one record holds. @param where only records in which this column is null count; null: all. */
 export async function countDuplicates(
   database: Database,
   transaction: Transaction,
@@ -79,28 +74,28 @@ export async function countDuplicates(
 ): Promise<number> {
   const name = identifier(column);
   const live = where === null ? sql`` : sql` AND ${identifier(where)} IS NULL`;
-  const groups = sql`SELECT 1 FROM ${identifier(table)} WHERE ${name} IS NOT NULL${live} GROUP BY ${name} HAVING count(*)>1`;
-  const [row] = await transaction.run(bindFixed(database.dialect, sql`SELECT count(*) FROM (${groups}) r`));
-  return Number(row![0]);
+  const groups = sql`SELECT 1 FROM ${identifier(table)} WHERE ${name} IS NOT NULL${live}
+GROUP BY ${name} HAVING count(*)>1`;
+  return readCount(database, transaction, sql`SELECT count(*) FROM (${groups}) r`);
 }
 
-/** Records whose value in a column stands in no row of another one. */
+/** The number of records whose value in a column is in no row of the referenced column. */
 export async function countDangling(
   database: Database,
   transaction: Transaction,
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
   referenced: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
-  const found = sql`SELECT 1 FROM ${identifier(referenced.table)} t WHERE t.${identifier(referenced.column)}=r.${identifier(column)}`;
-  const dangling = sql`SELECT count(*) FROM ${identifier(table)} r WHERE r.${identifier(column)} IS NOT NULL AND NOT EXISTS (${found})`;
-  const [row] = await transaction.run(bindFixed(database.dialect, dangling));
-  return Number(row![0]);
+  const [name, referencedName] = [identifier(column), identifier(referenced.column)];
+  const found = sql`SELECT 1 FROM ${identifier(referenced.table)} t WHERE t.${referencedName}=r.${name}`;
+  const dangling = sql`SELECT count(*) FROM ${identifier(table)} r WHERE r.${name} IS NOT NULL AND NOT EXISTS (${found})`;
+  return readCount(database, transaction, dangling);
 }
 
-/** Few enough that looking at them holds nobody up. */
+/** Few enough that one batch delays no other statement. */
 const readBatchSize = 500;
 
-/** The values of a column that are not null, by key, some hundreds at a time. */
+/** Reads the values of a column that are not null, with their keys, in batches sorted by key. */
 export async function* readColumn(
   database: Database,
   transaction: Transaction,
@@ -110,19 +105,22 @@ export async function* readColumn(
   const keyColumn = identifier(key.column);
   const doubles = storage === 'double' ? ['value'] : [];
   const selectedValue = dialect.object([dialect.member('value', storage, sql`${identifier(column)}`)]);
-  const select = sql`SELECT ${dialect.scalar(key.storage, sql`${keyColumn}`)},${selectedValue} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL`;
+  const selectedKey = dialect.scalar(key.storage, sql`${keyColumn}`);
+  const select = sql`SELECT ${selectedKey},${selectedValue} FROM ${identifier(table)}
+WHERE ${identifier(column)} IS NOT NULL`;
   for (let last: unknown = null; ; ) {
     const from = last === null ? sql`` : sql` AND ${keyColumn}>${value(key.storage, last)}`;
     const rows = await transaction.run(
       bindFixed(dialect, sql`${select}${from} ORDER BY ${keyColumn} LIMIT ${readBatchSize}`),
     );
-    if (rows.length === 0) return;
-    last = rows.at(-1)![0];
+    const lastRow = rows.at(-1);
+    if (!lastRow) return;
+    [last] = lastRow;
     yield rows.map((row) => ({ key: row[0], value: parseRecordJson(row[1] as string, doubles)['value'] }));
   }
 }
 
-/** Writes values by key, all by one statement. */
+/** Writes values by key, in one statement. */
 export async function writeValues(
   database: Database,
   transaction: Transaction,
@@ -131,6 +129,8 @@ export async function writeValues(
 ): Promise<void> {
   if (written.length === 0) return;
   const rows = written.map((each) => sql`(${value(key.storage, each.key)},${value(storage, each.value)})`);
-  const update = sql`WITH w(k,v) AS (VALUES ${join(rows, ',')}) UPDATE ${identifier(table)} SET ${identifier(column)}=w.v FROM w WHERE ${identifier(table)}.${identifier(key.column)}=w.k`;
+  const updated = identifier(table);
+  const update = sql`WITH w(k,v) AS (VALUES ${join(rows, ',')}) UPDATE ${updated} SET ${identifier(column)}=w.v
+FROM w WHERE ${updated}.${identifier(key.column)}=w.k`;
   await transaction.run(bindFixed(database.dialect, update));
 }

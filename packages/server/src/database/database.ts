@@ -1,19 +1,24 @@
 import { storableJson, storableText } from '../base/well-formed.ts';
 import type { Dialect } from './dialect.ts';
+import type { EventLogStore } from './event-log-store.ts';
+import type { FullTextIndex } from './full-text-index.ts';
 import type { BindEnvironment, BindParts, Param, Sql } from './sql.ts';
 
 /**
- * The seam between the rooms above and an engine. Statements go in compiled, rows come out as arrays of column values;
- * errors come out as {@link DatabaseFault}. Nothing outside sqlite/ and postgres/ knows which engine runs.
+ * The interface between the server and an engine. Statements go in compiled, rows come out as arrays of column values,
+ * errors as {@link DatabaseFault}. Nothing outside sqlite/ and postgres/ knows which engine runs.
  */
+
+/** The columns of a row, in the order of the statement. */
 export type Row = readonly unknown[];
 
-/** Numbered SQL text and the readers of its parameters; made once, run many times. */
+/** SQL text with placeholders, and the readers of its parameters: compiled once, run many times. */
 export interface Statement {
   readonly text: string;
   readonly params: readonly Param[];
 }
 
+/** A statement with the values of one run. */
 export interface BoundStatement {
   readonly text: string;
   readonly values: readonly unknown[];
@@ -21,32 +26,44 @@ export interface BoundStatement {
 
 export interface Database {
   readonly dialect: Dialect;
+  /** Whether other servers may use the same store, so that its data and definitions may change without this process. */
+  readonly multiNode: boolean;
+  readonly eventLog: EventLogStore;
+  /** The full-text index of mail. */
+  readonly fullText: FullTextIndex;
   /**
    * Runs read statements against one consistent state.
    *
-   * A short read may be answered at once; one that turns out long moves off the event loop, and is ended after
+   * A short read may return its rows without a promise. A long one moves off the event loop, and is ended after
    * `limits.queryMilliseconds` with the fault `timeout`.
    */
   read(statements: readonly BoundStatement[]): Row[][] | Promise<Row[][]>;
   /**
-   * Runs `work` in one transaction; resolves when its changes are durable, rejects when nothing of it was kept.
+   * Runs `work` in one transaction. Resolves when its changes are durable; rejects when none of them was committed.
    *
-   * `heavy` work (many rows) runs off the event loop, its statements one by one; each is ended after
-   * `limits.queryMilliseconds` with the fault `timeout`, unless the work is `patient` (index builds, conversions).
-   * `rebuild` work is both, and may replace tables that others refer to; references are checked before the commit.
+   * `heavy` work (many rows) runs off the event loop, statement by statement. Each statement is ended after
+   * `limits.queryMilliseconds` with the fault `timeout`, unless the work is `longRunning` (index builds, conversions).
+   * `rebuild` work is both, and may replace tables that other tables refer to; references are checked before the commit.
    */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Like {@link Database.write} for one statement that needs no look at its result before it is committed. */
+  /** Like {@link Database.write}, for one statement whose result need not be checked before the commit. */
   writeOne(statement: BoundStatement, touched: readonly string[], options?: TransactionOptions): Promise<Row[]>;
-  /** A number that differs after any committed change to one of the tables, or null where the engine cannot tell cheaply. */
+  /** A number that changes with every committed change of one of the tables; null if the engine cannot tell cheaply. */
   changeCounter(tables: readonly string[]): number | null;
-  /** Runs `work` while no other server on this store runs such work: for what is made once, at a start. */
+  /** Runs `work` while no other server on this store runs such work: for bootstrap and migrations. */
   withStartupLock<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Runs `work` unless other work of that name is under way, here or on another server; null then. Whoever dies lets go. No transaction
-   * is held by it.
+   * Runs `work`, unless work of that name is running, here or on another server; null then. The lock is released when the process
+   * exits. It holds no transaction open.
    */
   tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null>;
+  /**
+   * Finds out whether the store can be written. Changes nothing.
+   *
+   * @returns why it cannot be written, or null.
+   * @throws DatabaseFault as a write would.
+   */
+  probeWrite(): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -54,20 +71,20 @@ export interface TransactionOptions {
   readonly heavy?: boolean;
   readonly longRunning?: boolean;
   readonly rebuild?: boolean;
-  /** Milliseconds that the statements of heavy work may take together, where writes wait for each other; past them: the fault `timeout`. */
+  /** Milliseconds for all statements of heavy work together, if writes wait for each other; past them: the fault `timeout`. */
   readonly totalMilliseconds?: number;
-  /** What the write was planned with; a write that was planned with something older fails with {@link StaleVersion}. */
+  /** The snapshot that the write was planned with. If it is not current, the write fails with {@link StaleVersion}. */
   readonly snapshot?: WriteSnapshot;
-  /** Writes with the same turn follow each other before they look at anything, on every node. */
+  /** Named locks, taken before the first statement: writes with the same key are serialised on all nodes. */
   readonly lockKey?: string | readonly string[];
   /** Runs after the commit and before the next write of this process. */
   readonly afterCommit?: () => Promise<void>;
 }
 
 /**
- * The snapshot that a write was planned with. It is checked before the first statement of the write runs, so that no statement has to
- * tell a stale version from an empty result: engines with one process call `requireCurrent` when the write has the write lock; shared
- * engines compare `version` in the statement that opens the transaction, and with it settle what the transaction sees.
+ * The snapshot that a write was planned with. It is checked before the first statement of the write, so that no statement has to
+ * distinguish a stale version from an empty result. An engine with one process calls `requireCurrent` when the write has the write
+ * lock. A multi-node engine compares `version` in the statement that opens the transaction and so fixes the transaction's snapshot.
  */
 export interface WriteSnapshot {
   readonly version: number;
@@ -77,7 +94,7 @@ export interface WriteSnapshot {
 
 export interface Transaction {
   run(statement: BoundStatement): Promise<Row[]>;
-  /** Declares which table changes, for {@link Database.changeCounter}; `*` stands for all. */
+  /** Declares that a table changes, for {@link Database.changeCounter}; `*`: any table. */
   touch(table: string): void;
   /** Runs after the commit is durable, before `write` resolves. */
   afterDurable(work: () => void): void;
@@ -99,11 +116,11 @@ export type FaultKind =
   | 'other';
 
 /**
- * An engine's error, told apart as far as the rooms above need it. `columns` where the engine names them.
+ * An engine's error, classified as far as callers need it. `table` and `columns` are set if the engine names them.
  *
- * - `disk`: the disk failed. What the write left is unknown.
+ * - `disk`: the disk failed. Whether anything was written is unknown.
  * - `unavailable`: the database cannot be used now. Nothing was written.
- * - `unknownOutcome`: the answer to a commit was lost.
+ * - `unknownOutcome`: the reply to a commit was lost.
  */
 export class DatabaseFault extends Error {
   readonly kind: FaultKind;
@@ -119,9 +136,10 @@ export class DatabaseFault extends Error {
   }
 }
 
-/** The snapshot that a statement was compiled for is no longer the current one: reload, plan again, retry. */
+/** The snapshot that a statement was compiled for is no longer current: reload, plan again, retry. */
 export class StaleVersion extends Error {}
 
+/** Numbers the parameters of a fragment. Compile once and {@link bind} for each run. */
 export function compile(dialect: Dialect, fragment: Sql): Statement {
   const params: Param[] = [];
   let text = '';
@@ -131,19 +149,16 @@ export function compile(dialect: Dialect, fragment: Sql): Statement {
   return { text, params };
 }
 
+/** The values of a statement's parameters for one run, as the engine takes them. */
 export function bind(dialect: Dialect, statement: Statement, environment: BindEnvironment): BoundStatement {
   const { params } = statement;
-  const values = new Array<unknown>(params.length);
-  for (let index = 0; index < params.length; index += 1) {
-    const param = params[index]!;
-    values[index] = toStorable(param, dialect.toEngine(param, param.read(environment)));
-  }
+  const values = params.map((param) => toStorable(param, dialect.toEngine(param, param.read(environment))));
   return { text: statement.text, values };
 }
 
 /**
- * The last place at which text can be made one that every engine takes. What callers send is checked before: in values 422,
- * in filters and searches 400. What nobody checked must neither fail inside nor mean something else on another engine.
+ * Makes text storable on every engine. Input of callers is checked earlier: 422 for values, 400 for filters and searches.
+ * Text that was not checked must neither fail in an engine nor mean something else on another one.
  */
 function toStorable({ storage, list }: Pick<Param, 'storage' | 'list'>, value: unknown): unknown {
   if (typeof value === 'string')
@@ -161,7 +176,7 @@ const noCounters: readonly number[] = [];
 const noEvent: BindEnvironment['event'] = { at: null, actor: null, requestId: null, changed: null };
 const noEnvironment = createBindEnvironment({});
 
-/** An environment that holds only what is given. Spelled out: every statement reads one, and all have one shape. */
+/** An environment with the given parts; all else is empty. Spelled out, so that all environments have one hidden class. */
 export function createBindEnvironment(parts: BindParts): BindEnvironment {
   return {
     values: parts.values ?? emptyList,
@@ -180,7 +195,7 @@ export function createBindEnvironment(parts: BindParts): BindEnvironment {
   };
 }
 
-/** A statement whose parameters are all fixed values. */
+/** Binds a statement whose parameters are all fixed values. */
 export function bindFixed(dialect: Dialect, fragment: Sql): BoundStatement {
   return bind(dialect, compile(dialect, fragment), noEnvironment);
 }

@@ -5,16 +5,16 @@ import type { EventName } from './event-insert.ts';
 import type { PageQuery, PageQueryParts } from './page-query.ts';
 import type { Param, Sql } from './sql.ts';
 
-/** A member of a JSON object in the making. */
+/** A member of a JSON object expression. */
 export interface JsonMember {
   readonly name: string;
-  /** What {@link Dialect.member} gave, or a nested object or list. */
+  /** The result of {@link Dialect.member}, or a nested object or list. */
   readonly value: Sql;
   /** The value is a plain SQL value, not yet JSON. */
   readonly plain?: boolean;
 }
 
-/** Where a column is filled or compared with another table's. */
+/** A column of a table to be created or changed. */
 export interface ColumnDefinition {
   readonly name: string;
   readonly storage: Storage;
@@ -33,78 +33,30 @@ export interface IndexPlan {
   readonly name: string;
   readonly columns: readonly string[];
   readonly unique: boolean;
-  /** Column that is null in the rows that the index covers; null: all rows. */
+  /** The index only covers rows in which this column is null; null: all rows. */
   readonly where: string | null;
 }
 
-/** Stands between the objects of a page: white space and control characters never stand in the JSON text of a value. */
+/** Separates the objects of a page. The JSON text of a value never contains a line break. */
 export const pageSeparator = ',\n';
 
-/**
- * The tokens of an e-mail by where they stand: words in their order, without case and accents. Behind them come tokens that begin with a
- * character of private use (stems, for example), whose order means nothing.
- */
-export interface FullTextEntry {
-  readonly id: number;
-  readonly account: number;
-  readonly subject: readonly string[];
-  readonly sender: readonly string[];
-  readonly recipients: readonly string[];
-  readonly body: readonly string[];
-  readonly files: readonly string[];
-}
-
-export type FullTextColumn = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
-
-/** Columns whose words have stems; names of people have none. */
-export const stemmedColumns: readonly FullTextColumn[] = ['subject', 'body', 'files'];
-
-/** Words that follow each other in one of some columns, or one of some stems, or neither. */
-export interface FullTextTerm {
-  readonly columns: readonly FullTextColumn[];
-  readonly words: readonly string[];
-  /** The last word is the beginning of one. */
-  readonly prefix: boolean;
-  /** Tokens that do as well, in those of the columns that are {@link stemmedColumns}. */
-  readonly stems: readonly string[];
-  readonly not: boolean;
-}
-
-/** The full-text index of mail. Tokens consist of letters, digits and characters of private use. */
-export interface FullTextIndex {
-  insert(entries: readonly FullTextEntry[]): Sql;
-  remove(ids: Param): Sql;
-  /** Puts other tokens in the place of an e-mail's, where it is still indexed and the condition holds. */
-  replace(entry: FullTextEntry, condition: Sql): Sql;
-  /** What {@link FullTextIndex.matchesEmail} takes: all terms hold. */
-  expression(terms: readonly FullTextTerm[]): string;
-  /**
-   * Whether the e-mail `email` (an alias) has the terms.
-   *
-   * @param accounts a query, with the column `a`, for the accounts that are meant: an index may skip what is of others. That
-   *   nothing of others is found is left to the rest of the statement.
-   */
-  matchesEmail(email: Sql, expression: Param, accounts: Sql): Sql;
-  /** Where the index itself gives what it finds in the order of keys, so that a page needs no sort: its table, key and condition. */
-  readonly page: {
-    readonly table: Sql;
-    readonly key: Sql;
-    matches(expression: Param, accounts: Sql): Sql;
-  } | null;
-  /** Whether one e-mail, by its key and its account, has the terms: asked for each by itself, so that who has found enough asks no more. */
-  matchesKey(key: Sql, account: Sql, expression: Param): Sql;
-  /** A query for the keys of all e-mails that have the terms, those of other accounts among them. */
-  matchingKeys(expression: Param, accounts: Sql): Sql;
-  /** How many records of a list are worth asking one at a time before all that have the words are looked up. A multiple of ten. */
-  readonly probeLimit: number;
-}
-
-/** Rows that no table holds, under the name of one: they are sent with the statement that reads them. */
+/** Rows that are sent with the statement that reads them, under the name of a table. */
 export interface RowSource {
   readonly table: string;
   readonly columns: readonly { readonly name: string; readonly storage: Storage }[];
   /** A JSON list of rows; a row is the list of its values, in the order of the columns. */
   readonly json: string;
+}
+
+/** A query that runs once for each group of rows. */
+export interface GroupedQuery {
+  /** A query for the groups, with the column `group_key`. */
+  readonly groups: Sql;
+  /** The quoted names of the table and its key. */
+  readonly table: string;
+  readonly key: string;
+  /** The query for keys of one group; it names the group as `g.group_key`. */
+  readonly keysOfGroup: Sql;
 }
 
 /** An INSERT, UPDATE or DELETE with RETURNING. */
@@ -114,18 +66,19 @@ export interface ReturningWrite {
   readonly columns: readonly [key: string, ...rest: string[]];
 }
 
-/** How one engine spells what the compilers mean. Pure: no connection, no state. */
+/** How one engine writes the SQL of the compilers. Pure: no connection, no state. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
-  /** Rows that one INSERT carries; engines without a network need no more than one. */
+  /** Rows of one INSERT. Without a network more than one row saves nothing. */
   readonly rowsPerInsert: number;
-  /** A query in FROM may name the tables before it. */
-  readonly lateral: boolean;
-  /** Whether other processes may change the data: then versions stand in the statements. */
-  readonly shared: boolean;
+  /** Whether a change of a table's structure builds the table again, with all of its indexes. */
+  readonly rebuildsTables: boolean;
+  /** Whether reading a list group by group costs nothing for groups that its condition excludes. */
+  readonly skipsExcludedGroups: boolean;
   /** Whether a statement that fails ends its transaction, so that nothing more can be read in it. */
   readonly faultEndsTransaction: boolean;
 
+  /** The text of a parameter. @param index from 1. */
   placeholder(index: number, param: Param): string;
   /** A canonical value (or list) as the driver takes it. */
   toEngine(param: Param, canonical: unknown): unknown;
@@ -133,22 +86,22 @@ export interface Dialect {
   /** A column as a member of a JSON object. */
   member(name: string, storage: Storage, column: Sql): JsonMember;
   object(members: readonly JsonMember[]): Sql;
-  /** The one object that `rest` (FROM … WHERE …) finds, or JSON null. */
+  /** The object of the row that `rest` (FROM … WHERE …) finds, or JSON null. */
   objectFrom(members: readonly JsonMember[], rest: Sql): Sql;
-  /** The objects that `rest` finds, in its order, as a JSON list; raises `overflow` past `most`. */
+  /** The objects of the rows that `rest` finds, in its order, as a JSON list. More than `maxItems` raise the fault `overflow`. */
   listFrom(members: readonly JsonMember[], rest: Sql, maxItems: number, path: string): Sql;
-  /** A column as a statement's result, in canonical form. */
+  /** A column as a result of a statement, in canonical form. */
   scalar(storage: Storage, column: Sql): Sql;
 
   /**
-   * A condition that ends a statement whose time is up; null where the engine does that itself.
+   * A condition that ends a statement past its deadline; null if the engine does that itself.
    *
-   * @param tests how many conditions each visited row is held against: the more, the oftener the time is looked at.
+   * @param tests how many conditions are tested on each visited row: the more, the more often the clock is read.
    */
   deadlineCheck(alias: string, tests: number): Sql | null;
-  /** False when the snapshot has moved on; null where only one process writes. */
+  /** Whether the definitions are still those that the statement was compiled for; null if only one process changes them. */
   versionGuard(): Sql | null;
-  /** One row of the page's objects (its column `j`) as one text, {@link pageSeparator} between them, and their number. */
+  /** One row: the page's objects (its column `j`) as one text with {@link pageSeparator} between them, and their number. */
   pageText(page: Sql): Sql;
   /** The statements that read a page of rows with its total, and the reader of their results. */
   pageQuery(parts: PageQueryParts): PageQuery;
@@ -158,37 +111,40 @@ export interface Dialect {
    */
   writeWithEvent(write: ReturningWrite, event: EventName): Sql | null;
 
-  /** The read statement over the rows of a source. */
+  /** A query with the column `id`: the keys that a query about one group finds, for each of the groups. */
+  keysPerGroup(query: GroupedQuery): Sql;
+
+  /** A read statement that reads the rows of a source instead of a table. */
   overRows(statement: BoundStatement, source: RowSource): BoundStatement;
-  /** A list as rows with the column `v`. */
+  /** A list parameter as rows with the column `v`. */
   listAsRows(list: Param): Sql;
   isIn(operand: Sql, list: Param): Sql;
-  /** Whether text, folded by code point alike on both engines, holds, starts or ends with a folded needle. */
+  /** Whether text contains, starts or ends with another, case-insensitively; both engines fold case by code point. */
   contains(text: Sql, needle: Param): Sql;
   startsWith(text: Sql, needle: Param): Sql;
   endsWith(text: Sql, needle: Param): Sql;
   like(text: Sql, pattern: Param, foldCase: boolean): Sql;
-  /** Whether a JSON list holds one of the elements, given as JSON texts; and whether it holds the same ones. */
+  /** Whether a JSON list contains one of the elements, given as JSON texts; and whether it contains the same set. */
   anyElement(list: Sql, elements: Param): Sql;
   sameElements(list: Sql, elements: Param): Sql;
   /** Null, '' or an empty list. */
   isEmpty(storage: Storage, operand: Sql): Sql;
   isTrue(operand: Sql): Sql;
   /**
-   * An exact sum in the storage's own terms, in whatever order the values come. Of whole numbers and decimals, one past 64 bits (of a
-   * decimal: its digits without the point) is the fault `range`.
+   * An exact sum in the storage of its values, independent of their order. A sum of whole numbers or decimals that exceeds 64 bits (of a
+   * decimal: its digits without the point) raises the fault `range`.
    */
   sum(value: Sql, storage: Storage, distinct: boolean): Sql;
   /** An average as a double. */
   average(value: Sql, storage: Storage): Sql;
-  /** A date or moment as the text of the period that it lies in, in the zone of the statement. */
+  /** The period of a date or moment as text, in the statement's time zone. */
   dateText(format: DateFormat, storage: Storage, value: Sql, zone: Param): Sql;
   nullsLast(term: Sql, descending: boolean): Sql;
 
   /**
    * A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique.
    *
-   * @param mostlyNullColumn the column that is null in most rows, and asked for in most statements.
+   * @param mostlyNullColumn the column that is null in most rows, and tested in most statements.
    */
   createTable(
     table: string,
@@ -196,29 +152,29 @@ export interface Dialect {
     indexes: readonly IndexPlan[],
     mostlyNullColumn?: string | null,
   ): Sql[];
-  /** @param initial the canonical value of the rows that exist; without it they get null. */
+  /** @param initial the canonical value for existing rows; without it they get null. */
   addColumn(table: string, column: ColumnDefinition, initial?: string): Sql[];
   /** Drops columns without foreign keys and without indexes, in place. */
   dropPlainColumns(table: string, dropped: readonly string[]): Sql[];
-  /** Has the planner learn that a new column is null in most rows; null where the engine's planner does not ask. */
+  /** Informs the planner that a new column is null in most rows; null if the engine's planner needs no information. */
   noteMostlyNull(table: string, column: string): Sql | null;
-  /** Drops columns; `kept` and `indexes` describe the table as it will be, for engines that must build it anew. */
+  /** Drops columns. `remaining` and `indexes` describe the new table, for engines that rebuild it. */
   dropColumns(
     table: string,
     dropped: readonly string[],
     remaining: readonly ColumnDefinition[],
     indexes: readonly IndexPlan[],
   ): Sql[];
-  /** Takes back {@link Dialect.addColumn}; null where adding one keeps no reader off. */
+  /** Reverts {@link Dialect.addColumn}; null if adding a column blocks no reader. */
   dropNewColumn(table: string, column: string): Sql | null;
-  /** Makes a column that is there a foreign key; `all` and `indexes` describe the table as it will be. */
+  /** Makes an existing column a foreign key. `all` and `indexes` describe the new table. */
   addReference(
     table: string,
     column: ColumnDefinition,
     all: readonly ColumnDefinition[],
     indexes: readonly IndexPlan[],
   ): Sql[];
-  /** Gives a foreign key that exists another `onDelete`; `all` and `indexes` as above. */
+  /** Changes the `onDelete` of a foreign key. `all` and `indexes` describe the new table. */
   replaceReference(
     table: string,
     column: ColumnDefinition,
@@ -229,28 +185,27 @@ export interface Dialect {
   dropIndex(name: string): Sql;
   dropTable(table: string): Sql;
   /**
-   * Gives a table another name, where a writer that waited for the change would go on under the version it began with:
-   * it looks the table up by name when its turn comes. Null where each write asks for its version in its turn.
+   * Renames a table, so that a writer that waited for the change, and continues under the version it began with, no longer
+   * finds it by name. Null if each write checks its version after it has waited.
    */
   renameTable(from: string, to: string): Sql | null;
   /**
-   * Keeps other writers off, and readers too unless `readable`; null where writes follow each other anyway. What changes
-   * the shape of a table keeps readers off from then on.
+   * Blocks other writers, and readers too unless `readable`; null if writes are serialised anyway. A statement that changes
+   * the structure of a table blocks readers from then on.
    */
   lockTables(tables: readonly string[], readable: boolean): Sql | null;
-  /** Takes a lock until the transaction ends, unless another one holds it: one row that says so. Null where writes follow each other anyway. */
+  /** Takes a lock until the transaction ends, unless another transaction holds it: one row with a truth value. Null if writes are serialised anyway. */
   tryLock(name: Param): Sql | null;
   /** The names of a JSON object's members, as rows with the column `v`. */
   memberNames(object: Sql): Sql;
   /** A generated key as the result of an INSERT; raises `keysExhausted` past the range of the column's type. */
   generatedKey(storage: Storage, column: Sql): Sql;
-  /** Makes later generated keys pass the explicit ones, which are at most `max`. Null where the engine does so itself. */
+  /** Makes later generated keys larger than the explicit ones, which are at most `max`. Null if the engine does so itself. */
   advanceKey(table: string, column: string, max: bigint): Sql | null;
-  /** Whether all keys of a table are used up, where the engine tells that like a full disk: a row with a truth value. Else null. */
+  /** Whether all keys of a table are used up: a row with a truth value. Null unless the engine reports that like a full disk. */
   keysExhausted(table: string, column: string): Sql | null;
-  readonly fullText: FullTextIndex;
-  /** A query for the names of the catalogue's tables that are there. */
+  /** A query for the names of the catalogue's tables that exist. */
   readonly catalogueProbe: string;
-  /** The catalogue's own tables, each with what makes it. */
+  /** The tables of the catalogue, each with the statements that create it. */
   readonly catalogue: Readonly<Record<string, readonly Sql[]>>;
 }

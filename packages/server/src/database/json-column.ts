@@ -1,13 +1,13 @@
 import { JsonNumber, parseExactJson } from '../protocol/exact-json.ts';
 
-/** The value of a JSON column, which comes as text; null where there is none. */
+/** The value of a JSON column, which engines return as text. */
 export function parseJsonColumn(text: unknown): unknown {
   return typeof text === 'string' ? parseExactJson(text) : (text ?? null);
 }
 
 /**
- * A record that the engine wrote as JSON. Engines write out more digits of a 64-bit floating point number than tell it
- * apart; such fields come as the number itself.
+ * Parses a record that the engine wrote as JSON. Engines write more digits of a 64-bit floating point number than necessary; such
+ * fields are read as the nearest number.
  *
  * @param doubles names of the members that are 64-bit floating point numbers.
  */

@@ -1,12 +1,11 @@
-/** Statements about places in an order: the numbers of `sort` fields. */
-
+/** Statements about sort positions: the numbers of `sort` fields, which give records an order that callers choose. */
 import type { Storage } from '../schema/field-type.ts';
 import { maxSortPosition } from '../schema/number-ranges.ts';
-import { type BoundStatement, bindFixed, type Database, type Row, type Transaction } from './database.ts';
-import type { Dialect } from './dialect.ts';
+import type { Database, Row, Transaction } from './database.ts';
+import { runInTransaction } from './run-statement.ts';
 import { identifier, type Param, type Sql, sql, value } from './sql.ts';
 
-/** A column of places, the key of its rows, and the column within whose equal values they count. */
+/** A column of sort positions, and the key of its rows. Positions are counted within equal values of the scope's column. */
 export interface SortPositionColumn {
   readonly table: string;
   readonly column: string;
@@ -15,81 +14,84 @@ export interface SortPositionColumn {
 }
 
 /**
- * The place after the last one, as an expression in an INSERT of one row. At the end of the range it is the last one
- * itself: equal places go by the key, and the next move numbers all of them again.
+ * The position after the last one, as an expression in an INSERT of one row. At the end of the range it is the last position
+ * itself: rows with equal positions are sorted by the key, and the next move renumbers all of them.
  */
 export function nextSortPosition({ table, column, scope }: SortPositionColumn, inScope: Param | null): Sql {
   const last = sql`max(${identifier(column)})`;
   const max = String(Number.MAX_SAFE_INTEGER);
-  return sql`(SELECT CASE WHEN ${last}>=${max} THEN ${last} ELSE coalesce(${last},0)+1 END FROM ${identifier(table)}${buildScopeCondition(scope, inScope)})`;
+  const next = sql`CASE WHEN ${last}>=${max} THEN ${last} ELSE coalesce(${last},0)+1 END`;
+  return sql`(SELECT ${next} FROM ${identifier(table)}${buildScopeCondition(scope, inScope)})`;
 }
 
-/** Numbers all rows from 1, in the order of the places that they have; rows without one come last. */
+/** Numbers all rows from 1, in the order of their present positions. Rows without a position come last. */
 export async function renumberSortPositions(
   database: Database,
   transaction: Transaction,
   positionColumn: SortPositionColumn,
 ): Promise<void> {
-  const { table, column, key, scope } = positionColumn;
-  const within = scope ? sql`PARTITION BY ${identifier(scope.column)} ` : sql``;
-  const order = sql`${database.dialect.nullsLast(sql`${identifier(column)}`, false)},${identifier(key)}`;
-  const numbered = sql`SELECT ${identifier(key)} AS k,row_number() OVER (${within}ORDER BY ${order}) AS n FROM ${identifier(table)}`;
-  await runStatement(
-    database.dialect,
-    transaction,
-    sql`UPDATE ${identifier(table)} SET ${identifier(column)}=p.n FROM (${numbered}) p WHERE p.k=${identifier(table)}.${identifier(key)}`,
-  );
+  const table = identifier(positionColumn.table);
+  const column = identifier(positionColumn.column);
+  const key = identifier(positionColumn.key);
+  const within = positionColumn.scope ? sql`PARTITION BY ${identifier(positionColumn.scope.column)} ` : sql``;
+  const order = sql`${database.dialect.nullsLast(sql`${column}`, false)},${key}`;
+  const numbered = sql`SELECT ${key} AS k,row_number() OVER (${within}ORDER BY ${order}) AS n FROM ${table}`;
+  const update = sql`UPDATE ${table} SET ${column}=p.n FROM (${numbered}) p WHERE p.k=${table}.${key}`;
+  await runInTransaction(database, transaction, update);
 }
 
-/** Whether a place is held twice or is at the end of the range, or a row has none. */
+/** Whether the rows must be renumbered: two have the same position, one is at the end of the range, or one has none. */
 export async function hasInvalidSortPositions(
   database: Database,
   transaction: Transaction,
   { table, column, scope }: SortPositionColumn,
   inScope: unknown,
 ): Promise<boolean> {
-  const c = identifier(column);
+  const position = identifier(column);
   const where = buildScopeCondition(scope, scope && value(scope.storage, inScope));
-  const [row] = await runStatement(
-    database.dialect,
-    transaction,
-    sql`SELECT count(*),count(DISTINCT CASE WHEN ${c} BETWEEN ${String(1 - maxSortPosition)} AND ${String(maxSortPosition - 1)} THEN ${c} END) FROM ${identifier(table)}${where}`,
-  );
-  return Number(row![0]) !== Number(row![1]);
+  const [min, max] = [String(1 - maxSortPosition), String(maxSortPosition - 1)];
+  const inRange = sql`CASE WHEN ${position} BETWEEN ${min} AND ${max} THEN ${position} END`;
+  const counts = sql`SELECT count(*),count(DISTINCT ${inRange}) FROM ${identifier(table)}${where}`;
+  const [rows, positions] = await readOnly(database, transaction, counts);
+  return Number(rows) !== Number(positions);
 }
 
-/** The first and the last place; null where there is none. */
+/** The first and the last position; null if there is none. */
 export async function readSortPositionBounds(
   database: Database,
   transaction: Transaction,
   { table, column, scope }: SortPositionColumn,
   inScope: unknown,
 ): Promise<readonly [number | null, number | null]> {
-  const c = identifier(column);
+  const position = identifier(column);
   const where = buildScopeCondition(scope, scope && value(scope.storage, inScope));
-  const [row] = await runStatement(
-    database.dialect,
-    transaction,
-    sql`SELECT min(${c}),max(${c}) FROM ${identifier(table)}${where}`,
-  );
-  return [row![0] === null ? null : Number(row![0]), row![1] === null ? null : Number(row![1])];
+  const bounds = sql`SELECT min(${position}),max(${position}) FROM ${identifier(table)}${where}`;
+  const [first, last] = await readOnly(database, transaction, bounds);
+  return [first === null ? null : Number(first), last === null ? null : Number(last)];
 }
 
-/** Moves the rows between two places, both included, by one place up or down. */
+/** Rows whose positions are from `from` to `to`, both included, and by how much they move. */
+export interface PositionShift {
+  /** The value of the scope's column. */
+  readonly inScope: unknown;
+  readonly from: number;
+  readonly to: number;
+  readonly delta: 1 | -1;
+}
+
+/** Moves rows by one position. */
 export async function shiftSortPositions(
   database: Database,
   transaction: Transaction,
   { table, column, scope }: SortPositionColumn,
-  inScope: unknown,
-  from: number,
-  to: number,
-  delta: 1 | -1,
+  { inScope, from, to, delta }: PositionShift,
 ): Promise<void> {
-  const c = identifier(column);
+  const position = identifier(column);
   const where = buildScopeCondition(scope, scope && value(scope.storage, inScope));
-  const between = sql`${c} BETWEEN ${value('bigint', from)} AND ${value('bigint', to)}`;
+  const between = sql`${position} BETWEEN ${value('bigint', from)} AND ${value('bigint', to)}`;
   const all = where.parts.length === 0 ? sql` WHERE ${between}` : sql`${where} AND ${between}`;
-  await runStatement(database.dialect, transaction, sql`UPDATE ${identifier(table)} SET ${c}=${c}+(${delta})${all}`);
+  const update = sql`UPDATE ${identifier(table)} SET ${position}=${position}+(${delta})${all}`;
+  await runInTransaction(database, transaction, update);
 }
 
 function buildScopeCondition(scope: SortPositionColumn['scope'], inScope: Param | null): Sql {
@@ -98,7 +100,8 @@ function buildScopeCondition(scope: SortPositionColumn['scope'], inScope: Param 
   return inScope === null ? sql` WHERE ${column} IS NULL` : sql` WHERE ${column} IS NOT DISTINCT FROM ${inScope}`;
 }
 
-function runStatement(dialect: Dialect, transaction: Transaction, statement: Sql): Promise<Row[]> {
-  const bound: BoundStatement = bindFixed(dialect, statement);
-  return transaction.run(bound);
+/** The one row of an aggregate. */
+async function readOnly(database: Database, transaction: Transaction, statement: Sql): Promise<Row> {
+  const [row] = await runInTransaction(database, transaction, statement);
+  return row ?? [];
 }

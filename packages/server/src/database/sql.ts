@@ -1,43 +1,43 @@
 import type { Storage } from '../schema/field-type.ts';
 
-/** What a statement's parameters are read from when it is run: the values of one request and its caller. */
+/** The values that a statement's parameters read when it runs: those of one request and its caller. */
 export interface BindEnvironment {
   /** Filter values by slot, as the request sent them. */
   readonly values: readonly unknown[];
   readonly valuesAreText: boolean;
   /** Key or keys of the wanted records, canonical. */
   readonly key: unknown;
-  /** Key of the record whose relation is asked for. */
+  /** Key of the record whose relation is read. */
   readonly parent: unknown;
   /** Sort values of the row after which a page starts. */
   readonly cursor: readonly unknown[];
   readonly offset: number;
   /** Values of the variables in permission filters, by name; null where one is missing. */
   readonly variables: () => Readonly<Record<string, unknown>>;
-  /** From when, and where, relative days count: milliseconds since the epoch, and a known zone. */
+  /** The present for relative days, in milliseconds since the Unix epoch; and a known time zone. */
   readonly now: number;
   readonly zone: string;
   /** The snapshot that the statement was compiled for; null for statements that carry no version. */
   readonly version: number | null;
   /** Canonical values to write, by field name. */
   readonly record: Readonly<Record<string, unknown>>;
-  /** The counters that If-Match names. */
+  /** The write counters that If-Match names. */
   readonly counters: readonly number[];
-  /** What the event row says of a write whose event stands in the same statement. */
+  /** Values of the event row, for a write whose event is logged by the same statement. */
   readonly event: Readonly<Record<'at' | 'actor' | 'requestId' | 'changed', unknown>>;
 }
 
-/** Some of an environment; what is absent or undefined is empty. */
+/** Parts of an environment; absent or undefined ones are empty. */
 export type BindParts = { readonly [Name in keyof BindEnvironment]?: BindEnvironment[Name] | undefined };
 
-/** A value that reaches SQL only as a parameter. `storage` says how the engine takes it; `list` makes it a list. */
+/** A value that enters SQL as a parameter only. `storage` determines how the engine takes it; `list` makes it a list. */
 export interface Param {
   readonly storage: Storage;
   readonly list?: boolean;
   read(environment: BindEnvironment): unknown;
 }
 
-/** SQL in the making: text and parameters, not yet numbered. */
+/** An SQL fragment: text and parameters that are not numbered yet. */
 export class Sql {
   readonly parts: readonly (string | Param)[];
 
@@ -46,19 +46,24 @@ export class Sql {
   }
 }
 
-/** Joins SQL text with fragments and parameters. Interpolated plain strings are SQL: never pass text from a request. */
+/**
+ * A fragment of SQL text, other fragments and parameters. Interpolated plain strings are SQL: never pass text from a request.
+ *
+ * Example: ``sql`SELECT * FROM ${identifier(table)} WHERE id=${value('integer', 7)}` ``
+ */
 export function sql(strings: TemplateStringsArray, ...inserts: readonly (Sql | Param | string | number)[]): Sql {
   const parts: (string | Param)[] = [];
-  for (let index = 0; index < strings.length; index += 1) {
-    if (strings[index] !== '') parts.push(strings[index]!);
+  strings.forEach((text, index) => {
+    if (text !== '') parts.push(text);
     const insert = inserts[index];
-    if (insert === undefined) continue;
+    if (insert === undefined) return;
     if (insert instanceof Sql) parts.push(...insert.parts);
     else parts.push(typeof insert === 'number' ? String(insert) : insert);
-  }
+  });
   return new Sql(parts);
 }
 
+/** Joins fragments with a separator, such as `,`. */
 export function join(fragments: readonly Sql[], separator: string): Sql {
   const parts: (string | Param)[] = [];
   fragments.forEach((fragment, index) => {
@@ -68,21 +73,22 @@ export function join(fragments: readonly Sql[], separator: string): Sql {
   return new Sql(parts);
 }
 
-/**
- * Joins conditions as a balanced tree: engines bound the depth of an expression (SQLite at 1,000).
- */
+/** Joins conditions as a balanced tree, since engines limit the depth of an expression (SQLite to 1,000). */
 export function joinBalanced(fragments: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
-  if (fragments.length <= 8) return fragments.length === 1 ? fragments[0]! : sql`(${join(fragments, operator)})`;
+  const [only] = fragments;
+  if (only && fragments.length === 1) return only;
+  if (fragments.length <= 8) return sql`(${join(fragments, operator)})`;
   const middle = fragments.length >> 1;
-  return sql`(${joinBalanced(fragments.slice(0, middle), operator)}${operator}${joinBalanced(fragments.slice(middle), operator)})`;
+  const [left, right] = [fragments.slice(0, middle), fragments.slice(middle)];
+  return sql`(${joinBalanced(left, operator)}${operator}${joinBalanced(right, operator)})`;
 }
 
-/** A quoted identifier. Only names found in the registry, or fixed ones, come here. */
+/** A quoted identifier. Pass only names from the registry, or fixed ones. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A quoted SQL text: for names of our own that stand inside expressions, such as JSON keys. */
+/** A quoted SQL string: for names from the registry or fixed ones in expressions, such as JSON keys. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
@@ -92,6 +98,7 @@ export function value(storage: Storage, fixed: unknown): Param {
   return { storage, read: () => fixed };
 }
 
+/** A list parameter with fixed values. */
 export function listValue(storage: Storage, fixed: readonly unknown[]): Param {
   return { storage, list: true, read: () => fixed };
 }

@@ -5,7 +5,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Applications } from '../applications/applications.ts';
 import type { ServerHealth } from '../base/server-health.ts';
-import { probeWrite } from '../database/write-probe.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Callers } from './callers.ts';
 import { apiVersion, jsonContentType, type Replies } from './replies.ts';
@@ -84,32 +83,31 @@ class Readiness {
 
   /** A fault of a write is reported by the store itself. */
   async #probe(): Promise<void> {
-    const { applications, health } = this.#parts;
-    const { database } = applications.main;
     const now = performance.now();
     if (now - this.#probedAt < probeCacheMilliseconds) return;
     this.#probing ??= this.#begin();
     // Requests during a slow probe do not wait for it again.
     if (now - this.#begunAt < timeoutMilliseconds && (await withTimeout(this.#probing, false))) return;
-    const late = 'The database did not reply within three seconds.';
-    // Writes of one process wait for each other: a long write is not a fault.
-    if (database.dialect.shared) health.set(source, { severity: 'failing', message: late });
+    this.#report('The database did not reply within three seconds.');
   }
 
   async #begin(): Promise<true> {
     const { database } = this.#parts.applications.main;
     this.#begunAt = performance.now();
-    const problem = await probeWrite(database).catch(
-      (error: unknown) => `The database cannot be used (${readErrorCode(error)}).`,
-    );
+    const problem = await database
+      .probeWrite()
+      .catch((error: unknown) => `The database cannot be used (${readErrorCode(error)}).`);
     this.#probedAt = performance.now();
     this.#probing = null;
-    if (database.dialect.shared) this.#report(problem);
+    this.#report(problem);
     return true;
   }
 
+  /** Where one process writes, its writes wait for each other, so a slow one is no fault; failed ones are reported by the store. */
   #report(problem: string | null): void {
-    this.#parts.health.set(source, problem === null ? null : { severity: 'failing', message: problem });
+    const { applications, health } = this.#parts;
+    if (!applications.main.database.multiNode) return;
+    health.set(source, problem === null ? null : { severity: 'failing', message: problem });
   }
 
   /** Also false if it cannot be determined: the state is sent anyway. */

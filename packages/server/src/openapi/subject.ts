@@ -60,7 +60,7 @@ export function findVisibleRelations(subject: Subject, collection: Collection): 
 function mayFollow({ findGrant, registry }: Subject, source: Collection, field: Field, target: Collection): boolean {
   if (field.hidden || !findGrant(source.name, 'get')?.may(field)) return false;
   try {
-    requireRelationAccess(field, source, target, findGrant, registry);
+    requireRelationAccess(field, source, target, { registry, findGrant });
     return true;
   } catch (error) {
     if (error instanceof ApiError) return false;

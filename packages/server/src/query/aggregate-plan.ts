@@ -1,4 +1,5 @@
 import { compile, type Statement } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
 import type { ReadPage } from '../database/page-query.ts';
 import { identifier, join, type Param, type Sql, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -7,11 +8,13 @@ import { type FieldType, readDecimalScale, type Storage } from '../schema/field-
 import { fieldTypes } from '../schema/field-types.ts';
 import { type Collection, type Field, makeCollection } from '../schema/registry.ts';
 import { noTraits } from '../schema/system-traits.ts';
+import { requireStorage } from './field-parts.ts';
 import { planFilter } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
-import { Aliases, compilePredicate } from './predicate-compiler.ts';
+import { compilePredicate } from './predicate-compiler.ts';
 import { compileWhere, type PlanContext, planCondition } from './read-plan.ts';
-import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
+import { compileSortKey, planSortKey } from './sort-plan.ts';
+import { StatementScope } from './statement-scope.ts';
 
 /** A query, compiled. `read` gives one row: the groups' objects as one text, and their number. */
 export interface QueryPlan {
@@ -19,107 +22,127 @@ export interface QueryPlan {
   readonly read: ReadPage;
 }
 
-/** A column of the result before it is JSON. */
+/** A column of the result before it is JSON. A sum may have another storage than its type. */
 interface ResultColumn {
   readonly alias: string;
   readonly value: Sql;
   readonly type: FieldType;
+  readonly storage: Storage;
 }
 
 const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 const zone: Param = { storage: 'text', read: (environment) => environment.zone };
 const numbers: ReadonlySet<Storage> = new Set(['integer', 'bigint', 'double']);
 const ordered: ReadonlySet<Storage> = new Set(['integer', 'bigint', 'double', 'text', 'datetime']);
-/** What having may name is what the query shows. */
+/** `having` may name every column that the query shows. */
 const havingGrant: Grant = { identity: 'having', rows: null, may: () => true };
 
 /**
- * Groups the records that a list would show.
+ * Plans a query that groups and measures the records that a list would show.
+ *
+ * Example: `albums:query?measures=[{"aggregation":"count"}]&dimensions=["artist.name"]` groups by a dimension `c0` and has the measure
+ * `c1`: `SELECT json_object('artist.name',g."c0",'count',g."c1") AS j FROM (SELECT … AS "c0",count(*) AS "c1" FROM … GROUP BY 1) g …`.
  *
  * @throws ApiError 400 for names and types that do not fit, 403 for denied fields.
  */
 export function planQuery(query: ParsedQuery, collection: Collection, grant: Grant, context: PlanContext): QueryPlan {
-  const { dialect, registry, findGrant } = context;
-  const aliases = new Aliases();
-  const compileValue = (key: SortKey): Sql => compileSortKey(key, collection.table, dialect, aliases);
-  const resolveKey = (path: string): SortKey =>
-    planSort([{ path, descending: false }], collection, grant, registry, findGrant)[0]!;
-  const dimensions = query.dimensions.map((each) =>
-    compileDimension(each, resolveKey(each.field), compileValue, context),
-  );
+  const { dialect } = context;
+  const scope = new StatementScope(dialect);
+  const values = resolveValues(collection, grant, context, scope);
+  const dimensions = query.dimensions.map((each) => compileDimension(each, values.resolve(each.field), scope));
   const measures = query.measures.map((each) =>
-    compileMeasure(each, each.field === null ? null : resolveKey(each.field), compileValue, context),
+    compileMeasure(each, each.field === null ? null : values.resolve(each.field), scope),
   );
   const results = [...dimensions, ...measures];
-  const condition = planCondition(
-    { filter: query.filter, trash: 'without', within: null, search: null, fullText: null, folders: [] },
-    collection,
-    grant,
-    context,
-  );
-  const where = compileWhere([condition], true, collection, dialect, aliases);
-  const columns = join(
-    results.map(({ value }, index) => sql`${value} AS ${column(index)}`),
-    ',',
-  );
-  const groups =
-    dimensions.length > 0
-      ? sql` GROUP BY ${join(
-          dimensions.map((_, index) => sql`${index + 1}`),
-          ',',
-        )}`
-      : sql``;
-  const grouped = sql`SELECT ${columns} FROM ${identifier(collection.table)}${where}${groups}`;
-  const object = dialect.object(
-    results.map(({ alias, type }, index) => dialect.member(alias, type.storage!, sql`g.${column(index)}`)),
-  );
+  const request = {
+    filter: query.filter,
+    trash: 'without',
+    within: null,
+    search: null,
+    fullText: null,
+    folders: [],
+  } as const;
+  const where = compileWhere([planCondition(request, collection, grant, context)], true, collection, scope);
+  const columns = results.map(({ value }, index) => sql`${value} AS ${column(index)}`);
+  const ordinals = dimensions.map((_, index) => sql`${index + 1}`);
+  const groups = ordinals.length > 0 ? sql` GROUP BY ${join(ordinals, ',')}` : sql``;
+  const grouped = sql`SELECT ${join(columns, ',')} FROM ${identifier(collection.table)}${where}${groups}`;
+  const members = results.map(({ alias, storage }, index) => dialect.member(alias, storage, sql`g.${column(index)}`));
   const range = query.offset > 0 ? sql`LIMIT ${query.limit} OFFSET ${offset}` : sql`LIMIT ${query.limit}`;
-  const page = sql`SELECT ${object} AS j FROM (${grouped}) g${compileHaving(query, results, context, aliases)}${compileOrder(query, results, dimensions.length, context)} ${range}`;
-  const { page: text, read } = dialect.pageQuery({ rows: dialect.pageText(page), columns: 2, count: null, cap: 0 });
-  return { statement: compile(dialect, text), read };
+  const having = compileHaving(query, results, context, scope);
+  const order = compileOrder(query, results, dimensions.length, dialect);
+  const rows = sql`SELECT ${dialect.object(members)} AS j FROM (${grouped}) g${having}${order} ${range}`;
+  const { page, read } = dialect.pageQuery({ rows: dialect.pageText(rows), columns: 2, count: null, cap: 0 });
+  return { statement: compile(dialect, page), read };
+}
+
+/** A field that a query groups by or measures. */
+interface QueryValue {
+  readonly type: FieldType;
+  readonly storage: Storage;
+  readonly sql: () => Sql;
+}
+
+/** Resolves the paths of a query: `price`, or `artist.name` through a to-one relation. */
+function resolveValues(
+  collection: Collection,
+  grant: Grant,
+  context: PlanContext,
+  scope: StatementScope,
+): { resolve(path: string): QueryValue } {
+  return {
+    resolve(path) {
+      const key = planSortKey({ path, descending: false }, collection, grant, context);
+      return {
+        type: key.field.type,
+        storage: requireStorage(key.field),
+        sql: () => compileSortKey(key, collection.table, scope),
+      };
+    },
+  };
 }
 
 function compileDimension(
   { alias, field, format }: ParsedDimension,
-  key: SortKey,
-  compileValue: (key: SortKey) => Sql,
-  { dialect }: PlanContext,
+  value: QueryValue,
+  { dialect }: StatementScope,
 ): ResultColumn {
-  if (format === null) return { alias, value: compileValue(key), type: key.field.type };
-  if (!key.field.type.operators.has('date'))
-    throw new ApiError('OPERATOR_MISFIT', `A format goes with dates; "${field}" is a ${key.field.type.name} field.`);
-  const value = dialect.dateText(format, key.field.type.storage!, compileValue(key), zone);
-  return { alias, value, type: fieldTypes.get('string')! };
+  const { type, storage } = value;
+  if (format === null) return { alias, value: value.sql(), type, storage };
+  if (!type.operators.has('date'))
+    throw new ApiError('OPERATOR_MISFIT', `A format goes with dates; "${field}" is a ${type.name} field.`);
+  return toResult(alias, dialect.dateText(format, storage, value.sql(), zone), 'string');
 }
 
 function compileMeasure(
   { alias, aggregation, distinct, field }: ParsedMeasure,
-  key: SortKey | null,
-  compileValue: (key: SortKey) => Sql,
-  { dialect }: PlanContext,
+  measured: QueryValue | null,
+  { dialect }: StatementScope,
 ): ResultColumn {
-  const bigInt = fieldTypes.get('bigInt')!;
-  if (key === null) return { alias, value: sql`count(*)`, type: bigInt };
-  const { type } = key.field;
-  const value = distinct ? sql`DISTINCT ${compileValue(key)}` : compileValue(key);
-  if (aggregation === 'count') return { alias, value: sql`count(${value})`, type: bigInt };
-  const decimal = readDecimalScale(type.storage!) !== null;
-  const fits = decimal || (aggregation === 'min' || aggregation === 'max' ? ordered : numbers).has(type.storage!);
+  if (measured === null) return toResult(alias, sql`count(*)`, 'bigInt');
+  const { type, storage } = measured;
+  const value = distinct ? sql`DISTINCT ${measured.sql()}` : measured.sql();
+  if (aggregation === 'count') return toResult(alias, sql`count(${value})`, 'bigInt');
+  const scale = readDecimalScale(storage);
+  const fits = scale !== null || (aggregation === 'min' || aggregation === 'max' ? ordered : numbers).has(storage);
   if (!fits)
     throw new ApiError('OPERATOR_MISFIT', `${aggregation} does not fit "${field}", which is a ${type.name} field.`);
-  if (aggregation === 'avg')
-    return { alias, value: dialect.average(value, type.storage!), type: fieldTypes.get('double')! };
-  if (aggregation === 'sum') {
-    const sum =
-      type.storage === 'integer' ? bigInt : decimal ? { ...type, storage: widestDecimal(type.storage!) } : type;
-    return { alias, value: dialect.sum(compileValue(key), type.storage!, distinct), type: sum };
-  }
-  return { alias, value: sql`${aggregation}(${value})`, type };
+  if (aggregation === 'avg') return toResult(alias, dialect.average(value, storage), 'double');
+  if (aggregation !== 'sum') return { alias, value: sql`${aggregation}(${value})`, type, storage };
+  const sum = dialect.sum(measured.sql(), storage, distinct);
+  if (storage === 'integer') return toResult(alias, sum, 'bigInt');
+  return { alias, value: sum, type, storage: scale === null ? storage : widestDecimal(scale) };
 }
 
-/** A sum has the scale of what it adds, and as many digits as there are. */
-function widestDecimal(storage: Storage): Storage {
-  return `decimal(18,${readDecimalScale(storage)!})`;
+function toResult(alias: string, value: Sql, typeName: 'string' | 'bigInt' | 'double'): ResultColumn {
+  const type = fieldTypes.get(typeName);
+  if (!type?.storage) throw new Error(`There is no field type ${typeName}.`);
+  return { alias, value, type, storage: type.storage };
+}
+
+/** A sum has the scale of its values, and as many digits as there are. */
+function widestDecimal(scale: number): Storage {
+  return `decimal(18,${scale})`;
 }
 
 /** A filter over the results, by their names. */
@@ -127,10 +150,10 @@ function compileHaving(
   { having }: ParsedQuery,
   results: readonly ResultColumn[],
   context: PlanContext,
-  aliases: Aliases,
+  scope: StatementScope,
 ): Sql {
-  if (having === null) return sql``;
-  const fields = results.map(({ alias, type }, index) => resultField(alias, type, `c${index}`, index));
+  const [first, ...rest] = results.map(resultField);
+  if (having === null || !first) return sql``;
   const shape = makeCollection({
     id: 0,
     name: 'the query',
@@ -141,20 +164,21 @@ function compileHaving(
     system: false,
     internal: true,
     traits: noTraits,
-    fields: [{ ...fields[0]!, primaryKey: true }, ...fields.slice(1)],
+    fields: [{ ...first, primaryKey: true }, ...rest],
   });
-  const predicate = planFilter(having, shape, havingGrant, context.registry, context.findGrant);
-  return sql` WHERE ${compilePredicate(predicate, 'g', shape, context.dialect, aliases)}`;
+  const predicate = planFilter(having, shape, havingGrant, context);
+  return sql` WHERE ${compilePredicate(predicate, 'g', shape, scope)}`;
 }
 
-function resultField(name: string, type: FieldType, columnName: string, id: number): Field {
+function resultField({ alias, type, storage }: ResultColumn, index: number): Field {
+  const columnName = `c${index}`;
   return {
-    id,
-    name,
+    id: index,
+    name: alias,
     column: columnName,
     base: columnName,
-    type,
-    definition: { name, type: type.name },
+    type: type.storage === storage ? type : { ...type, storage },
+    definition: { name: alias, type: type.name },
     primaryKey: false,
     autoIncrement: false,
     notNull: false,
@@ -167,12 +191,12 @@ function resultField(name: string, type: FieldType, columnName: string, id: numb
   };
 }
 
-/** What is not ordered otherwise is ordered by the dimensions, so that pages do not overlap. */
+/** Groups with equal values in the requested order are sorted by the dimensions, so that pages do not overlap. */
 function compileOrder(
   { orders }: ParsedQuery,
   results: readonly ResultColumn[],
   dimensions: number,
-  { dialect }: PlanContext,
+  dialect: Dialect,
 ): Sql {
   const requested = orders.map(({ alias, descending }) => ({
     index: results.findIndex((each) => each.alias === alias),

@@ -1,139 +1,163 @@
 /**
- * A page of records that have some words, where the index does not give them in the order of the list: the newest records are asked one
- * at a time until the page is full; only where many have been asked in vain are all that have the words looked up. A common word
- * is met at once, a rare one is in few records. One statement; no statistics decide.
+ * Plans a page of records that match a full-text search, where the index does not give them in the order of the list.
+ *
+ * The newest records are tested one by one until the page is full. Only if many were tested in vain are all matches looked
+ * up. A common word is found in the first records, and a rare word has few matches, so both are fast. It is one
+ * statement, and no statistics decide.
+ *
+ * Example: the newest 21 e-mails with a word, in the accounts of one user, on SQLite, shortened:
+ *
+ *     WITH visible_groups AS MATERIALIZED (            -- the accounts that the user may see
+ *       SELECT DISTINCT group_key FROM (SELECT "accountId" AS group_key FROM "accountMembers" WHERE "userId"=?) d),
+ *     share AS MATERIALIZED (                          -- how many records of each account are candidates
+ *       SELECT CASE WHEN count(*)<2 THEN 80 WHEN count(*)<10 THEN 80/count(*) ELSE 8 END AS size FROM visible_groups),
+ *     candidates AS MATERIALIZED (                     -- the newest records of each account, by an index
+ *       SELECT visible_groups.group_key, b.id, b.date AS sort_value FROM visible_groups CROSS JOIN emails b
+ *       WHERE b.id IN (SELECT r.id FROM emails r WHERE r."accountId"=visible_groups.group_key
+ *                      ORDER BY r.date DESC LIMIT (SELECT size FROM share))),
+ *     known_until AS MATERIALIZED (                    -- an account with a full share may have more from here on
+ *       SELECT max(sort_value) AS sort_value FROM (
+ *         SELECT min(sort_value) AS sort_value FROM candidates GROUP BY group_key
+ *         HAVING count(*)=(SELECT size FROM share)) x),
+ *     probed AS MATERIALIZED (                         -- candidates before that point, in the order of the list
+ *       SELECT group_key,id,sort_value FROM candidates
+ *       WHERE (SELECT sort_value FROM known_until) IS NULL OR sort_value>(SELECT sort_value FROM known_until)
+ *       ORDER BY sort_value DESC,id DESC LIMIT 80),
+ *     stopped_at AS MATERIALIZED (                     -- where the list continues after them; null: nowhere
+ *       SELECT CASE WHEN count(*)=80 THEN min(sort_value) ELSE (SELECT sort_value FROM known_until) END AS sort_value
+ *       FROM probed),
+ *     hits AS MATERIALIZED (SELECT probed.id FROM probed WHERE <probed.id matches> LIMIT 21)
+ *     SELECT id FROM hits UNION ALL
+ *     SELECT id FROM (<all matches from stopped_at on, unless hits fill the page>) s
  */
-import type { Dialect } from '../database/dialect.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
 import { type Collection, getField } from '../schema/registry.ts';
+import { requireColumn } from './field-parts.ts';
 import type { FullTextMatch } from './page-source.ts';
-import { type Aliases, compileColumn, compileFullText, compilePredicate } from './predicate-compiler.ts';
+import { compileColumn, compileFullText, compilePredicate } from './predicate-compiler.ts';
+import type { StatementScope } from './statement-scope.ts';
 
 export interface CandidateScan {
   readonly collection: Collection;
   readonly match: FullTextMatch;
   /** The field that names the group of a record. */
   readonly group: string;
-  /** A query for the groups that may be seen, one column. */
+  /** A query for the groups that the caller may see, with the column `group_key`. */
   readonly groups: Sql;
-  /** The first key of the order, a column of the row `r` that is never null. */
+  /** The first key of the order, a field that is never null. */
   readonly key: string;
   readonly descending: boolean;
-  /** What else holds for the row `r`, and the order of these rows. */
+  /** Further conditions on the row `r`, and the order of these rows. */
   readonly condition: Sql | null;
   readonly order: Sql;
-  /** Records that are wanted at most. */
   readonly maxRecords: number;
 }
 
-/** A query for keys: those of the page, and some more. */
-export function compileCandidateScan(page: CandidateScan, dialect: Dialect, aliases: Aliases): Sql {
-  const { maxRecords, descending } = page;
-  const { probeLimit } = dialect.fullText;
-  const further = descending ? 'max' : 'min';
-  const nearer = descending ? 'min' : 'max';
-  const before = descending ? '>' : '<';
-  const direction = descending ? ' DESC' : '';
-  // Its rows come in the order of `v`, and no more of them are asked than are taken.
-  const hits = sql`SELECT v.id FROM v WHERE ${compileHasMatch(page, dialect, aliases)} LIMIT ${maxRecords}`;
-  return sql`WITH g AS MATERIALIZED (${compileDistinctGroups(page.groups, dialect)}),
-n AS MATERIALIZED (${compileShare(probeLimit)}),
-c AS MATERIALIZED (${compileCandidates(page, dialect)}),
-e AS MATERIALIZED (SELECT ${further}(o) AS o FROM (SELECT ${nearer}(o) AS o FROM c GROUP BY k HAVING count(*)=(SELECT n FROM n)) x),
-v AS MATERIALIZED (SELECT k,id,o FROM c WHERE (SELECT o FROM e) IS NULL OR o${before}(SELECT o FROM e) ORDER BY o${direction},id${direction} LIMIT ${probeLimit}),
-z AS MATERIALIZED (SELECT CASE WHEN count(*)=${probeLimit} THEN ${nearer}(o) ELSE (SELECT o FROM e) END AS o FROM v),
-h AS MATERIALIZED (${hits})
-SELECT id FROM h UNION ALL SELECT id FROM (${compileRemainder(page, dialect, aliases)}) s`;
+/** The parts of the statement that its steps have in common. */
+interface ScanColumns {
+  readonly table: string;
+  readonly key: string;
+  readonly sortColumn: string;
+  readonly groupColumn: string;
+  /** The further conditions, with AND in front. */
+  readonly andCondition: Sql;
 }
 
-/** How many records of each group are looked at: fewer of many groups, but never too few. */
+/** A query for the keys of a page's records, and of some more. */
+export function compileCandidateScan(page: CandidateScan, scope: StatementScope): Sql {
+  const { maxRecords, descending, match } = page;
+  const columns = listScanColumns(page);
+  const scan = match.matched.index.candidateScan;
+  const { probeLimit } = scan;
+  const [first, last, isBefore] = descending ? ['max', 'min', '>'] : ['min', 'max', '<'];
+  const direction = descending ? ' DESC' : '';
+  const { table, key, sortColumn, groupColumn, andCondition } = columns;
+  const rowsOfGroup = sql`FROM ${table} r WHERE r.${groupColumn}=visible_groups.group_key${andCondition}
+ORDER BY ${page.order} LIMIT (SELECT size FROM share)`;
+  // `probed` is read in its order, and no more of its rows are tested than are taken.
+  return sql`WITH visible_groups AS MATERIALIZED (SELECT DISTINCT group_key FROM (${page.groups}) d),
+share AS MATERIALIZED (${compileShare(probeLimit)}),
+candidates AS MATERIALIZED (${scan.candidates({ table, key, sortColumn, rowsOfGroup })}),
+known_until AS MATERIALIZED (SELECT ${first}(sort_value) AS sort_value FROM (
+SELECT ${last}(sort_value) AS sort_value FROM candidates GROUP BY group_key HAVING count(*)=(SELECT size FROM share)) x),
+probed AS MATERIALIZED (SELECT group_key,id,sort_value FROM candidates
+WHERE (SELECT sort_value FROM known_until) IS NULL OR sort_value${isBefore}(SELECT sort_value FROM known_until)
+ORDER BY sort_value${direction},id${direction} LIMIT ${probeLimit}),
+stopped_at AS MATERIALIZED (SELECT CASE WHEN count(*)=${probeLimit} THEN ${last}(sort_value)
+ELSE (SELECT sort_value FROM known_until) END AS sort_value FROM probed),
+hits AS MATERIALIZED (SELECT probed.id FROM probed WHERE ${compileHasMatch(page, scope)} LIMIT ${maxRecords})
+SELECT id FROM hits UNION ALL SELECT id FROM (${compileRemainder(page, columns, scope)}) s`;
+}
+
+function listScanColumns({ collection, group, key, condition }: CandidateScan): ScanColumns {
+  return {
+    table: identifier(collection.table),
+    key: quoteColumn(collection, collection.primaryKey.name),
+    sortColumn: quoteColumn(collection, key),
+    groupColumn: quoteColumn(collection, group),
+    andCondition: condition === null ? sql`` : sql` AND ${condition}`,
+  };
+}
+
+/** How many records of each group are candidates: fewer if there are many groups, but never too few. */
 function compileShare(probeLimit: number): Sql {
   const minShare = probeLimit / 10;
-  return sql`SELECT CASE WHEN count(*)<2 THEN ${probeLimit} WHEN count(*)<10 THEN ${probeLimit}/count(*) ELSE ${minShare} END AS n FROM g`;
+  return sql`SELECT CASE WHEN count(*)<2 THEN ${probeLimit} WHEN count(*)<10 THEN ${probeLimit}/count(*) ELSE ${minShare} END AS size
+FROM visible_groups`;
 }
 
-function compileDistinctGroups(groups: Sql, { lateral }: Dialect): Sql {
-  return lateral
-    ? sql`SELECT DISTINCT k FROM (${groups}) d(k)`
-    : sql`SELECT DISTINCT k FROM (SELECT NULL AS k WHERE 0 UNION ALL ${groups})`;
-}
-
-/** The newest records of each group. What lies beyond the last one of a group that has more is not known yet: `e` is where that begins. */
-function compileCandidates(page: CandidateScan, dialect: Dialect): Sql {
-  const { collection, condition, order } = page;
-  const table = identifier(collection.table);
-  const id = identifier(collection.primaryKey.column!);
-  const key = identifier(getField(collection, page.key).column!);
-  const groupColumn = identifier(getField(collection, page.group).column!);
-  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
-  const some = sql`FROM ${table} r WHERE r.${groupColumn}=g.k${extraCondition} ORDER BY ${order} LIMIT (SELECT n FROM n)`;
-  // Another column than an index has: else PostgreSQL would rather sort all that it reads there.
-  if (dialect.lateral)
-    return sql`SELECT g.k,b.id,b.o,b.x FROM g CROSS JOIN LATERAL (SELECT r.${id} AS id,r.${key} AS o,r._v AS x ${some}) b`;
-  return sql`SELECT g.k AS k,b.${id} AS id,b.${key} AS o FROM g CROSS JOIN ${table} b WHERE b.${id} IN (SELECT r.${id} ${some})`;
-}
-
-/** Whether the record `v` has the words. */
-function compileHasMatch({ match, collection }: CandidateScan, dialect: Dialect, aliases: Aliases): Sql {
+/** Whether the record `probed` matches. */
+function compileHasMatch({ match, collection }: CandidateScan, scope: StatementScope): Sql {
+  const { index } = match.matched;
   const { expression } = compileFullText(match.matched);
   const { through } = match;
-  if (!through) return dialect.fullText.matchesKey(sql`v.id`, sql`v.k`, expression);
+  if (!through) return index.matchesKey(sql`probed.id`, sql`probed.group_key`, expression);
   const { path, conditions } = through;
-  const inner = aliases.next();
+  const inner = scope.nextAlias();
   const email = compileColumn(inner, path.target, path.target.primaryKey.name);
-  const extraCondition = conditions
-    ? sql` AND ${compilePredicate(conditions, inner, path.target, dialect, aliases)}`
-    : sql``;
+  const andConditions = conditions ? sql` AND ${compilePredicate(conditions, inner, path.target, scope)}` : sql``;
   const referenceColumn = compileColumn(inner, path.target, path.relation.targetField);
-  // The relation goes by the key of the record.
-  if (path.relation.sourceField !== collection.primaryKey.name) throw new Error('words are found by the key alone');
-  return sql`(SELECT 1 FROM ${identifier(path.target.table)} ${identifier(inner)} WHERE ${referenceColumn}=v.id${extraCondition} AND ${dialect.fullText.matchesKey(email, sql`v.k`, expression)} LIMIT 1) IS NOT NULL`;
+  if (path.relation.sourceField !== collection.primaryKey.name)
+    throw new Error('A candidate scan needs a relation to the key of its collection.');
+  return sql`(SELECT 1 FROM ${identifier(path.target.table)} ${identifier(inner)}
+WHERE ${referenceColumn}=probed.id${andConditions} AND ${index.matchesKey(email, sql`probed.group_key`, expression)} LIMIT 1) IS NOT NULL`;
 }
 
-/** The rest of the page, from where nothing was asked any more; nothing where the page is full, or all were asked. */
-function compileRemainder(page: CandidateScan, dialect: Dialect, aliases: Aliases): Sql {
-  const { collection, match, condition, order, maxRecords, descending } = page;
-  const table = identifier(collection.table);
-  const id = identifier(collection.primaryKey.column!);
-  const groupColumn = identifier(getField(collection, page.group).column!);
-  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
-  const visible = sql`r.${groupColumn} IN (SELECT k FROM g)${extraCondition}`;
-  const isNeeded = sql`(SELECT count(*) FROM h)<${maxRecords} AND (SELECT o FROM z) IS NOT NULL`;
-  // Each engine decides by another clause, once, before it looks anything up.
-  const range = dialect.lateral
-    ? sql`LIMIT ${maxRecords}`
-    : sql`LIMIT (SELECT CASE WHEN ${isNeeded} THEN ${maxRecords} ELSE 0 END)`;
-  const { expression, accounts } = compileFullText(match.matched);
-  const all = dialect.fullText.matchingKeys(expression, accounts);
-  const found = dialect.lateral ? sql`${all} AND ${isNeeded}` : all;
-  const further = (value: Sql): Sql => sql`${value}${descending ? '<=' : '>='}(SELECT o FROM z)`;
-  const direction = descending ? ' DESC' : '';
-  const isByKey = match.through === null && page.key === collection.primaryKey.name;
-  const index = dialect.fullText.page;
-  if (isByKey && index)
-    return sql`SELECT ${index.key} AS id FROM ${index.table} CROSS JOIN ${table} r ON r.${id}=${index.key} WHERE ${index.matches(expression, accounts)} AND ${further(index.key)} AND ${visible} ORDER BY ${index.key}${direction} ${range}`;
-  if (isByKey) {
-    const sorted = sql`SELECT f.id FROM (${found}) f WHERE ${further(sql`f.id`)} ORDER BY f.id${direction}`;
-    return sql`SELECT b.id FROM (${sorted} OFFSET 0) f CROSS JOIN LATERAL (SELECT r.${id} AS id FROM ${table} r WHERE r.${id}=f.id AND ${visible} LIMIT 1) b ${range}`;
-  }
-  const keys = match.through ? compileThroughKeys(match.through, found, dialect, aliases) : found;
-  const key = sql`r.${identifier(getField(collection, page.key).column!)}`;
-  return sql`SELECT r.${id} AS id FROM ${table} r WHERE r.${id} IN (${keys}) AND ${further(key)} AND ${visible} ORDER BY ${order} ${range}`;
+/** The rest of the page, from where no record was tested. Nothing is looked up if the page is full or all records were tested. */
+function compileRemainder(
+  page: CandidateScan,
+  { table, key, sortColumn, groupColumn, andCondition }: ScanColumns,
+  scope: StatementScope,
+): Sql {
+  const { collection, match, order, maxRecords, descending } = page;
+  const scan = match.matched.index.candidateScan;
+  const isVisible = sql`r.${groupColumn} IN (SELECT group_key FROM visible_groups)${andCondition}`;
+  const isNeeded = sql`(SELECT count(*) FROM hits)<${maxRecords} AND (SELECT sort_value FROM stopped_at) IS NOT NULL`;
+  const isBeyond = (value: Sql): Sql => sql`${value}${descending ? '<=' : '>='}(SELECT sort_value FROM stopped_at)`;
+  const lookup = { ...compileFullText(match.matched), isNeeded, maxRecords };
+  if (match.through === null && page.key === collection.primaryKey.name)
+    return scan.remainderByKey({ ...lookup, table, key, isBeyond, isVisible, descending });
+  const { keys: matches, limit } = scan.lookUp(lookup);
+  const keys = match.through ? compileThroughKeys(match.through, matches, scope) : matches;
+  return sql`SELECT r.${key} AS id FROM ${table} r
+WHERE r.${key} IN (${keys}) AND ${isBeyond(sql`r.${sortColumn}`)} AND ${isVisible} ORDER BY ${order} ${limit}`;
 }
 
 /** The keys of records that have some of these e-mails. */
 function compileThroughKeys(
   { path, conditions }: NonNullable<FullTextMatch['through']>,
-  found: Sql,
-  dialect: Dialect,
-  aliases: Aliases,
+  matches: Sql,
+  scope: StatementScope,
 ): Sql {
   const { target, relation } = path;
-  const inner = aliases.next();
+  const inner = scope.nextAlias();
   const email = compileColumn(inner, target, target.primaryKey.name);
   const referenceColumn = compileColumn(inner, target, relation.targetField);
-  const extraCondition = conditions
-    ? sql` AND ${compilePredicate(conditions, inner, target, dialect, aliases)}`
-    : sql``;
-  return sql`SELECT ${referenceColumn} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${email} IN (${found}) AND ${referenceColumn} IS NOT NULL${extraCondition}`;
+  const andConditions = conditions ? sql` AND ${compilePredicate(conditions, inner, target, scope)}` : sql``;
+  return sql`SELECT ${referenceColumn} FROM ${identifier(target.table)} ${identifier(inner)}
+WHERE ${email} IN (${matches}) AND ${referenceColumn} IS NOT NULL${andConditions}`;
+}
+
+function quoteColumn(collection: Collection, name: string): string {
+  return identifier(requireColumn(getField(collection, name)));
 }

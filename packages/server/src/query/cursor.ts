@@ -4,14 +4,16 @@ import { invalidOperand } from '../schema/field-type.ts';
 import type { SortKey } from './sort-plan.ts';
 
 /**
- * The text of a cursor: where a page ended, and the mark of the list it belongs to.
+ * The text of a cursor: the sort values of a page's last record, and the fingerprint of the list.
  *
- * It holds nothing but values that the page showed or was sorted by; they come back as parameters only.
+ * It only contains values that the page showed or was sorted by. They come back as parameters.
+ *
+ * @param keys the keys of the sort, one for each value.
  */
 export function encodeSortCursor(fingerprint: string, values: readonly unknown[], keys: readonly SortKey[]): string {
-  // An engine without truth values gives 0 and 1.
+  // SQLite gives 0 and 1 for truth values.
   const cursorValues = values.map((value, index) =>
-    keys[index]!.field.type.storage === 'boolean' && value !== null ? Boolean(value) : value,
+    keys[index]?.field.type.storage === 'boolean' && value !== null ? Boolean(value) : value,
   );
   return Buffer.from(JSON.stringify([fingerprint, ...cursorValues])).toString('base64url');
 }
@@ -19,7 +21,7 @@ export function encodeSortCursor(fingerprint: string, values: readonly unknown[]
 /**
  * The sort values of a cursor.
  *
- * @throws ApiError `CURSOR_INVALID` when it is malformed or its mark is another list's.
+ * @throws ApiError `CURSOR_INVALID` when it is malformed or its fingerprint is another list's.
  */
 export function decodeSortCursor(text: string, fingerprint: string, keys: readonly SortKey[]): unknown[] {
   const parts = parseCursor(text);
@@ -34,12 +36,12 @@ export function decodeSortCursor(text: string, fingerprint: string, keys: readon
   });
 }
 
-/** The cursor of a list that is ordered by one number of the server's own. */
+/** The cursor of a list that is sorted by a number that the server assigns. */
 export function encodePositionCursor(fingerprint: string, position: number): string {
   return Buffer.from(JSON.stringify([fingerprint, position])).toString('base64url');
 }
 
-/** @throws ApiError `CURSOR_INVALID`. */
+/** The number in such a cursor. @throws ApiError `CURSOR_INVALID` when it is malformed or of another list. */
 export function decodePositionCursor(text: string, fingerprint: string): number {
   const parts = parseCursor(text);
   if (!Array.isArray(parts) || parts.length !== 2 || !Number.isSafeInteger(parts[1]))
@@ -48,7 +50,7 @@ export function decodePositionCursor(text: string, fingerprint: string): number 
   return parts[1] as number;
 }
 
-/** Tells lists apart: the same for the same resource, sort, filter with its values, and role. */
+/** Identifies a list: the same for the same resource, sort, filter with its values, and role. */
 export function fingerprintList(...parts: readonly unknown[]): string {
   return hash('sha1', JSON.stringify(parts), 'base64url').slice(0, 12);
 }

@@ -1,29 +1,34 @@
-import { isWellFormedJson } from '../base/well-formed.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { formatNames } from '../protocol/known-names.ts';
 import { limits } from '../protocol/limits.ts';
 import { getOperator, type Operator, operators, readPresence } from '../protocol/operators.ts';
 import type { ParsedFilter, ParsedOperand } from '../protocol/record-request.ts';
-import { invalidOperand } from '../schema/field-type.ts';
-import type { Collection, Field, Registry } from '../schema/registry.ts';
-import { expectedValue } from '../schema/value-schema.ts';
+import type { Collection, Field, Registry, Relation } from '../schema/registry.ts';
+import { requireRelation } from './field-parts.ts';
 import type { Grant, GrantLookup, RowFilter } from './grant.ts';
-import { toRange, toRangeBetween } from './period.ts';
+import { createRequestOperand, createRuleOperand, type OperandFactory } from './operand-plan.ts';
+import type { AccessContext } from './plan-context.ts';
 import { both, countRelations, type Operand, type Predicate, presentCondition, type TrashView } from './predicate.ts';
 import { permissionDenied, requireReadableField } from './read-access.ts';
-import { datePeriod, isKnownVariable, parseVariable } from './variables.ts';
 import { buildVisibilityFilter } from './visibility.ts';
-
-type OperandFactory = (operand: ParsedOperand, field: Field, operator: string) => Operand;
 
 interface FilterContext {
   readonly registry: Registry;
-  /** Null inside a permission's own filter, which may look at anything. */
+  /** Null inside a permission's own filter, which may name anything. */
   readonly findGrant: GrantLookup | null;
   readonly createOperand: OperandFactory;
   /** Relations followed so far by all paths of the filter; null where their number is not limited. */
   readonly relations: { count: number } | null;
+}
+
+/** Where names of a filter are resolved. */
+interface FilterLevel {
+  readonly collection: Collection;
+  /** Null inside a permission's own filter. */
+  readonly grant: Grant | null;
+  /** Relations that were followed on the path to here. */
+  readonly depth: number;
 }
 
 /**
@@ -36,21 +41,16 @@ export function planFilter(
   filter: ParsedFilter,
   collection: Collection,
   grant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
+  { registry, findGrant }: AccessContext,
 ): Predicate {
-  return resolveFilter(
-    filter,
-    collection,
-    grant,
-    { registry, findGrant, createOperand: createRequestOperand, relations: { count: 0 } },
-    0,
-  );
+  const context = { registry, findGrant, createOperand: createRequestOperand, relations: { count: 0 } };
+  return resolveFilter(filter, { collection, grant, depth: 0 }, context);
 }
 
 /**
- * The rows of a grant that are there: not in the trash, unless that is asked for, and not on their way out. What the
- * grant's filter names is not checked against grants, but see {@link planVisibility}; one that no longer fits denies.
+ * The rows of a grant that exist for readers: not in the trash, unless the trash is requested, and not being deleted. Names
+ * in the grant's filter are not checked against grants, but see {@link planVisibility}. A filter that no longer fits the definitions matches
+ * nothing.
  */
 export function planRows(
   rows: RowFilter | null,
@@ -69,14 +69,9 @@ function planRowFilter(rows: RowFilter | null, collection: Collection, registry:
     if (rows.variables.has(operand.slot)) variables.push(planned);
     return planned;
   };
+  const context = { registry, findGrant: null, createOperand, relations: null };
   try {
-    const resolved = resolveFilter(
-      rows.filter,
-      collection,
-      null,
-      { registry, findGrant: null, createOperand, relations: null },
-      0,
-    );
+    const resolved = resolveFilter(rows.filter, { collection, grant: null, depth: 0 }, context);
     return variables.length === 0 ? resolved : { kind: 'variables', variables, of: resolved };
   } catch (error) {
     if (error instanceof ApiError) return { kind: 'never' };
@@ -92,21 +87,15 @@ function planVisibility(target: Collection, registry: Registry): Predicate | nul
   return planRowFilter(buildVisibilityFilter(target.traits, true), target, registry);
 }
 
-function resolveFilter(
-  filter: ParsedFilter,
-  collection: Collection,
-  grant: Grant | null,
-  context: FilterContext,
-  depth: number,
-): Predicate {
+function resolveFilter(filter: ParsedFilter, level: FilterLevel, context: FilterContext): Predicate {
   switch (filter.kind) {
     case 'all':
     case 'any':
-      return { kind: filter.kind, of: filter.of.map((each) => resolveFilter(each, collection, grant, context, depth)) };
+      return { kind: filter.kind, of: filter.of.map((each) => resolveFilter(each, level, context)) };
     case 'not':
-      return { kind: 'not', of: resolveFilter(filter.of, collection, grant, context, depth) };
+      return { kind: 'not', of: resolveFilter(filter.of, level, context) };
     case 'at':
-      return resolvePath(filter.path, filter.of, collection, grant, context, depth);
+      return resolvePath(filter.path, filter.of, level, context);
     case 'test':
       throw new ApiError(
         'FILTER_INVALID',
@@ -116,21 +105,20 @@ function resolveFilter(
 }
 
 function resolvePath(
-  path: readonly string[],
+  [name = '', ...rest]: readonly string[],
   of: ParsedFilter,
-  collection: Collection,
-  grant: Grant | null,
+  level: FilterLevel,
   context: FilterContext,
-  depth: number,
 ): Predicate {
-  const field = requireReadableField(collection, path[0]!, grant);
+  const { collection, grant, depth } = level;
+  const field = requireReadableField(collection, name, grant);
   if (!field.relation) {
-    if (path.length > 1) throw relationUnknown(collection, path[0]!, path.slice(1).join('.'), grant);
+    if (rest.length > 0) throw relationUnknown(collection, name, rest.join('.'), grant);
     return resolveConditions(of, field, context);
   }
   if (depth >= limits.pathDepth)
     throw new ApiError('LIMIT_EXCEEDED', `A relation path is at most ${limits.pathDepth} deep.`);
-  return resolveRelated(path.slice(1), of, field, collection, context, depth);
+  return resolveRelated({ field, rest, of }, level, context);
 }
 
 /** @param rest what follows the field in the path. */
@@ -145,21 +133,24 @@ function relationUnknown(collection: Collection, name: string, rest: string, gra
   );
 }
 
+/** A relation in a path, what follows it in the path, and the conditions at the end of the path. */
+interface RelatedConditions {
+  readonly field: Field;
+  readonly rest: readonly string[];
+  readonly of: ParsedFilter;
+}
+
 function resolveRelated(
-  rest: readonly string[],
-  of: ParsedFilter,
-  field: Field,
-  source: Collection,
+  { field, rest, of }: RelatedConditions,
+  { collection: source, depth }: FilterLevel,
   context: FilterContext,
-  depth: number,
 ): Predicate {
-  const relation = field.relation!;
-  const target = context.registry.get(relation.target);
-  const access = context.findGrant && requireRelationAccess(field, source, target, context.findGrant, context.registry);
+  const { registry, findGrant } = context;
+  const relation = requireRelation(field);
+  const target = registry.get(relation.target);
+  const access = findGrant && requireRelationAccess(field, source, target, { registry, findGrant });
   limitRelations(context, 1 + countRelations(access?.parent ?? null) + countRelations(access?.target ?? null));
-  const visible = access
-    ? access.target
-    : both(presentCondition(target, 'without'), planVisibility(target, context.registry));
+  const visible = access ? access.target : both(presentCondition(target, 'without'), planVisibility(target, registry));
   const related = (inner: Predicate | null): Predicate => {
     const predicate: Predicate = { kind: 'related', source, relation, target, of: both(visible, inner) };
     return access?.parent ? { kind: 'all', of: [access.parent, predicate] } : predicate;
@@ -169,10 +160,11 @@ function resolveRelated(
   const inner = rest.length > 0 ? ({ kind: 'at', path: rest, of } as const) : of;
   // A value straight on a relation means the key of the related record.
   const keyed = hasBareTest(inner) ? ({ kind: 'at', path: [target.primaryKey.name], of: inner } as const) : inner;
-  return related(resolveFilter(keyed, target, access?.grant ?? null, context, depth + 1));
+  const level = { collection: target, grant: access?.grant ?? null, depth: depth + 1 };
+  return related(resolveFilter(keyed, level, context));
 }
 
-/** Planning and preparing take time by the number of subqueries. @throws ApiError `LIMIT_EXCEEDED` */
+/** The time to plan a filter grows with the number of its subqueries. @throws ApiError `LIMIT_EXCEEDED` */
 function limitRelations({ relations }: FilterContext, more: number): void {
   if (relations === null) return;
   relations.count += more;
@@ -183,34 +175,48 @@ function limitRelations({ relations }: FilterContext, more: number): void {
     );
 }
 
-/** What a path through a relation needs: get on the parent row, list or get on the target. */
+/** What a caller may see through a relation. */
+export interface RelationAccess {
+  /** The caller's grant on the target. */
+  readonly grant: Grant;
+  /** Source rows from which the relation may be followed; null: all. */
+  readonly parent: Predicate | null;
+  /** Target rows that may be seen; null: all. */
+  readonly target: Predicate | null;
+}
+
+/**
+ * Checks that a path may follow a relation: the caller needs get on the source, and list (or get, for to-one) on the target.
+ *
+ * @throws ApiError `NO_PERMISSION` or `FIELD_DENIED`.
+ */
 export function requireRelationAccess(
   field: Field,
   source: Collection,
   target: Collection,
-  findGrant: GrantLookup,
-  registry: Registry,
-): { readonly grant: Grant; readonly parent: Predicate | null; readonly target: Predicate | null } {
+  { registry, findGrant }: AccessContext,
+): RelationAccess {
   const parent = findGrant(source.name, 'get');
   if (!parent) throw permissionDenied(source.name, 'get');
-  if (!parent.may(field))
-    throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
-  const action = field.relation!.many ? 'list' : 'get';
+  const relation = requireRelation(field);
+  const denied = (): ApiError =>
+    new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
+  if (!parent.may(field)) throw denied();
+  const action = relation.many ? 'list' : 'get';
   const grant = findGrant(target.name, action);
   if (!grant) throw permissionDenied(target.name, action);
-  const foreignKey = foreignKeyInTarget(field, target);
-  if (foreignKey && !grant.may(foreignKey))
-    throw new ApiError('FIELD_DENIED', `The role may not read "${field.name}" of ${source.name}.`);
+  const foreignKey = findForeignKeyInTarget(relation, target);
+  if (foreignKey && !grant.may(foreignKey)) throw denied();
   return {
     grant,
-    parent: planRows(parent.rows, source, registry, 'with'), // whether the row itself is there is asked where it is read
+    // The statement that reads the source row checks whether it is in the trash.
+    parent: planRows(parent.rows, source, registry, 'with'),
     target: planRows(grant.rows, target, registry),
   };
 }
 
-/** The foreign key of a relation where it lies in the target; that of a join is not the target's to show. */
-function foreignKeyInTarget({ relation }: Field, target: Collection): Field | undefined {
-  const { kind, targetField } = relation!;
+/** The foreign key of a relation, if the target has it. Foreign keys of a join are no fields of the target. */
+function findForeignKeyInTarget({ kind, targetField }: Relation, target: Collection): Field | undefined {
   return kind === 'hasMany' || kind === 'hasOne' ? target.byName.get(targetField) : undefined;
 }
 
@@ -265,121 +271,10 @@ function checkOperator(name: string, operator: Operator, operand: ParsedOperand,
   );
 }
 
-function createRequestOperand(operand: ParsedOperand, field: Field, operator: string): Operand {
-  return {
-    form: operand.form,
-    read: (environment) => {
-      const value = environment.values[operand.slot];
-      const variable = parseVariable(value);
-      if (variable !== null && isKnownVariable(variable))
-        return resolveVariable(variable, field, operator, environment, environment.zone);
-      return toOperandValue(value, environment.valuesAreText, field, operator, environment, environment.zone);
-    },
-  };
-}
-
-/** A value as an operator compares it: of the field's type, a range of time, or elements of a list. */
-function toOperandValue(
-  value: unknown,
-  isText: boolean,
-  field: Field,
-  operator: string,
-  { now }: Pick<BindEnvironment, 'now'>,
-  zone: string,
-): unknown {
-  const { family, operand } = getOperator(operator);
-  if (family === 'date') return toPeriod(value, field, operator, now, zone);
-  if (operand === 'list' && !Array.isArray(value))
-    throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values, such as [1, 2].`);
-  if (family === 'array') {
-    if (!isWellFormedJson(value))
-      throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" names a value that no list can hold.`);
-    return (value as unknown[]).map((each) => JSON.stringify(each));
-  }
-  const one = (each: unknown): unknown => toTypedValue(each, isText, field, operator);
-  return operand === 'one' ? one(value) : (value as unknown[]).filter((each) => each !== null).map(one);
-}
-
-function toPeriod(value: unknown, { name, type }: Field, operator: string, now: number, zone: string): unknown {
-  try {
-    return toRangeBetween(value, type.storage === 'text', { now, zone });
-  } catch (error) {
-    if (error instanceof ApiError) throw new ApiError(error.code, `${operator} on "${name}": ${error.message}`);
-    throw error;
-  }
-}
-
-/**
- * The caller's value; days count from the start of theirs.
- *
- * @returns null where there is none, and where it is none that the operator takes on this field.
- */
-function resolveVariable(
-  name: string,
-  field: Field,
-  operator: string,
-  environment: BindEnvironment,
-  zone: string,
-): unknown {
-  const value = variableValue(name, field, operator, environment, zone);
-  const takesList = getOperator(operator).operand === 'list';
-  const whole = takesList && !Array.isArray(value) ? [value] : value;
-  if (value === null || (Array.isArray(whole) && whole.length === 0)) return null;
-  try {
-    return toOperandValue(whole, false, field, operator, environment, zone);
-  } catch (error) {
-    if (error instanceof ApiError) return null;
-    throw error;
-  }
-}
-
-function variableValue(
-  name: string,
-  { type }: Field,
-  operator: string,
-  { now, variables }: BindEnvironment,
-  zone: string,
-): unknown {
-  const day = datePeriod(name);
-  if (day === null) return variables()[name] ?? null;
-  const period = { type: day };
-  return getOperator(operator).family === 'date' ? period : toRange(period, type.storage === 'text', { now, zone })[0];
-}
-
-/** A permission's value: fixed and checked once, or a variable of the caller. */
-function createRuleOperand(rows: RowFilter, operand: ParsedOperand, field: Field, operator: string): Operand {
-  const variable = rows.variables.get(operand.slot);
-  if (variable !== undefined)
-    return {
-      form: operand.form,
-      read: (environment) => resolveVariable(variable, field, operator, environment, 'UTC'),
-    };
-  const value = rows.values[operand.slot];
-  if (getOperator(operator).family === 'date')
-    return {
-      form: operand.form,
-      read: (environment) => toOperandValue(value, false, field, operator, environment, 'UTC'),
-    };
-  const fixed = operand.slot < 0 ? null : toOperandValue(value, false, field, operator, { now: 0 }, 'UTC');
-  return { form: operand.form, read: () => fixed };
-}
-
-function toTypedValue(value: unknown, isText: boolean, field: Field, operator: string): unknown {
-  const canonical = field.type.readOperand(value, isText);
-  if (canonical === invalidOperand) {
-    throw new ApiError(
-      'FILTER_INVALID',
-      `The value of ${operator} on "${field.name}" does not fit the type ${field.type.name}. ${expectedValue(field)}`.trimEnd(),
-    );
-  }
-  getOperator(operator).check?.(canonical, operator, field.name);
-  return canonical;
-}
-
 /**
  * Checks a row filter on save: it resolves against the schema, and its fixed values fit their fields.
  *
- * @throws ApiError 400 saying what does not hold.
+ * @throws ApiError 400 naming what does not fit.
  */
 export function checkRowFilter(
   rows: RowFilter,
@@ -392,11 +287,6 @@ export function checkRowFilter(
     planned.read(environment);
     return planned;
   };
-  resolveFilter(
-    rows.filter,
-    collection,
-    null,
-    { registry, findGrant: null, createOperand, relations: { count: 0 } },
-    0,
-  );
+  const context = { registry, findGrant: null, createOperand, relations: { count: 0 } };
+  resolveFilter(rows.filter, { collection, grant: null, depth: 0 }, context);
 }

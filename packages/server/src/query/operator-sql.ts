@@ -4,19 +4,20 @@ import { type ConditionSql, getOperator } from '../protocol/operators.ts';
 import type { Storage } from '../schema/field-type.ts';
 import type { Operand } from './predicate.ts';
 
+/** An operator, what it compares with, and the storage of the column or expression that it tests. */
+interface ColumnTest {
+  /** A name of `operators`, without complements and other spellings (`compiledAs`). */
+  readonly operator: string;
+  readonly operand: Operand;
+  readonly storage: Storage;
+}
+
 /**
  * Compiles one condition by the row of its operator.
  *
- * @param operator a name of `operators`, without complements and other spellings (`compiledAs`).
  * @param column what the condition is about: a column, or an expression of that storage.
  */
-export function compileOperator(
-  operator: string,
-  operand: Operand,
-  storage: Storage,
-  column: Sql,
-  dialect: Dialect,
-): Sql {
+export function compileOperator({ operator, operand, storage }: ColumnTest, column: Sql, dialect: Dialect): Sql {
   if (operand.form === 'null') return sql`${column} IS NULL`;
   const { sql: compile } = getOperator(operator);
   if (!compile) throw new Error(`the operator ${operator} has no SQL`);

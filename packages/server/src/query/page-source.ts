@@ -1,11 +1,12 @@
 /**
- * How a page finds its rows where the plain way would visit too many: through the index of words, which gives them in the order
- * of their keys, and account by account, where a small one lies beside a big one.
+ * How a page finds its rows where a plain read of the table would visit too many: through the full-text index, which may give
+ * them in the order of their keys, or account by account, so that a small account is not searched in a large one.
  */
 import type { Dialect } from '../database/dialect.ts';
 import { placementTable } from '../database/mail/mail-conditions.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
 import { type Collection, getField } from '../schema/registry.ts';
+import { requireColumn } from './field-parts.ts';
 import type { Predicate } from './predicate.ts';
 import type { SortKey } from './sort-plan.ts';
 
@@ -13,21 +14,31 @@ type Matched = Extract<Predicate, { kind: 'matched' }>;
 type Placed = Extract<Predicate, { kind: 'placed' }>;
 type Related = Extract<Predicate, { kind: 'related' }>;
 
-/** A page by one of these ways; `rest` is what is left of its condition. */
+/** Where a page's rows come from; `rest` is the part of its condition that the source does not cover. */
 export type PageSource =
-  | { readonly by: 'words'; readonly matched: Matched; readonly rest: Predicate | null }
-  | { readonly by: 'asking'; readonly match: FullTextMatch; readonly groups: Related; readonly rest: Predicate | null }
-  | { readonly by: 'placed'; readonly placed: Placed; readonly rest: Predicate | null }
+  | {
+      readonly by: 'index';
+      readonly matched: Matched;
+      readonly index: NonNullable<Matched['index']['inKeyOrder']>;
+      readonly rest: Predicate | null;
+    }
+  | {
+      readonly by: 'candidates';
+      readonly match: FullTextMatch;
+      readonly groups: Related;
+      readonly rest: Predicate | null;
+    }
+  | { readonly by: 'mailboxes'; readonly placed: Placed; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
 
-/** Which records have the words: e-mails themselves, or what has such e-mails. */
+/** Records that match a search: e-mails themselves, or records that have such e-mails. */
 export interface FullTextMatch {
   readonly matched: Matched;
-  /** By which relation the e-mails are had, and what else holds for them; null: the records are e-mails. */
+  /** The relation to the e-mails, and further conditions on them; null: the records are e-mails. */
   readonly through: { readonly path: Related; readonly conditions: Predicate | null } | null;
 }
 
-/** The way of a list; null: the plain way. */
+/** The source of a list's rows; null: its table. */
 export function findPageSource(
   condition: Predicate | null,
   keys: readonly SortKey[],
@@ -37,19 +48,20 @@ export function findPageSource(
   if (condition === null || keys.some(({ steps }) => steps.length > 0)) return null;
   const parts = conjuncts(condition);
   const matched = parts.find((each) => each.kind === 'matched');
-  const groups = parts.find((each): each is Related => each.kind === 'related' && isSharing(each));
-  const isByKey = keys[0]!.field === collection.primaryKey;
+  const groups = parts.find((each): each is Related => each.kind === 'related' && isMembership(each));
+  const isByKey = keys[0]?.field === collection.primaryKey;
   const placed = parts.find((each): each is Placed => each.kind === 'placed' && each.by === 'probe');
-  if (placed && isByKey && !matched) return { by: 'placed', placed, rest: without(parts, placed) };
-  const found = groups ? findMatch(parts, groups, collection, dialect) : null;
+  if (placed && isByKey && !matched) return { by: 'mailboxes', placed, rest: without(parts, placed) };
+  const found = groups ? findMatch(parts, groups, collection) : null;
   if (groups && found && isOneWay(keys, collection))
-    return { by: 'asking', match: found.match, groups, rest: without(parts, groups, found.part) };
-  if (matched && dialect.fullText.page) return isByKey ? { by: 'words', matched, rest: without(parts, matched) } : null;
+    return { by: 'candidates', match: found.match, groups, rest: without(parts, groups, found.part) };
+  const index = matched?.index.inKeyOrder;
+  if (matched && index) return isByKey ? { by: 'index', matched, index, rest: without(parts, matched) } : null;
   if (!groups) return null;
   const groupField = groups.relation.sourceField;
-  // Where one group is named anyway, the plain way goes straight to it; with LATERAL the other groups cost nothing.
+  // A plain list reads the one group that a condition names.
   if (
-    !dialect.lateral &&
+    !dialect.skipsExcludedGroups &&
     parts.some((each) => each.kind === 'test' && each.operator === '$eq' && each.field.name === groupField)
   )
     return null;
@@ -58,16 +70,17 @@ export function findPageSource(
 
 /** A field that is never null, and the key after it, in one direction. */
 function isOneWay(keys: readonly SortKey[], { primaryKey }: Collection): boolean {
-  const [first, ...rest] = keys as readonly [SortKey, ...SortKey[]];
+  const [first, ...rest] = keys;
+  if (!first) return false;
   return !first.nullable && rest.every((each) => each.field === primaryKey && each.descending === first.descending);
 }
 
-/** Rows are shared out by the members of an account: a few groups, each found by an index over its field and the key. */
-function isSharing({ relation, target }: Related): boolean {
+/** Whether a relation limits rows to those of the caller's accounts: a few groups, each found by an index over its field and the key. */
+function isMembership({ relation, target }: Related): boolean {
   return target.internal && relation.kind === 'hasMany' && relation.through === null;
 }
 
-/** Bounds of the key in a condition: an index that goes by the key begins there. */
+/** Bounds of the key in a condition: an index in the order of the key can seek to them. */
 export function keyBounds(
   condition: Predicate | null,
   { primaryKey }: Collection,
@@ -82,27 +95,26 @@ const bounds: ReadonlySet<string> = new Set(['$lt', '$lte', '$gt', '$gte']);
 
 function conjuncts(predicate: Predicate): readonly Predicate[] {
   if (predicate.kind === 'all') return predicate.of.flatMap(conjuncts);
-  // A filter with variables is false as a whole where one is missing; what it shares out by is none of it.
+  // A filter with variables is false as a whole if one is missing; the membership itself needs none of them.
   if (predicate.kind === 'variables' && predicate.of.kind === 'related')
     return [predicate.of, { kind: 'variables', variables: predicate.variables, of: { kind: 'all', of: [] } }];
   return [predicate];
 }
 
 /**
- * The words that are asked of one record at a time. An index that gives what it finds in order needs that only where another
- * condition leaves little, and it is slow at phrases and beginnings of words.
+ * The search that a candidate scan tests record by record. An index that gives matches in the order of their keys needs the scan only if
+ * another condition excludes most matches, and it is slow at phrases and prefixes.
  */
 function findMatch(
   parts: readonly Predicate[],
   groups: Related,
   collection: Collection,
-  { fullText }: Dialect,
 ): { readonly match: FullTextMatch; readonly part: Predicate } | null {
   for (const part of parts.filter((each) => each !== groups)) {
     const match = readMatch(part);
     if (!match) continue;
     const isNarrow = match.through !== null || parts.some((each) => isFlag(each, collection, groups));
-    return fullText.page && !(match.matched.plain && isNarrow) ? null : { match, part };
+    return match.matched.index.inKeyOrder && !(match.matched.plain && isNarrow) ? null : { match, part };
   }
   return null;
 }
@@ -115,7 +127,7 @@ function readMatch(part: Predicate): FullTextMatch | null {
   return matched ? { matched, through: { path: part, conditions: without(inner, matched) } } : null;
 }
 
-/** One value of a field that is neither the key nor what tells groups apart. */
+/** A test for one value of a field that is neither the key nor the group. */
 function isFlag(part: Predicate, { primaryKey }: Collection, { relation }: Related): boolean {
   if (part.kind !== 'test' || part.operator !== '$eq') return false;
   return part.field !== primaryKey && part.field.name !== relation.sourceField;
@@ -126,13 +138,12 @@ function without(parts: readonly Predicate[], ...removed: readonly Predicate[]):
   return rest.length === 0 ? null : { kind: 'all', of: rest };
 }
 
-/** The keys of a page's records, read group by group, as many of each as the page has. */
+/** The keys of a page's records, read group by group: of each group as many as the page has. */
 export interface GroupedPage {
   readonly collection: Collection;
   readonly relation: Related['relation'];
-  /** A query for the groups, one column. */
+  /** A query for the groups, with the column `group_key`. */
   readonly groups: Sql;
-  /** Records that are wanted at most. */
   readonly maxRecords: number;
   /** The condition and the order of the rows `r`. */
   readonly condition: Sql | null;
@@ -142,36 +153,36 @@ export interface GroupedPage {
 /** The keys of a page's e-mails, read mailbox by mailbox in the order of an index. */
 export interface MailboxPage {
   readonly collection: Collection;
-  /** A query for the mailboxes, one column `k`. */
+  /** A query for the mailboxes, with the column `group_key`. */
   readonly mailboxes: Sql;
   readonly maxRecords: number;
-  /** The condition about the e-mail `r` and its placement `p`, and the order of these. */
+  /** The condition on the e-mail `r` and its placement `p`, and the order of these. */
   readonly condition: Sql | null;
   readonly order: Sql;
 }
 
-/** A query for keys: those of the page, and some more. */
-export function compileMailboxPage(
-  { collection, mailboxes, maxRecords, condition, order }: MailboxPage,
-  dialect: Dialect,
-): Sql {
+/** A query for the keys of the page, and of some more records. */
+export function compileMailboxPage(page: MailboxPage, dialect: Dialect): Sql {
+  const { collection, mailboxes, maxRecords, condition, order } = page;
   const table = identifier(collection.table);
-  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
-  // One e-mail may lie twice in a mailbox.
-  const first = sql`SELECT DISTINCT p."emailId" FROM ${placementTable} p CROSS JOIN ${table} r WHERE p."mailboxId"=g.k AND r.id=p."emailId"${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
-  if (dialect.lateral) return sql`SELECT b."emailId" FROM (${mailboxes}) g CROSS JOIN LATERAL (${first}) b`;
-  return sql`SELECT b.id FROM (${mailboxes}) g CROSS JOIN ${table} b WHERE b.id IN (${first})`;
+  // An e-mail can be placed twice in a mailbox.
+  const keysOfGroup = sql`SELECT DISTINCT p."emailId" FROM ${placementTable} p CROSS JOIN ${table} r
+WHERE p."mailboxId"=g.group_key AND r.id=p."emailId"${andCondition(condition)} ORDER BY ${order} LIMIT ${maxRecords}`;
+  return dialect.keysPerGroup({ groups: mailboxes, table, key: 'id', keysOfGroup });
 }
 
-/** A query for keys: those of the page, and some more. */
+/** A query for the keys of the page, and of some more records. */
 export function compileGroupedPage(page: GroupedPage, dialect: Dialect): Sql {
-  const { collection, relation, groups, maxRecords, condition, order } = page;
+  const { collection, relation, maxRecords, condition, order } = page;
   const table = identifier(collection.table);
-  const key = identifier(collection.primaryKey.column!);
-  const groupColumn = identifier(getField(collection, relation.sourceField).column!);
-  const extraCondition = condition === null ? sql`` : sql` AND ${condition}`;
-  const first = sql`SELECT r.${key} FROM ${table} r WHERE r.${groupColumn}=g.k${extraCondition} ORDER BY ${order} LIMIT ${maxRecords}`;
-  if (dialect.lateral)
-    return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (${groups}) d(k)) g CROSS JOIN LATERAL (${first}) b`;
-  return sql`SELECT b.${key} FROM (SELECT DISTINCT k FROM (SELECT NULL AS k WHERE 0 UNION ALL ${groups})) g CROSS JOIN ${table} b WHERE b.${key} IN (${first})`;
+  const key = identifier(requireColumn(collection.primaryKey));
+  const groupColumn = identifier(requireColumn(getField(collection, relation.sourceField)));
+  const keysOfGroup = sql`SELECT r.${key} FROM ${table} r
+WHERE r.${groupColumn}=g.group_key${andCondition(condition)} ORDER BY ${order} LIMIT ${maxRecords}`;
+  const groups = sql`SELECT DISTINCT group_key FROM (${page.groups}) d`;
+  return dialect.keysPerGroup({ groups, table, key, keysOfGroup });
+}
+
+function andCondition(condition: Sql | null): Sql {
+  return condition === null ? sql`` : sql` AND ${condition}`;
 }

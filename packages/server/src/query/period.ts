@@ -2,7 +2,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { canonicalDatetime } from '../schema/types/datetime.ts';
 
-/** From when, and where, relative periods count. */
+/** The present, and the time zone in which days begin. */
 export interface Calendar {
   /** Milliseconds since the Unix epoch. */
   readonly now: number;
@@ -10,7 +10,7 @@ export interface Calendar {
   readonly zone: string;
 }
 
-/** A stretch of days, or one moment; the end does not belong to it. */
+/** A range of days, without the end, or one moment. */
 type Period =
   | { readonly kind: 'days'; readonly start: Temporal.PlainDate; readonly end: Temporal.PlainDate }
   | { readonly kind: 'moment'; readonly instant: string };
@@ -27,7 +27,7 @@ const units = ['day', 'week', 'month', 'quarter', 'year'] as const;
 type Unit = (typeof units)[number];
 const maxUnits = 100_000;
 
-/** A zone as clients name it; null when there is none of that name. */
+/** The identifier of a time zone that a client names; null if it does not exist. */
 export function findZone(name: string): string | null {
   try {
     return new Temporal.ZonedDateTime(0n, name).timeZoneId;
@@ -40,7 +40,7 @@ export function findZone(name: string): string | null {
  * The half-open range of a `$date…` value, `[start, end]`, as a field of days or of moments compares it.
  *
  * A value is a year, month, quarter, ISO week or day (`2026`, `2026-11`, `2026Q4`, `2026W47`, `2026-11-20`), a moment with
- * its zone, or `{type}`: one of {@link relativePeriods}, or `past` and `next` with `number` and `unit`, which are the whole
+ * its zone, or `{type}`: one of {@link relativePeriods}, or `past` and `next` with `number` and `unit`, which mean the whole
  * units before and after the current one.
  *
  * @throws ApiError `FILTER_INVALID`.
@@ -52,7 +52,7 @@ export function toRange(value: unknown, isDays: boolean, calendar: Calendar): re
   return [formatStartOfDay(period.start, calendar), formatStartOfDay(period.end, calendar)];
 }
 
-/** The range from the start of one value to the end of another; one value is both. */
+/** The range from the start of the first value to the end of the second; a single value is both. */
 export function toRangeBetween(value: unknown, isDays: boolean, calendar: Calendar): readonly [string, string] {
   if (!Array.isArray(value)) return toRange(value, isDays, calendar);
   return [toRange(value[0], isDays, calendar)[0], toRange(value[1], isDays, calendar)[1]];
@@ -154,7 +154,7 @@ function daysPeriod(start: Temporal.PlainDate, end: Temporal.PlainDate): Period 
 const latest = Date.parse('9999-12-31T23:59:59.999Z');
 const earliest = Date.parse('0001-01-01T00:00:00.000Z');
 
-/** Fields hold the years 0001–9999; what lies outside begins and ends with them. */
+/** Fields hold the years 0001–9999, so ranges are clamped to these. */
 function formatDay(day: Temporal.PlainDate): string {
   if (day.year > 9999) return '9999-12-31~'; // after every day
   return day.year < 1 ? '0001-01-01' : day.toString();

@@ -1,101 +1,83 @@
 import type { Dialect } from '../database/dialect.ts';
+import type { FullTextLookup } from '../database/full-text-index.ts';
 import { isInMailboxes, selectIndexedAccounts, selectMailboxes } from '../database/mail/mail-conditions.ts';
 import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
+import { requireColumn, requireJoin, requireStorage } from './field-parts.ts';
 import { compileOperator } from './operator-sql.ts';
 import { countTests, type Operand, type Predicate } from './predicate.ts';
+import type { StatementScope } from './statement-scope.ts';
 
-/** Makes aliases that differ within one statement. The root of a statement is known by its table's own name. */
-export class Aliases {
-  #count = 0;
+export { StatementScope } from './statement-scope.ts';
 
-  next(): string {
-    this.#count += 1;
-    return `t${this.#count}`;
-  }
-}
+type Kind<K extends Predicate['kind']> = Extract<Predicate, { kind: K }>;
 
 /** `"alias"."column"` of a field. */
 export function compileColumn(alias: string, collection: Collection, name: string): Sql {
-  return sql`${identifier(alias)}.${identifier(getField(collection, name).column!)}`;
+  return sql`${identifier(alias)}.${identifier(requireColumn(getField(collection, name)))}`;
 }
 
 /**
- * Compiles a predicate about the row `alias`. Every condition is two-valued where it is negated: `NOT` is spelled
- * `IS NOT TRUE`, so a complement keeps the rows where the field is null.
+ * Compiles a predicate about the row `alias` of a collection. Negated conditions are two-valued: `NOT` is compiled to
+ * `IS NOT TRUE`, so a complement includes the rows in which the field is null.
+ *
+ * Example: `{ kind: 'not', of: { kind: 'test', field: title, operator: '$eq', … } }` becomes
+ * `(("albums_1"."title_2"=?) IS NOT TRUE)`.
  */
 export function compilePredicate(
   predicate: Predicate,
   alias: string,
   collection: Collection,
-  dialect: Dialect,
-  aliases: Aliases,
+  scope: StatementScope,
 ): Sql {
-  const inner = (each: Predicate): Sql => compilePredicate(each, alias, collection, dialect, aliases);
+  const compileInner = (each: Predicate): Sql => compilePredicate(each, alias, collection, scope);
   switch (predicate.kind) {
     case 'all':
-      return predicate.of.length === 0 ? sql`(1=1)` : joinBalanced(predicate.of.map(inner), ' AND ');
+      return predicate.of.length === 0 ? sql`(1=1)` : joinBalanced(predicate.of.map(compileInner), ' AND ');
     case 'any':
-      return joinBalanced(predicate.of.map(inner), ' OR ');
+      return joinBalanced(predicate.of.map(compileInner), ' OR ');
     case 'not':
-      return sql`((${inner(predicate.of)}) IS NOT TRUE)`;
+      return sql`((${compileInner(predicate.of)}) IS NOT TRUE)`;
     case 'never':
       return sql`(1=0)`;
     case 'variables':
-      return sql`(${variablesPresent(predicate.variables)} AND ${inner(predicate.of)})`;
-    case 'test':
-      return compileFieldTest(predicate, sql`${identifier(alias)}.${identifier(predicate.field.column!)}`, dialect);
+      return sql`(${variablesPresent(predicate.variables)} AND ${compileInner(predicate.of)})`;
+    case 'test': {
+      const column = sql`${identifier(alias)}.${identifier(requireColumn(predicate.field))}`;
+      return compileFieldTest(predicate, column, scope.dialect);
+    }
     case 'related':
-      return compileRelated(predicate, alias, dialect, aliases);
+      return compileRelated(predicate, alias, scope);
     case 'within':
-      return compileWithin(predicate, alias, collection, dialect, aliases);
+      return compileWithin(predicate, alias, collection, scope);
     case 'matched':
-      return compileMatched(predicate, alias, dialect);
+      return predicate.index.matchesEmail(sql`${identifier(alias)}`, compileFullText(predicate));
     case 'placed':
-      return compileInFolder(predicate, alias, aliases);
+      return compileInFolder(predicate, alias, scope);
   }
 }
 
-/** A test, held against what stands for its field. */
-export function compileFieldTest(
-  { operator, operand, field }: Extract<Predicate, { kind: 'test' }>,
-  column: Sql,
-  dialect: Dialect,
-): Sql {
-  return compileOperator(operator, operand, field.type.storage!, column, dialect);
+/** A test of an expression that stands for the test's field. */
+export function compileFieldTest({ operator, operand, field }: Kind<'test'>, column: Sql, dialect: Dialect): Sql {
+  return compileOperator({ operator, operand, storage: requireStorage(field) }, column, dialect);
 }
 
-type Matched = Extract<Predicate, { kind: 'matched' }>;
-
-function compileMatched(predicate: Matched, alias: string, dialect: Dialect): Sql {
-  const { expression, accounts } = compileFullText(predicate);
-  return dialect.fullText.matchesEmail(sql`${identifier(alias)}`, expression, accounts);
-}
-
-type Placed = Extract<Predicate, { kind: 'placed' }>;
-
-function compileInFolder(predicate: Placed, alias: string, aliases: Aliases): Sql {
-  const inner = identifier(aliases.next());
+function compileInFolder(predicate: Kind<'placed'>, alias: string, scope: StatementScope): Sql {
+  const inner = identifier(scope.nextAlias());
   const email = sql`${identifier(alias)}.id`;
   return isInMailboxes({ email, alias: inner, mailboxes: compileMailboxes(predicate), by: predicate.by });
 }
 
-/** A query for the ids of the mailboxes that are meant, one column. */
-export function compileMailboxes({ folder, viewer }: Placed): Sql {
-  const name: Param = { storage: 'text', read: folder.read };
-  const user: Param = { storage: 'integer', read: viewer.read };
-  return selectMailboxes(name, user);
+/** A query for the ids of the mailboxes, with the column `group_key`. */
+export function compileMailboxes({ folder, viewer }: Kind<'placed'>): Sql {
+  return selectMailboxes({ storage: 'text', read: folder.read }, { storage: 'integer', read: viewer.read });
 }
 
-/** What the index of words is asked. */
-export function compileFullText({ expression, viewer }: Matched): {
-  readonly expression: Param;
-  readonly accounts: Sql;
-} {
-  const user: Param = { storage: 'integer', read: viewer.read };
+/** What is looked up in the full-text index. */
+export function compileFullText({ expression, viewer }: Kind<'matched'>): FullTextLookup {
   return {
     expression: { storage: 'text', read: expression.read },
-    accounts: selectIndexedAccounts(user),
+    accounts: selectIndexedAccounts({ storage: 'integer', read: viewer.read }),
   };
 }
 
@@ -103,56 +85,59 @@ function variablesPresent(variables: readonly Operand[]): Param {
   return { storage: 'boolean', read: (environment) => variables.every(({ read }) => read(environment) !== null) };
 }
 
-/** IN with an uncorrelated list: an engine finds the list once and then seeks, whichever side is the smaller. */
-function compileRelated(
-  predicate: Extract<Predicate, { kind: 'related' }>,
-  alias: string,
-  dialect: Dialect,
-  aliases: Aliases,
-): Sql {
-  const { source, relation, target } = predicate;
-  const inner = aliases.next();
+/** IN with an uncorrelated list: an engine reads the list once and then seeks, whichever side is the smaller. */
+function compileRelated({ source, relation, target, of }: Kind<'related'>, alias: string, scope: StatementScope): Sql {
+  const inner = scope.nextAlias();
   const column = compileColumn(inner, target, relation.targetField);
-  const tick = dialect.deadlineCheck(inner, countTests(predicate.of));
+  const tick = scope.dialect.deadlineCheck(inner, countTests(of));
   const conditions = [
     ...(tick ? [tick] : []),
     sql`${column} IS NOT NULL`,
-    ...(predicate.of ? [compilePredicate(predicate.of, inner, target, dialect, aliases)] : []),
+    ...(of ? [compilePredicate(of, inner, target, scope)] : []),
   ];
-  const keys = sql`SELECT ${column} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${joinBalanced(conditions, ' AND ')}`;
+  const from = sql`FROM ${identifier(target.table)} ${identifier(inner)}`;
+  const keys = sql`SELECT ${column} ${from} WHERE ${joinBalanced(conditions, ' AND ')}`;
   const ownColumn = compileColumn(alias, source, relation.sourceField);
   return relation.through
     ? sql`${ownColumn} IN (${compileThroughKeys(relation, keys)})`
     : sql`${ownColumn} IN (${keys})`;
 }
 
-/** Rows that one record's relation names: its value is found once, then the rows by it. */
+/** Rows that the relation of one record names: its value is read once, then the rows by that value. */
 function compileWithin(
-  { source, relation, parent }: Extract<Predicate, { kind: 'within' }>,
+  { source, relation, parent }: Kind<'within'>,
   alias: string,
   target: Collection,
-  dialect: Dialect,
-  aliases: Aliases,
+  scope: StatementScope,
 ): Sql {
-  const outer = aliases.next();
-  const key: Param = { storage: source.primaryKey.type.storage!, read: (environment) => environment.parent };
+  const outer = scope.nextAlias();
+  const key: Param = { storage: requireStorage(source.primaryKey), read: (environment) => environment.parent };
   const conditions = [
     sql`${compileColumn(outer, source, source.primaryKey.name)}=${key}`,
-    ...(parent ? [compilePredicate(parent, outer, source, dialect, aliases)] : []),
+    ...(parent ? [compilePredicate(parent, outer, source, scope)] : []),
   ];
-  const value = sql`SELECT ${compileColumn(outer, source, relation.sourceField)} FROM ${identifier(source.table)} ${identifier(outer)} WHERE ${joinBalanced(conditions, ' AND ')}`;
+  const column = compileColumn(outer, source, relation.sourceField);
+  const from = sql`FROM ${identifier(source.table)} ${identifier(outer)}`;
+  const value = sql`SELECT ${column} ${from} WHERE ${joinBalanced(conditions, ' AND ')}`;
   const ownColumn = compileColumn(alias, target, relation.targetField);
   if (!relation.through) return sql`${ownColumn}=(${value})`;
-  const { table, sourceColumn, targetColumn } = relation.through;
-  return sql`${ownColumn} IN (SELECT ${identifier(targetColumn)} FROM ${identifier(table)} WHERE ${identifier(sourceColumn)}=(${value})${excludeTrashedLinks(relation.through)})`;
+  return sql`${ownColumn} IN (${compileJoinedKeys(relation.through, sql`=(${value})`)})`;
 }
 
-/** Links in the trash of a join are none. */
-export function excludeTrashedLinks({ trashColumn }: Join): Sql {
+/** A condition, with AND in front, that excludes links in the trash of a join; empty for joins without one. */
+function excludeTrashedLinks({ trashColumn }: Join): Sql {
   return trashColumn === null ? sql`` : sql` AND ${identifier(trashColumn)} IS NULL`;
 }
 
-function compileThroughKeys({ through }: Relation, keys: Sql): Sql {
-  const { table, sourceColumn, targetColumn } = through!;
-  return sql`SELECT ${identifier(sourceColumn)} FROM ${identifier(table)} WHERE ${identifier(targetColumn)} IN (${keys})${excludeTrashedLinks(through!)}`;
+/** The targets that a join links to sources. @param comparison what follows the source column, such as `=?`. */
+export function compileJoinedKeys(join: Join, comparison: Sql): Sql {
+  const [source, target] = [identifier(join.sourceColumn), identifier(join.targetColumn)];
+  return sql`SELECT ${target} FROM ${identifier(join.table)} WHERE ${source}${comparison}${excludeTrashedLinks(join)}`;
+}
+
+/** The sources that a relation's join links to the targets. */
+function compileThroughKeys(relation: Relation, keys: Sql): Sql {
+  const join = requireJoin(relation);
+  const [source, target] = [identifier(join.sourceColumn), identifier(join.targetColumn)];
+  return sql`SELECT ${source} FROM ${identifier(join.table)} WHERE ${target} IN (${keys})${excludeTrashedLinks(join)}`;
 }

@@ -1,44 +1,46 @@
+import type { FullTextIndex } from '../database/full-text-index.ts';
 import type { BindEnvironment } from '../database/sql.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { type Collection, type Field, getField, type Relation } from '../schema/registry.ts';
 
-/** A filter with its names resolved, its operators fitted to field types and the grants on its paths built in. */
+/** A filter whose names are resolved, whose operators fit their fields, and which includes the grants on its paths. */
 export type Predicate =
   | { readonly kind: 'all' | 'any'; readonly of: readonly Predicate[] }
   | { readonly kind: 'not'; readonly of: Predicate }
   | { readonly kind: 'test'; readonly field: Field; readonly operator: string; readonly operand: Operand }
   | {
-      /** Some related record that may be seen satisfies `of` (or, without it, exists). */
+      /** The row has a related record that the caller may see and that satisfies `of` (null: any). */
       readonly kind: 'related';
       readonly source: Collection;
       readonly relation: Relation;
       readonly target: Collection;
       readonly of: Predicate | null;
     }
-  /** The row is named by the relation of the record `parent` of the environment, if that record may be seen. */
+  /** The relation of the environment's record `parent` names the row, and the caller may see that record. */
   | {
       readonly kind: 'within';
       readonly source: Collection;
       readonly relation: Relation;
       readonly parent: Predicate | null;
     }
-  /** An e-mail has the words that a search asks for; looked for in accounts that the caller sees alone. */
+  /** An e-mail matches a full-text search. Only the caller's accounts are searched. */
   | {
       readonly kind: 'matched';
+      readonly index: FullTextIndex;
       readonly expression: Operand;
       readonly viewer: Operand;
-      /** Single whole words alone are asked for, no phrases and no beginnings. */
+      /** The search consists of single whole words, without phrases and prefixes. */
       readonly plain: boolean;
     }
-  /** An e-mail lies in a mailbox that has this role, or this path and no role; of accounts that the caller sees alone. */
+  /** An e-mail is in a mailbox with this role, or with this path and no role, of one of the caller's accounts. */
   | {
       readonly kind: 'placed';
       readonly folder: Operand;
       readonly viewer: Operand;
-      /** How rows are found: each is looked up, or the keys of all that lie there are listed. */
+      /** How it is found out: e-mail by e-mail, or by a list of all keys in the mailbox. */
       readonly by: 'probe' | 'list';
     }
-  /** False as a whole where one of the variables has no value that its condition takes. */
+  /** False as a whole if one of the variables has no value that its condition takes. */
   | { readonly kind: 'variables'; readonly variables: readonly Operand[]; readonly of: Predicate }
   | { readonly kind: 'never' };
 
@@ -48,12 +50,13 @@ export interface Operand {
   read(environment: BindEnvironment): unknown;
 }
 
+/** Both conditions; null holds for all rows. */
 export function both(left: Predicate | null, right: Predicate | null): Predicate | null {
   if (left === null || right === null) return left ?? right;
   return { kind: 'all', of: [left, right] };
 }
 
-/** How many conditions a row is held against at most; what relation paths lead to is counted where it is visited. */
+/** How many conditions are tested on a row at most. Conditions on related records are counted where those are visited. */
 export function countTests(predicate: Predicate | null): number {
   switch (predicate?.kind) {
     case 'all':
@@ -91,26 +94,24 @@ export function countRelations(predicate: Predicate | null): number {
   }
 }
 
-/** Whether a record is none of those that are only there until all that hangs on them is gone; null where there are none such. */
+/** Whether a record is not being deleted in the background; null for collections without such records. */
 export function notBeingDeleted(collection: Collection, view: TrashView): Predicate | null {
   const { hiddenWhile } = collection.traits;
   if (!hiddenWhile || view === 'with') return null;
   const operand: Operand = { form: 'scalar', read: () => hiddenWhile.value };
-  return {
-    kind: 'not',
-    of: { kind: 'test', field: getField(collection, hiddenWhile.field), operator: '$eq', operand },
-  };
+  const field = getField(collection, hiddenWhile.field);
+  return { kind: 'not', of: { kind: 'test', field, operator: '$eq', operand } };
 }
 
-/** Whether a record is there: not in the trash, as far as that is asked for, and not on its way out; null where all are. */
+/** Whether a record exists for a reader: in the requested view of the trash, and not being deleted; null: all do. */
 export function presentCondition(collection: Collection, view: TrashView): Predicate | null {
   return both(trashCondition(collection, view), notBeingDeleted(collection, view));
 }
 
-/** Which records of a collection with a trash are meant. */
+/** Which records of a collection with a trash are read. */
 export type TrashView = RecordRequest['trash'];
 
-/** Whether a record is in the trash, or is not; null where that does not matter. */
+/** Whether a record is in the requested view of the trash; null: all are. */
 export function trashCondition({ trash }: Collection, view: TrashView): Predicate | null {
   if (trash === null || view === 'with') return null;
   const live: Predicate = {

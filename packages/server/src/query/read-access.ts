@@ -4,7 +4,7 @@ import type { Collection, Field } from '../schema/registry.ts';
 import type { Grant } from './grant.ts';
 
 /**
- * A field that a request names, when it exists and the grant allows it.
+ * The field that a request names, if it exists and the grant allows it.
  *
  * @param grant null inside a permission's own filter.
  * @throws ApiError `FIELD_UNKNOWN`, or `FIELD_DENIED` for denied fields and secrets (for admin too).
@@ -18,7 +18,7 @@ export function requireReadableField(collection: Collection, name: string, grant
   return field;
 }
 
-/** @param grant whose fields are offered; null: all that have no secret. */
+/** The error for a name that is no field. @param grant whose fields the message lists; null: all that are no secrets. */
 export function fieldUnknown(collection: Collection, name: string, grant: Grant | null): ApiError {
   const usable = collection.fields.filter(
     (field) => !field.hidden && !field.type.secret && (grant === null || grant.may(field)),
@@ -27,6 +27,7 @@ export function fieldUnknown(collection: Collection, name: string, grant: Grant 
   return new ApiError('FIELD_UNKNOWN', `${collection.name} has no field "${name.slice(0, 60)}".${cure}`);
 }
 
+/** The error for an action that the caller's role does not allow. */
 export function permissionDenied(resource: string, action: string): ApiError {
   return new ApiError('NO_PERMISSION', `The role does not allow ${action} on ${resource}.`);
 }

@@ -1,45 +1,39 @@
+/** Plans reads: a request with its names resolved under the caller's grants, compiled to statements. */
 import { compile, type Row, type Statement } from '../database/database.ts';
 import type { Dialect } from '../database/dialect.ts';
 import { placementTables } from '../database/mail/mail-conditions.ts';
 import type { CountedRows, ReadPage } from '../database/page-query.ts';
-import { identifier, join, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
+import { identifier, join, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import type { Storage } from '../schema/field-type.ts';
-import { type Collection, getField, type Registry } from '../schema/registry.ts';
-import { compileCandidateScan } from './candidate-scan.ts';
+import { type Collection, getField } from '../schema/registry.ts';
+import { type Condition, compileCounter, compileWhere, keyCondition } from './conditions.ts';
+import { requireRelation, requireStorage } from './field-parts.ts';
 import { planFilter, planRows, requireRelationAccess } from './filter-plan.ts';
-import type { Grant, GrantLookup } from './grant.ts';
-import {
-  afterCursor,
-  afterCursorInOneSegment,
-  type CursorNulls,
-  type OrderedKey,
-  type Segment,
-  wholeOrder,
-} from './keyset.ts';
+import type { Grant } from './grant.ts';
+import { type OrderedKeys, wholeOrder } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
-import { compileGroupedPage, compileMailboxPage, findPageSource, keyBounds, type PageSource } from './page-source.ts';
-import { both, countTests, type Predicate, presentCondition } from './predicate.ts';
-import {
-  Aliases,
-  compileColumn,
-  compileFieldTest,
-  compileFullText,
-  compileMailboxes,
-  compilePredicate,
-} from './predicate-compiler.ts';
+import { compilePage, compileSourcedPage, orderKeys, type PageShape } from './page-compiler.ts';
+import { findPageSource } from './page-source.ts';
+import type { PlanContext } from './plan-context.ts';
+import { both, type Predicate, presentCondition } from './predicate.ts';
 import { permissionDenied } from './read-access.ts';
 import { planFolders, planFullText, planSearch } from './search-plan.ts';
 import { planSelection, type Selection } from './selection.ts';
-import { compileSortKey, planSort, type SortKey } from './sort-plan.ts';
+import { planSort, type SortKey } from './sort-plan.ts';
+import { StatementScope } from './statement-scope.ts';
 
-/** A list, compiled: run it with values as often as wanted while registry and access stay as they are. */
+export { compileCounter, compileWhere, keyCondition } from './conditions.ts';
+export type { PageShape } from './page-compiler.ts';
+export type { PlanContext } from './plan-context.ts';
+
+/** A list, compiled: run it with values as often as needed while registry and access stay the same. */
 export interface ListPlan {
   /**
-   * With `keyNames` one row: the objects as one text ({@link Dialect.pageText}) and their number. Else rows of: the
-   * object as JSON text, the value of each key, and the write counter where versions are asked for. Takes one record
-   * more than the page has. {@link ListPlan.read} makes these rows of the statement's result.
+   * {@link ListPlan.read} makes these rows of its result: with `keyNames` one row, the objects as one text ({@link Dialect.pageText}) and
+   * their number; else one row for each record, the object as JSON text, the value of each key, and the write counter if versions
+   * are requested. Reads one record more than the page has.
    */
   readonly page: Statement;
   /** Reads the total in one row. Null where the page carries the total, or none is wanted. */
@@ -62,18 +56,9 @@ export interface GetPlan {
   readonly read: ReadPage;
 }
 
-/** What every compilation takes: the snapshot, the caller's grants, the engine. */
-export interface PlanContext {
-  readonly registry: Registry;
-  readonly findGrant: GrantLookup;
-  readonly dialect: Dialect;
-}
-
 type Conditions = Pick<RecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'fullText' | 'folders'>;
 
-const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
-
-/** The condition under which a request may see a row: filter, the grant's row filter, and whether it is in the trash. */
+/** The condition under which a request sees a row: its filter, the grant's row filter, and whether the row is in the trash. */
 export function planCondition(
   request: Conditions,
   collection: Collection,
@@ -81,16 +66,16 @@ export function planCondition(
   context: PlanContext,
 ): Predicate | null {
   const visible = both(planWithin(request, context), planRows(grant.rows, collection, context.registry, request.trash));
-  const fullText = planFullText(request.fullText, collection, context.registry, context.findGrant);
-  const folders = planFolders(request.folders, collection, grant, context.registry, context.findGrant);
+  const fullText = planFullText(request.fullText, collection, context);
+  const folders = planFolders(request.folders, collection, grant, context);
   const rows = both(both(both(visible, fullText), folders), planSearch(request.search, collection, grant));
   if (request.filter === null) return rows;
-  return both(rows, planFilter(request.filter, collection, grant, context.registry, context.findGrant));
+  return both(rows, planFilter(request.filter, collection, grant, context));
 }
 
 /**
- * The condition under which a write reaches a row. Its filter is a read: it may name what list shows, and matches rows
- * that list shows, so that a write by filter tells nothing that a list would not.
+ * The condition under which a write reaches a row. Its filter is a read: it may name what list shows, and it matches rows
+ * that list shows, so that a write by filter reveals nothing that a list would not.
  */
 export function planWriteCondition(
   request: Conditions,
@@ -105,66 +90,59 @@ export function planWriteCondition(
   return both(rows, planCondition(request, collection, list, context));
 }
 
-/** The rows that the relation of one record names, where that is asked for; the caller must be able to get the record. */
-function planWithin({ within }: Conditions, { registry, findGrant }: PlanContext): Predicate | null {
+/** The rows that the relation of one record names, if the request reads a relation; the caller must be able to get the record. */
+function planWithin({ within }: Conditions, context: PlanContext): Predicate | null {
   if (within === null) return null;
+  const { registry } = context;
   const source = registry.get(within.collection);
   const field = getField(source, within.relation);
-  const relation = field.relation!;
-  const access = requireRelationAccess(field, source, registry.get(relation.target), findGrant, registry);
+  const relation = requireRelation(field);
+  const access = requireRelationAccess(field, source, registry.get(relation.target), context);
   return { kind: 'within', source, relation, parent: both(presentCondition(source, 'without'), access.parent) };
 }
 
-/** What of a page stands in the statement's text. */
-export interface PageShape {
-  /** Records of the page; the statement takes one more. */
-  readonly size: number;
-  readonly hasOffset: boolean;
-  /** Where the cursor of `after` holds null; null without a cursor. */
-  readonly cursorNulls: CursorNulls | null;
-  /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort's keys by their place. */
-  readonly content: 'text' | 'rows' | 'keys';
-  /** Characters of a record's text past which null stands in its place, so that it is never taken into memory; rows only. */
-  readonly maxLength?: number;
+/** A list request and the shape of its page. */
+export interface PageRequest {
+  readonly request: RecordRequest;
+  readonly shape: PageShape;
 }
 
+/**
+ * Plans one page of a list.
+ *
+ * Example: `albums:list?count=none&sort=-id&pageSize=20` on SQLite, shortened:
+ *
+ *     SELECT group_concat(j,…),count(*) FROM (SELECT json_object('id',"albums_1"."id_1",…) AS j FROM "albums_1"
+ *     WHERE <deadline check> ORDER BY "albums_1"."id_1" DESC LIMIT 21)
+ *
+ * @param grant of the caller for the action whose rows are listed.
+ * @throws ApiError 400 for names and values that do not fit, 403 for denied fields.
+ */
 export function planList(
-  request: RecordRequest,
+  { request, shape }: PageRequest,
   collection: Collection,
   grant: Grant,
-  shape: PageShape,
   context: PlanContext,
 ): ListPlan {
-  const { dialect, registry, findGrant } = context;
-  const selection = planSelection(request, collection, grant, registry, findGrant);
-  const keys = planSort(request.sort, collection, grant, registry, findGrant);
+  const { dialect } = context;
+  const scope = new StatementScope(dialect);
+  const selection = planSelection(request, collection, grant, context);
+  const keys = planSort(request.sort, collection, grant, context);
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
-  const segments = compileSegments(keys, shape.cursorNulls, collection, dialect);
-  const isKeysOnly = shape.content === 'keys';
-  const wantsText = shape.content !== 'rows' && !request.versions;
-  const keyNames = wantsText ? findKeyNames(keys, isKeysOnly ? null : selection) : null;
-  const extra = [
-    ...(keyNames ? [] : segments.keys.map(({ key, value }) => dialect.scalar(key.field.type.storage!, value))),
-    ...(request.versions ? [compileCounter(collection)] : []),
-  ];
-  const whole = isKeysOnly
-    ? dialect.object(
-        segments.keys.map(({ key, value }, index) => dialect.member(String(index), key.field.type.storage!, value)),
-      )
-    : compileObject(selection, collection.table, dialect, segments.aliases);
-  const object = shape.maxLength === undefined ? whole : limitLength(whole, shape.maxLength);
-  const columns = join([sql`${object} AS j`, ...extra], ',');
-  const isPlain = shape.hasOffset || keyed !== null || request.trash !== 'without';
-  const source = isPlain ? null : findPageSource(condition, keys, collection, dialect);
-  const records = source
-    ? compileSourcedPage(source, columns, keys, shape, collection, dialect, segments.aliases)
-    : compilePage(columns, segments, condition, keyed, shape, collection, dialect);
-  const page = keyNames ? dialect.pageText(records) : records;
-  const wantsCount = request.count !== 'none';
+  const orderedKeys = orderKeys(keys, collection.table, scope);
+  const { keyNames, columns, columnCount } = compileColumns({ request, shape }, selection, orderedKeys, scope);
+  const hasPlainSource = shape.hasOffset || keyed !== null || request.trash !== 'without';
+  const source = hasPlainSource ? null : findPageSource(condition, keys, collection, dialect);
+  const page = { collection, columns, condition, keyed, keys, shape };
+  const records = source ? compileSourcedPage(page, source, scope) : compilePage(page, orderedKeys, scope);
   const cap = request.count === 'estimated' ? 1000 : limits.maxExactCount;
-  const count = wantsCount ? planCount(condition, keyed, collection, dialect) : null;
-  const query = dialect.pageQuery({ rows: page, columns: keyNames ? 2 : 1 + extra.length, count, cap });
+  const query = dialect.pageQuery({
+    rows: keyNames ? dialect.pageText(records) : records,
+    columns: columnCount,
+    count: request.count === 'none' ? null : planCount([keyed, condition], collection, context),
+    cap,
+  });
   return {
     page: compile(dialect, query.page),
     count: query.count && compile(dialect, query.count),
@@ -177,236 +155,89 @@ export function planList(
   };
 }
 
+/** What a page selects of each row, and how many columns its result has. */
+interface PageColumns {
+  readonly columns: Sql;
+  readonly columnCount: number;
+  readonly keyNames: readonly string[] | null;
+}
+
+function compileColumns(
+  { request, shape }: PageRequest,
+  selection: Selection,
+  orderedKeys: OrderedKeys,
+  scope: StatementScope,
+): PageColumns {
+  const { dialect } = scope;
+  const { collection } = selection;
+  const isKeysOnly = shape.content === 'keys';
+  const wantsText = shape.content !== 'rows' && !request.versions;
+  const keyNames = wantsText ? findKeyNames(orderedKeys, isKeysOnly ? null : selection) : null;
+  const keyColumns = orderedKeys.map(({ key, value }) => ({ storage: requireStorage(key.field), value }));
+  const extra = [
+    ...(keyNames ? [] : keyColumns.map(({ storage, value }) => dialect.scalar(storage, value))),
+    ...(request.versions ? [compileCounter(collection)] : []),
+  ];
+  const whole = isKeysOnly
+    ? dialect.object(keyColumns.map(({ storage, value }, index) => dialect.member(String(index), storage, value)))
+    : compileObject(selection, collection.table, scope);
+  const object = shape.maxLength === undefined ? whole : limitLength(whole, shape.maxLength);
+  return {
+    columns: join([sql`${object} AS j`, ...extra], ','),
+    columnCount: keyNames ? 2 : 1 + extra.length,
+    keyNames,
+  };
+}
+
 function limitLength(object: Sql, maxLength: number): Sql {
   return sql`(SELECT CASE WHEN length(CAST(b.t AS text))>${maxLength} THEN NULL ELSE b.t END FROM (SELECT ${object} AS t) b)`;
 }
 
-/** The object keeps the action's own field mask, whatever grant the rows come from. */
+/**
+ * Plans the read of one record. It shows the fields of the action's own grant, whatever grant the rows come from.
+ *
+ * Example: `albums:get?filterByTk=1` on SQLite becomes
+ * `SELECT json_object(…),"albums_1"._v FROM "albums_1" WHERE "albums_1"."id_1"=?`.
+ *
+ * @throws ApiError as {@link planList}.
+ */
 export function planGet(request: RecordRequest, collection: Collection, grant: Grant, context: PlanContext): GetPlan {
-  const { dialect, registry, findGrant } = context;
-  const selection = planSelection(request, collection, grant, registry, findGrant);
-  const keys = planSort(request.sort, collection, grant, registry, findGrant);
+  const { dialect } = context;
+  const scope = new StatementScope(dialect);
+  const selection = planSelection(request, collection, grant, context);
+  const keys = planSort(request.sort, collection, grant, context);
   const condition = planCondition(request, collection, grant, context);
   const keyed = keyCondition(request, collection);
   const isByFilter = request.filter !== null || keyed === null;
-  const aliases = new Aliases();
-  const object = compileObject(selection, collection.table, dialect, aliases);
-  const where = compileWhere([keyed, condition], isByFilter, collection, dialect, aliases);
+  const object = compileObject(selection, collection.table, scope);
+  const where = compileWhere([keyed, condition], isByFilter, collection, scope);
   const order = isByFilter
-    ? sql` ORDER BY ${wholeOrder(orderKeys(keys, collection, dialect, aliases), dialect).order} LIMIT 1`
+    ? sql` ORDER BY ${wholeOrder(orderKeys(keys, collection.table, scope), dialect).order} LIMIT 1`
     : sql``;
   const select = sql`SELECT ${object},${compileCounter(collection)} FROM ${identifier(collection.table)}${where}${order}`;
   const { page, read } = dialect.pageQuery({ rows: select, columns: 2, count: null, cap: 0 });
   return { statement: compile(dialect, page), read };
 }
 
-/** The hidden write counter of a row. */
-export function compileCounter(collection: Collection): Sql {
-  return sql`${identifier(collection.table)}._v`;
-}
-
-/** `filterByTk` as a condition: one key, or a list of them. */
-export function keyCondition(
-  request: Pick<RecordRequest, 'filterByTk'>,
-  collection: Collection,
-): ((dialect: Dialect) => Sql) | null {
-  if (request.filterByTk === undefined) return null;
-  const isMany = Array.isArray(request.filterByTk);
-  const key: Param = {
-    storage: collection.primaryKey.type.storage!,
-    list: isMany,
-    read: (environment) => environment.key,
-  };
-  const column = sql`${identifier(collection.table)}.${identifier(collection.primaryKey.column!)}`;
-  return (dialect) => (isMany ? dialect.isIn(column, key) : sql`${column}=${key}`);
-}
-
-function orderKeys(keys: readonly SortKey[], collection: Collection, dialect: Dialect, aliases: Aliases): OrderedKey[] {
-  return orderKeysAt(keys, collection.table, dialect, aliases);
-}
-
-function orderKeysAt(keys: readonly SortKey[], alias: string, dialect: Dialect, aliases: Aliases): OrderedKey[] {
-  return keys.map((key) => ({ key, value: compileSortKey(key, alias, dialect, aliases) }));
-}
-
-/** A page's last record tells where the next one starts, if it shows all that it is sorted by. */
-function findKeyNames(keys: readonly SortKey[], selection: Selection | null): string[] | null {
-  if (!keys.every(({ field }) => exactInJson.has(field.type.storage!))) return null;
+/** The names of the keys in a page's objects, from which the next page's cursor is made; null if they do not show them exactly. */
+function findKeyNames(orderedKeys: OrderedKeys, selection: Selection | null): string[] | null {
+  const keys = orderedKeys.map(({ key }) => key);
+  if (!keys.every(({ field }) => exactInJson.has(requireStorage(field)))) return null;
   if (selection === null) return keys.map((_, index) => String(index));
   const isShown = keys.every(({ steps, field }) => steps.length === 0 && selection.fields.includes(field));
   return isShown ? keys.map(({ field }) => field.name) : null;
 }
 
-/** Storages whose values JSON text gives back as they were. */
+/** Storages whose values JSON text holds exactly. */
 const exactInJson: ReadonlySet<Storage> = new Set(['text', 'integer', 'double', 'boolean', 'datetime', 'uuid']);
 
-interface CompiledOrder {
-  readonly segments: readonly Segment[];
-  readonly keys: readonly OrderedKey[];
-  readonly aliases: Aliases;
-}
-
-function compileSegments(
-  keys: readonly SortKey[],
-  nulls: CursorNulls | null,
-  collection: Collection,
-  dialect: Dialect,
-): CompiledOrder {
-  const aliases = new Aliases();
-  const values = orderKeys(keys, collection, dialect, aliases);
-  return {
-    segments: nulls ? afterCursor(values, nulls, dialect) : [wholeOrder(values, dialect)],
-    keys: values,
-    aliases,
-  };
-}
-
-function compilePage(
-  columns: Sql,
-  { segments, aliases }: CompiledOrder,
-  condition: Predicate | null,
-  keyed: ((dialect: Dialect) => Sql) | null,
-  { size, hasOffset }: PageShape,
-  collection: Collection,
-  dialect: Dialect,
-): Sql {
-  // A number in the text: SQLite looks at a bound LIMIT while it plans, and so plans anew at each run (25 µs).
-  const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
-  const table = identifier(collection.table);
-  const selects = segments.map((segment) => {
-    const where = compileWhere(
-      [segment.condition && (() => segment.condition!), keyed, condition],
-      true,
-      collection,
-      dialect,
-      aliases,
-    );
-    const rows = sql`FROM ${table}${where} ORDER BY ${segment.order} ${range}`;
-    // PostgreSQL would render every record that the offset passes over; so it passes over bare rows.
-    return hasOffset ? sql`SELECT ${columns} FROM (SELECT * ${rows}) ${table}` : sql`SELECT ${columns} ${rows}`;
-  });
-  if (selects.length === 1) return selects[0]!;
-  const all = selects
-    .map((select) => sql`SELECT * FROM (${select}) s`)
-    .reduce((left, right) => sql`${left} UNION ALL ${right}`);
-  return sql`${all} LIMIT ${size + 1}`;
-}
-
-/** A page by its source. */
-function compileSourcedPage(
-  source: PageSource,
-  columns: Sql,
-  keys: readonly SortKey[],
-  { size, cursorNulls }: PageShape,
-  collection: Collection,
-  dialect: Dialect,
-  aliases: Aliases,
-): Sql {
-  const table = identifier(collection.table);
-  const keyColumn = sql`${table}.${identifier(collection.primaryKey.column!)}`;
-  const range = sql`LIMIT ${size + 1}`;
-  const buildSegment = (values: readonly OrderedKey[]): Segment =>
-    cursorNulls ? afterCursorInOneSegment(values, cursorNulls, dialect) : wholeOrder(values, dialect);
-  const compileConditionsIn = (alias: string, conditions: readonly Condition[]): Sql | null =>
-    compileConditions(alias, [...conditions, source.rest], true, collection, dialect, aliases);
-  if (source.by === 'words') {
-    const { table: index, key: found, matches } = dialect.fullText.page!;
-    const { condition, order } = buildSegment([{ key: keys[0]!, value: found }]);
-    const { expression, accounts } = compileFullText(source.matched);
-    const within = keyBounds(source.rest, collection).map((each) => () => compileFieldTest(each, found, dialect));
-    const where = compileConditionsIn(collection.table, [
-      () => matches(expression, accounts),
-      condition && (() => condition),
-      ...within,
-    ]);
-    return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${table} ON ${keyColumn}=${found} WHERE ${where!} ORDER BY ${order} ${range}`;
-  }
-  if (source.by === 'placed') {
-    const found = sql`p."emailId"`;
-    const { condition, order } = buildSegment([{ key: keys[0]!, value: found }]);
-    const within = keyBounds(source.rest, collection).map((each) => () => compileFieldTest(each, found, dialect));
-    const where = compileConditionsIn('r', [condition && (() => condition), ...within]);
-    const page = {
-      collection,
-      mailboxes: compileMailboxes(source.placed),
-      maxRecords: size + 1,
-      condition: where,
-      order,
-    };
-    const whole = wholeOrder(orderKeys(keys, collection, dialect, aliases), dialect).order;
-    return sql`SELECT ${columns} FROM ${table} WHERE ${keyColumn} IN (${compileMailboxPage(page, dialect)}) ORDER BY ${whole} ${range}`;
-  }
-  const { relation, target, of } = source.groups;
-  const member = aliases.next();
-  const shared = of ? sql` WHERE ${compilePredicate(of, member, target, dialect, aliases)}` : sql``;
-  const { condition, order } = buildSegment(orderKeysAt(keys, 'r', dialect, aliases));
-  const page = {
-    collection,
-    groups: sql`SELECT ${compileColumn(member, target, relation.targetField)} FROM ${identifier(target.table)} ${identifier(member)}${shared}`,
-    maxRecords: size + 1,
-    condition: compileConditionsIn('r', [condition && (() => condition)]),
-    order,
-  };
-  const [{ field: first, descending }] = keys as readonly [SortKey];
-  const found =
-    source.by === 'asking'
-      ? compileCandidateScan(
-          { ...page, match: source.match, group: relation.sourceField, key: first.name, descending },
-          dialect,
-          aliases,
-        )
-      : compileGroupedPage({ ...page, relation }, dialect);
-  const whole = wholeOrder(orderKeys(keys, collection, dialect, aliases), dialect).order;
-  return sql`SELECT ${columns} FROM ${table} WHERE ${keyColumn} IN (${found}) ORDER BY ${whole} ${range}`;
-}
-
-type Condition = Predicate | ((dialect: Dialect) => Sql) | null;
-
-/** WHERE with the tick first, so that it is asked for every row that is visited. */
-export function compileWhere(
-  conditions: readonly Condition[],
-  scans: boolean,
-  collection: Collection,
-  dialect: Dialect,
-  aliases: Aliases,
-): Sql {
-  const all = compileConditions(collection.table, conditions, scans, collection, dialect, aliases);
-  return all === null ? sql`` : sql` WHERE ${all}`;
-}
-
-/** Conditions about the row `alias`; null without any. */
-function compileConditions(
-  alias: string,
-  conditions: readonly Condition[],
-  scans: boolean,
-  collection: Collection,
-  dialect: Dialect,
-  aliases: Aliases,
-): Sql | null {
-  const tests = conditions.reduce((sum, each) => sum + (typeof each === 'function' ? 1 : countTests(each)), 0);
-  const tick = scans ? dialect.deadlineCheck(alias, tests) : null;
-  const compiled = conditions
-    .filter((condition) => condition !== null)
-    .map((condition) =>
-      typeof condition === 'function'
-        ? condition(dialect)
-        : compilePredicate(condition, alias, collection, dialect, aliases),
-    );
-  const all = tick ? [tick, ...compiled] : compiled;
-  return all.length === 0 ? null : joinBalanced(all, ' AND ');
-}
-
 /** The rows that a list finds on all of its pages. */
-function planCount(
-  condition: Predicate | null,
-  keyed: Condition,
-  collection: Collection,
-  dialect: Dialect,
-): CountedRows {
-  const where = compileWhere([keyed, condition], true, collection, dialect, new Aliases());
+function planCount(conditions: readonly Condition[], collection: Collection, { dialect }: PlanContext): CountedRows {
+  const where = compileWhere(conditions, true, collection, new StatementScope(dialect));
   return { table: identifier(collection.table), where };
 }
 
+/** The tables that a predicate reads. */
 function collectTables(predicate: Predicate | null, into: Set<string>): Set<string> {
   if (predicate === null) return into;
   if (predicate.kind === 'all' || predicate.kind === 'any') for (const each of predicate.of) collectTables(each, into);

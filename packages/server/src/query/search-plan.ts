@@ -1,14 +1,16 @@
 import { ApiError } from '../protocol/api-error.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
-import { type Collection, type Field, getField, type Registry } from '../schema/registry.ts';
-import { requireRelationAccess } from './filter-plan.ts';
-import type { Grant, GrantLookup } from './grant.ts';
+import { type Collection, type Field, getField, type Relation } from '../schema/registry.ts';
+import { requireRelation } from './field-parts.ts';
+import { type RelationAccess, requireRelationAccess } from './filter-plan.ts';
+import type { Grant } from './grant.ts';
+import type { AccessContext, PlanContext } from './plan-context.ts';
 import { both, type Operand, type Predicate } from './predicate.ts';
 import { requireReadableField } from './read-access.ts';
 import { viewer } from './visibility.ts';
 
 /**
- * `search`: a text stands in one of the text fields that the role may read, or in one of `searchFields`.
+ * `search`: one of the text fields that the role may read contains a text; with `searchFields`, one of those.
  *
  * @throws ApiError 400 for fields that do not exist or hold no text, 403 for denied ones.
  */
@@ -22,26 +24,23 @@ export function planSearch(search: RecordRequest['search'], collection: Collecti
   return { kind: 'any', of: fields.map((field) => ({ kind: 'test', field, operator: '$includes', operand })) };
 }
 
-/** The words of mail that a request asks for. Conversations are found by the e-mails in them. */
+/** The full-text search of a request. Conversations are found by the e-mails in them. */
 export function planFullText(
   fullText: RecordRequest['fullText'],
   collection: Collection,
-  registry: Registry,
-  findGrant: GrantLookup,
+  context: PlanContext,
 ): Predicate | null {
   if (fullText === null) return null;
   const expression: Operand = { form: 'scalar', read: ({ values }) => values[fullText.slot] };
-  const matched: Predicate = { kind: 'matched', expression, viewer, plain: fullText.plain };
+  const matched: Predicate = { kind: 'matched', index: context.fullText, expression, viewer, plain: fullText.plain };
   const through = getIndexedRelation(collection);
   if (through === null) return matched;
-  const field = getField(collection, through);
-  const target = registry.get(field.relation!.target);
-  const access = requireRelationAccess(field, collection, target, findGrant, registry);
-  return { kind: 'related', source: collection, relation: field.relation!, target, of: both(access.target, matched) };
+  const { relation, target, access } = followRelation(getField(collection, through), collection, context);
+  return { kind: 'related', source: collection, relation, target, of: both(access.target, matched) };
 }
 
 /**
- * The folders that a request asks for: e-mails that lie in one of them, conversations that have such e-mails.
+ * The folders that a request names: e-mails that are in one of them, conversations that have such e-mails.
  *
  * @throws ApiError 403 where the role may not read `folder` of e-mails.
  */
@@ -49,42 +48,47 @@ export function planFolders(
   folders: RecordRequest['folders'],
   collection: Collection,
   grant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
+  context: AccessContext,
 ): Predicate | null {
   const wanted = folders.map(({ slot, not }): Predicate => {
     const folder: Operand = { form: 'scalar', read: ({ values }) => values[slot] };
-    const isInFolder = planFolder(folder, collection, grant, registry, findGrant);
+    const isInFolder = planFolder(folder, collection, grant, context);
     return not ? { kind: 'not', of: isInFolder } : isInFolder;
   });
   return wanted.length === 0 ? null : { kind: 'all', of: wanted };
 }
 
-/** The relation that leads to the records in the full-text index; null where they are the collection's own. */
+/** The relation that leads to the records in the full-text index; null if they are the collection's own. */
 function getIndexedRelation({ name, traits }: Collection): string | null {
   if (!traits.fullText) throw new Error(`${name} has no full-text index`);
   return traits.fullText.through;
 }
 
-function planFolder(
-  folder: Operand,
-  collection: Collection,
-  grant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
-): Predicate {
+function planFolder(folder: Operand, collection: Collection, grant: Grant, context: AccessContext): Predicate {
   const through = getIndexedRelation(collection);
   if (through === null) {
     requireReadableField(collection, 'folder', grant);
     return { kind: 'placed', folder, viewer, by: 'probe' };
   }
   const field = requireReadableField(collection, through, grant);
-  const target = registry.get(field.relation!.target);
-  const access = requireRelationAccess(field, collection, target, findGrant, registry);
+  const { relation, target, access } = followRelation(field, collection, context);
   requireReadableField(target, 'folder', access.grant);
   const of = both(access.target, { kind: 'placed', folder, viewer, by: 'list' });
-  const related: Predicate = { kind: 'related', source: collection, relation: field.relation!, target, of };
+  const related: Predicate = { kind: 'related', source: collection, relation, target, of };
   return access.parent ? { kind: 'all', of: [access.parent, related] } : related;
+}
+
+/** A relation to the records in the full-text index, and what the caller may see of them. */
+function followRelation(field: Field, collection: Collection, context: AccessContext): FollowedRelation {
+  const relation = requireRelation(field);
+  const target = context.registry.get(relation.target);
+  return { relation, target, access: requireRelationAccess(field, collection, target, context) };
+}
+
+interface FollowedRelation {
+  readonly relation: Relation;
+  readonly target: Collection;
+  readonly access: RelationAccess;
 }
 
 function readableTextFields(collection: Collection, grant: Grant): Field[] {

@@ -1,13 +1,14 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
-import type { Collection, Field, Registry } from '../schema/registry.ts';
+import type { Collection, Field } from '../schema/registry.ts';
 import { requireRelationAccess } from './filter-plan.ts';
-import type { Grant, GrantLookup } from './grant.ts';
+import type { Grant } from './grant.ts';
+import type { AccessContext } from './plan-context.ts';
 import type { Predicate } from './predicate.ts';
 import { fieldUnknown, requireReadableField } from './read-access.ts';
 
-/** What of a record is shown: its own fields, and the related records appended to it. */
+/** What a record shows: its own fields, and the related records appended to it. */
 export interface Selection {
   readonly collection: Collection;
   readonly fields: readonly Field[];
@@ -16,18 +17,18 @@ export interface Selection {
 
 export interface Append {
   readonly field: Field;
-  /** Dotted from the root: what an error names. */
+  /** Dotted from the root, for error messages. */
   readonly path: string;
   readonly selection: Selection;
-  /** Which target rows may be seen. */
+  /** Target rows that the caller may see; null: all. */
   readonly rows: Predicate | null;
-  /** On which source rows the append may be followed, where that differs from the rows read. */
+  /** Source rows from which the append may be followed; null: all that are read. */
   readonly parent: Predicate | null;
 }
 
 type Names = Pick<RecordRequest, 'fields' | 'except' | 'appends'>;
 
-/** Names of one level, with those of deeper levels under their first step. */
+/** Names of one level, and those of deeper levels by their first step. */
 interface FieldLevel {
   readonly own: readonly string[] | null;
   readonly deeper: ReadonlyMap<string, string[]>;
@@ -40,23 +41,21 @@ interface FieldLevel {
  *
  * @throws ApiError 400 for unknown names, 403 for denied ones.
  */
-export function planSelection(
-  names: Names,
-  collection: Collection,
-  grant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
-): Selection {
-  return resolveSelection('', names, collection, grant, registry, findGrant);
+export function planSelection(names: Names, collection: Collection, grant: Grant, context: AccessContext): Selection {
+  return resolveSelection({ path: '', names }, collection, grant, context);
+}
+
+/** One level of a selection: the names that choose on it, and its dotted path from the root. */
+interface SelectionLevel {
+  readonly path: string;
+  readonly names: Names;
 }
 
 function resolveSelection(
-  path: string,
-  names: Names,
+  { path, names }: SelectionLevel,
   collection: Collection,
   grant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
+  context: AccessContext,
 ): Selection {
   const fields = splitByLevel(names.fields);
   const except = splitByLevel(names.except);
@@ -68,7 +67,7 @@ function resolveSelection(
   const relations = new Set([...(appends.own ?? []), ...appends.deeper.keys(), ...fields.deeper.keys()]);
   for (const name of except.own ?? []) if (!collection.byName.has(name)) throw fieldUnknown(collection, name, grant);
   const hidden = new Set(except.own ?? []);
-  // What except takes away is named all the same, and so refused where it is denied.
+  // An append that except removes is resolved too, so that a denied one is refused.
   const appended = [...relations].map((name) => {
     const field = requireReadableField(collection, name, grant);
     const nested: Names = {
@@ -76,7 +75,8 @@ function resolveSelection(
       except: except.deeper.get(name) ?? null,
       appends: appends.deeper.get(name) ?? [],
     };
-    return resolveAppend(field, path === '' ? name : `${path}.${name}`, nested, collection, grant, registry, findGrant);
+    const level = { path: path === '' ? name : `${path}.${name}`, names: nested };
+    return resolveAppend(field, level, { collection, grant }, context);
   });
   return {
     collection,
@@ -106,31 +106,29 @@ function ownFields(
 
 function sortAppends(appends: readonly Append[], collection: Collection): Append[] {
   const order = new Map(collection.fields.map((field, index) => [field.name, index]));
-  return [...appends].sort((a, b) => order.get(a.field.name)! - order.get(b.field.name)!);
+  const readIndex = ({ field }: Append): number => order.get(field.name) ?? 0;
+  return [...appends].sort((first, second) => readIndex(first) - readIndex(second));
 }
 
 function resolveAppend(
   field: Field,
-  path: string,
-  names: Names,
-  source: Collection,
-  rootGrant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
+  { path, names }: SelectionLevel,
+  source: { readonly collection: Collection; readonly grant: Grant },
+  context: AccessContext,
 ): Append {
   if (!field.relation)
     throw new ApiError('RELATION_UNKNOWN', `"${path.slice(0, 120)}" is no relation and cannot be appended.`);
   if (path.split('.').length > limits.pathDepth)
-    throw new ApiError('LIMIT_EXCEEDED', `appends go at most ${limits.pathDepth} deep.`);
-  const target = registry.get(field.relation.target);
-  const access = requireRelationAccess(field, source, target, findGrant, registry);
-  const sameRows = findGrant(source.name, 'get')?.identity === rootGrant.identity;
+    throw new ApiError('LIMIT_EXCEEDED', `"appends" follow at most ${limits.pathDepth} relations.`);
+  const target = context.registry.get(field.relation.target);
+  const access = requireRelationAccess(field, source.collection, target, context);
+  const hasSameRows = context.findGrant(source.collection.name, 'get')?.identity === source.grant.identity;
   return {
     field,
     path,
-    selection: resolveSelection(path, names, target, access.grant, registry, findGrant),
+    selection: resolveSelection({ path, names }, target, access.grant, context),
     rows: access.target,
-    parent: sameRows ? null : access.parent,
+    parent: hasSameRows ? null : access.parent,
   };
 }
 

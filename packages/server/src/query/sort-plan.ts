@@ -1,14 +1,16 @@
-import type { Dialect } from '../database/dialect.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { SortTerm } from '../protocol/record-request.ts';
-import type { Collection, Field, Registry } from '../schema/registry.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+import { requireColumn, requireRelation } from './field-parts.ts';
 import { requireRelationAccess } from './filter-plan.ts';
-import type { Grant, GrantLookup } from './grant.ts';
+import type { Grant } from './grant.ts';
+import type { AccessContext } from './plan-context.ts';
 import type { Predicate } from './predicate.ts';
-import { type Aliases, compileColumn, compilePredicate } from './predicate-compiler.ts';
+import { compileColumn, compilePredicate } from './predicate-compiler.ts';
 import { requireReadableField } from './read-access.ts';
+import type { StatementScope } from './statement-scope.ts';
 
 /** A step along a to-one relation on the way to the field that sorts. */
 export interface SortStep {
@@ -28,7 +30,10 @@ export interface SortKey {
 }
 
 /**
- * Resolves a sort. The primary key is the last tiebreak, in the direction of the last term.
+ * Resolves a sort. The primary key is added as the last tie-breaker, in the direction of the last term.
+ *
+ * Example: the terms of `sort=-artist.name` become two keys: `name` of artists by the step `artist`, and the own primary
+ * key, both descending.
  *
  * @throws ApiError 400 for fields that do not exist or do not sort, 403 for denied ones.
  */
@@ -36,60 +41,57 @@ export function planSort(
   terms: readonly SortTerm[],
   collection: Collection,
   grant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
+  context: AccessContext,
 ): SortKey[] {
-  const keys = terms.map((term) => sortKey(term, collection, grant, registry, findGrant));
+  const keys = terms.map((term) => planSortKey(term, collection, grant, context));
   const keyed = keys.findIndex((key) => key.field === collection.primaryKey && key.steps.length === 0);
   if (keyed >= 0) return keys.slice(0, keyed + 1);
   const descending = keys.at(-1)?.descending ?? false;
   return [...keys, { field: collection.primaryKey, collection, steps: [], descending, nullable: false }];
 }
 
-function sortKey(
-  term: SortTerm,
-  root: Collection,
-  rootGrant: Grant,
-  registry: Registry,
-  findGrant: GrantLookup,
-): SortKey {
+/** Resolves one term; for a caller that needs no tie-breaker. */
+export function planSortKey(term: SortTerm, root: Collection, rootGrant: Grant, context: AccessContext): SortKey {
   const path = term.path.split('.');
-  if (path.length > limits.pathDepth + 1)
-    throw new ApiError('LIMIT_EXCEEDED', `A sort path is at most ${limits.pathDepth} deep.`);
+  const last = path.pop() ?? '';
+  if (path.length > limits.pathDepth)
+    throw new ApiError('LIMIT_EXCEEDED', `A sort path is at most ${limits.pathDepth} relations deep.`);
   const steps: SortStep[] = [];
   let collection = root;
   let grant = rootGrant;
-  for (const name of path.slice(0, -1)) {
+  for (const name of path) {
     const field = requireReadableField(collection, name, grant);
     if (!field.relation || field.relation.many)
       throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is no path of to-one relations.`);
-    const target = registry.get(field.relation.target);
-    const access = requireRelationAccess(field, collection, target, findGrant, registry);
+    const target = context.registry.get(field.relation.target);
+    const access = requireRelationAccess(field, collection, target, context);
     steps.push({ source: collection, field, target, parent: access.parent, rows: access.target });
     grant = access.grant;
     collection = target;
   }
-  const field = requireReadableField(collection, path.at(-1)!, grant);
+  const field = requireReadableField(collection, last, grant);
   if (!field.type.sortable)
     throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is a ${field.type.name} field and does not sort.`);
   return { field, collection, steps, descending: term.descending, nullable: steps.length > 0 || !field.notNull };
 }
 
 /** The value that a key sorts by, for the row `alias`. */
-export function compileSortKey(key: SortKey, alias: string, dialect: Dialect, aliases: Aliases): Sql {
-  return compileSteps(key, 0, alias, dialect, aliases);
+export function compileSortKey(key: SortKey, alias: string, scope: StatementScope): Sql {
+  return compileSteps(key, 0, alias, scope);
 }
 
-function compileSteps(key: SortKey, step: number, alias: string, dialect: Dialect, aliases: Aliases): Sql {
+function compileSteps(key: SortKey, step: number, alias: string, scope: StatementScope): Sql {
   const current = key.steps[step];
-  if (!current) return sql`${identifier(alias)}.${identifier(key.field.column!)}`;
-  const inner = aliases.next();
-  const relation = current.field.relation!;
+  if (!current) return sql`${identifier(alias)}.${identifier(requireColumn(key.field))}`;
+  const inner = scope.nextAlias();
+  const { source, target, parent, rows } = current;
+  const relation = requireRelation(current.field);
   const conditions = [
-    sql`${compileColumn(inner, current.target, relation.targetField)}=${compileColumn(alias, current.source, relation.sourceField)}`,
+    sql`${compileColumn(inner, target, relation.targetField)}=${compileColumn(alias, source, relation.sourceField)}`,
   ];
-  if (current.parent) conditions.push(compilePredicate(current.parent, alias, current.source, dialect, aliases));
-  if (current.rows) conditions.push(compilePredicate(current.rows, inner, current.target, dialect, aliases));
+  if (parent) conditions.push(compilePredicate(parent, alias, source, scope));
+  if (rows) conditions.push(compilePredicate(rows, inner, target, scope));
   const where = conditions.reduce((left, right) => sql`${left} AND ${right}`);
-  return sql`(SELECT ${compileSteps(key, step + 1, inner, dialect, aliases)} FROM ${identifier(current.target.table)} ${identifier(inner)} WHERE ${where})`;
+  const value = compileSteps(key, step + 1, inner, scope);
+  return sql`(SELECT ${value} FROM ${identifier(target.table)} ${identifier(inner)} WHERE ${where})`;
 }

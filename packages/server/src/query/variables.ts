@@ -1,6 +1,6 @@
 import { relativePeriods } from './period.ts';
 
-/** What a value in double braces may name. */
+/** A value in double braces. */
 const variablePattern = /^\{\{\s*(.*?)\s*\}\}$/s;
 const userPath = /^(?:\$user|ctx\.state\.currentUser)\.([A-Za-z][A-Za-z0-9_]{0,59})$/;
 
@@ -20,7 +20,7 @@ export function userFieldName(variable: string): string | null {
   return variable.startsWith('$user.') ? variable.slice(6) : null;
 }
 
-/** Whether a variable is one that exists. */
+/** Whether a variable exists. */
 export function isKnownVariable(name: string): boolean {
   return canonicalName(name) !== null;
 }
@@ -37,10 +37,10 @@ export function datePeriod(name: string): string | null {
   return relativePeriods.has(period) ? period : null;
 }
 
-/** Always there; what they stand for depends on field and zone. */
+/** Every caller has these; their meaning depends on field and zone. */
 const dateVariables = Object.fromEntries([...relativePeriods].map((period) => [`$date.${period}`, period]));
 
-/** The values of the variables for one caller. Missing ones stay absent, which makes a filter that needs them false. */
+/** The values of the variables for one caller. A filter that needs a missing variable is false. */
 export function variableValues(
   role: string,
   user: Readonly<Record<string, unknown>> | null,

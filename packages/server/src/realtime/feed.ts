@@ -112,7 +112,7 @@ export class Feed {
   }
 
   async #refresh(): Promise<void> {
-    if (this.#application.database.dialect.shared) {
+    if (this.#application.database.multiNode) {
       await this.#application.ensureCurrent();
       this.#reading.wake();
     }

@@ -120,7 +120,8 @@ export function readStamp({ clock, caller }: RecordContext): Stamp {
 
 /** What the planners of query/ need of a context. */
 export function toPlanContext(context: RecordContext): PlanContext {
-  return { registry: context.registry, findGrant: context.findGrant, dialect: context.database.dialect };
+  const { registry, findGrant, database } = context;
+  return { registry, findGrant, dialect: database.dialect, fullText: database.fullText };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
 import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Database } from '../database/database.ts';
 import { hasMoreWaiting, type NewDelivery, queueDeliveries } from '../database/delivery-rows.ts';
-import { readOutboxPosition } from '../database/outbox-position.ts';
+import type { EventLogStore } from '../database/event-log-store.ts';
 import { readEnabledWebhooks, type StoredWebhook } from '../database/webhook-rows.ts';
 import { dayMilliseconds } from './retry.ts';
 import { makeMessageId } from './signature.ts';
@@ -56,7 +56,7 @@ export class Outbox {
       const events = await this.#changes.read(this.#scanned, eventsPerRead);
       if (events.length === 0) break;
       // Read after the events, so that every webhook that existed before one of them is found.
-      const deliveries = createDeliveries(events, await readEnabledWebhooks(this.#database));
+      const deliveries = createDeliveries(events, await readEnabledWebhooks(this.#database), this.#database.eventLog);
       queued += await this.#queueEvents(events, deliveries);
     }
     await this.#storePosition();
@@ -75,7 +75,7 @@ export class Outbox {
 
   /** Another process may have advanced the position. */
   async #loadPosition(): Promise<void> {
-    const stored = await readOutboxPosition(this.#database);
+    const stored = await this.#database.eventLog.outboxPosition();
     if (stored === this.#stored) return;
     this.#stored = stored;
     this.#scanned = stored;
@@ -125,11 +125,16 @@ export class Outbox {
   }
 }
 
-function createDeliveries(events: readonly LoggedEvent[], webhooks: readonly StoredWebhook[]): NewDelivery[] {
+function createDeliveries(
+  events: readonly LoggedEvent[],
+  webhooks: readonly StoredWebhook[],
+  eventLog: EventLogStore,
+): NewDelivery[] {
   return events.flatMap((event) =>
     webhooks
       .filter(
-        (webhook) => matchesEvent(webhook.events, event.name) && isAfterStart(event.position, webhook.startsAfter),
+        (webhook) =>
+          matchesEvent(webhook.events, event.name) && eventLog.isAfterStart(event.position, webhook.startsAfter),
       )
       .map((webhook) => createDelivery(event, webhook)),
   );
@@ -139,24 +144,4 @@ function createDelivery(event: LoggedEvent, webhook: StoredWebhook): NewDelivery
   const { name, resource, tk, at, actor, payload } = event;
   const changed = payload === undefined ? event.changed : { payload };
   return { webhookId: webhook.id, messageId: makeMessageId(), event: name, resource, tk, at, actor, changed };
-}
-
-/**
- * Whether a position in the log is after another one, or was not visible yet to a snapshot of PostgreSQL
- * (`<xmin>:<xmax>:<running xids>`): an older transaction may have been running at that time.
- */
-function isAfterStart(one: string, other: string): boolean {
-  if (other.includes(':')) {
-    const [xid = ''] = one.split('.');
-    const [, xmax = '', running = ''] = other.split(':');
-    return BigInt(xid) >= BigInt(xmax) || running.split(',').includes(xid);
-  }
-  const [first, second] = parsePosition(one);
-  const [otherFirst, otherSecond] = parsePosition(other);
-  return first === otherFirst ? second > otherSecond : first > otherFirst;
-}
-
-function parsePosition(position: string): [bigint, bigint] {
-  const [first = '0', second = '0'] = position.split('.');
-  return [BigInt(first), BigInt(second)];
 }

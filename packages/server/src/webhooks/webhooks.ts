@@ -38,16 +38,30 @@ const maxConcurrentPerHost = 4;
 /** Deliveries claimed for each slot: as many as can be tried one after another before the lease ends. */
 const deliveriesPerSlot = 5;
 const maxWaitMilliseconds = 30_000;
-/** How often, and for how long, the log is read again after an event: its newest events may not be readable yet. */
 const rescanMilliseconds = 200;
-const rescanWindowMilliseconds = 5000;
-/** A shared log is also read at this interval: any long transaction may delay its newest events. */
-const sharedWaitMilliseconds = 2000;
+
+/** How often the event log is read without being notified of new events. */
+interface ScanSchedule {
+  readonly maxWaitMilliseconds: number;
+  /** For how long after an event the log is read every {@link rescanMilliseconds}: its newest events may not be readable yet. */
+  readonly rescanWindowMilliseconds: number;
+  /** Whether work of other processes is looked for. */
+  readonly watchesOthers: boolean;
+}
+
+const singleNodeSchedule: ScanSchedule = { maxWaitMilliseconds, rescanWindowMilliseconds: 0, watchesOthers: false };
+/** Any open transaction in the cluster may delay the newest events for long. */
+const multiNodeSchedule: ScanSchedule = {
+  maxWaitMilliseconds: 2000,
+  rescanWindowMilliseconds: 5000,
+  watchesOthers: true,
+};
 const retentionMilliseconds = 7 * dayMilliseconds;
 
 /** Queues, sends and retries the messages of an application's webhooks. */
 export class Webhooks {
   readonly #parts: DeliveryParts;
+  readonly #schedule: ScanSchedule;
   readonly #outbox: Outbox;
   readonly #sender: DeliverySender;
   readonly #worker: BackgroundWorker;
@@ -58,6 +72,7 @@ export class Webhooks {
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
+    this.#schedule = parts.database.multiNode ? multiNodeSchedule : singleNodeSchedule;
     this.#worker = new BackgroundWorker({
       run: () => this.#work(),
       onError: (error) => {
@@ -66,7 +81,7 @@ export class Webhooks {
       },
       debounceMilliseconds,
       // Another process may leave work behind.
-      intervalMilliseconds: parts.database.dialect.shared ? maxWaitMilliseconds : undefined,
+      intervalMilliseconds: this.#schedule.watchesOthers ? maxWaitMilliseconds : undefined,
     });
     this.#sender = new DeliverySender(parts, () => this.#worker.wake(0));
     const text = `More than ${maxWaitingDeliveries} messages are waiting; the receiver is too slow.`;
@@ -93,7 +108,7 @@ export class Webhooks {
     this.#worker.start();
     this.#unsubscribe = this.#parts.changes.subscribe(() => {
       if (this.#listening === false) return;
-      this.#rescanUntil = performance.now() + rescanWindowMilliseconds;
+      this.#rescanUntil = performance.now() + this.#schedule.rescanWindowMilliseconds;
       this.wake();
     });
     this.wake();
@@ -184,12 +199,12 @@ export class Webhooks {
   }
 
   async #waitForNext(hasMore: boolean): Promise<void> {
-    const { database, clock } = this.#parts;
+    const { clock } = this.#parts;
+    const { maxWaitMilliseconds: maxWait } = this.#schedule;
     const next = await this.nextDue();
-    const maxWait = database.dialect.shared ? sharedWaitMilliseconds : maxWaitMilliseconds;
     const until = next === null ? maxWait : next - clock.now();
     const minWait = hasMore ? 1000 : debounceMilliseconds;
     this.#worker.wake(Math.min(maxWait, Math.max(minWait, until)));
-    if (database.dialect.shared && performance.now() < this.#rescanUntil) this.#worker.wake(rescanMilliseconds);
+    if (performance.now() < this.#rescanUntil) this.#worker.wake(rescanMilliseconds);
   }
 }

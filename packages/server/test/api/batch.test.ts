@@ -372,7 +372,7 @@ describeEngines('batch', (engine) => {
 
   test('its statements together hold the line of writes no longer than they may', async () => {
     const { database } = server.running.applications.main;
-    if (database.dialect.shared) return expect(database.dialect.name).toBe('postgres');
+    if (database.multiNode) return expect(database.dialect.name).toBe('postgres');
     const count = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<300000) SELECT count(*) FROM n';
     const begun = performance.now();
     const long = database.write(

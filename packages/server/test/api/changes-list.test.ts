@@ -370,7 +370,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     test('past retention is told to read again; the last event stays', async () => {
       const first = (await page('?pageSize=1')).data[0].cursor;
       const { database, clock } = server.running.applications.main;
-      const at = database.dialect.shared
+      const at = database.multiNode
         ? "now() - interval '31 days'"
         : `'${new Date(clock.now() - 31 * 86_400_000).toISOString()}'`;
       await database.write((transaction) => transaction.run({ text: `UPDATE _events SET at=${at}`, values: [] }));
@@ -384,7 +384,8 @@ describeEngines('changes:list and changes:publish', (engine) => {
       await server.data('POST /api/posts:create', { body: Array.from({ length: 50 }, (_, n) => ({ title: `t${n}` })) });
       const { data } = await settled('?pageSize=1000', 'admin', 50);
       const before = '2000-01-01T00:00:00.000Z';
-      while (await changes.prune(before, 20, 10)) if ((await page('?pageSize=1000')).data.length < 20) break;
+      while (await changes.prune({ before, maxEvents: 20, batchSize: 10 }))
+        if ((await page('?pageSize=1000')).data.length < 20) break;
       const kept = (await page('?pageSize=1000')).data;
       expect(kept.length).toBeGreaterThanOrEqual(20);
       expect(kept.length).toBeLessThan(32);

@@ -83,7 +83,7 @@ describeEngines('hooks of extensions', (engine) => {
     const entries = await server.data(`GET /api/kept:history?filterByTk=${id}`);
     const [first, second] = entries.toReversed();
     // What the hook refuses now was written before it was there.
-    const text = database.dialect.shared
+    const text = database.multiNode
       ? "UPDATE _history SET changes=replace(changes::text,'throwz','throws')::jsonb"
       : "UPDATE _history SET changes=replace(changes,'throwz','throws')";
     await database.write((transaction) => transaction.run({ text, values: [] }));

@@ -111,7 +111,7 @@ describeEngines('webhooks', (engine) => {
         { text: `UPDATE _outbox SET position='${before}'`, values: [] },
         { text: `DELETE FROM "webhookDeliveries" WHERE "webhookId"=${id}`, values: [] },
       ];
-      const old = database.dialect.shared ? "now() - interval '99 days'" : "'2000-01-01T00:00:00.000Z'";
+      const old = database.multiNode ? "now() - interval '99 days'" : "'2000-01-01T00:00:00.000Z'";
       await database.write(async (transaction) => {
         for (const each of sides) await transaction.run(each);
         await transaction.run({ text: `UPDATE _events SET at=${old}`, values: [] });
@@ -128,7 +128,7 @@ describeEngines('webhooks', (engine) => {
     test('what happens after the store has moved to another cluster', async () => {
       const { id } = await shop.hook('/moved', { events: ['others.created'] });
       const { changes, database } = shop.server.running.applications.main;
-      if (database.dialect.shared) {
+      if (database.multiNode) {
         // As a younger cluster would find it: all its numbers are yet to come.
         const later = (text: string, mark: string, part: number): string =>
           `split_part(${text},'${mark}',${part})::bigint+1000000`;

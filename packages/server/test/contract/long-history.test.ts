@@ -14,7 +14,7 @@ describeEngines('a record of a hundred thousand entries', (engine) => {
     await server.data('POST /api/things:create', { body: { n: 0 } });
     await server.data('POST /api/things:update?filterByTk=1', { body: { n: 1 } });
     const { database } = server.running.applications.main;
-    const numbers = database.dialect.shared
+    const numbers = database.multiNode
       ? `generate_series(1,${entries}) i`
       : `(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM s WHERE i<${entries}) SELECT i FROM s)`;
     const text = `INSERT INTO _history (collection_id,tk,at,action,changes) SELECT collection_id,tk,at,action,changes FROM _history,${numbers} WHERE action='updated'`;

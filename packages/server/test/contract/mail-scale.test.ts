@@ -60,7 +60,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     process.stdout.write(`${engine.name}: ${perSecond.toFixed(0)} parsed e-mails stored a second\n`);
     if (scale >= 50_000) {
       const { database } = server.running.applications.main;
-      if (database.dialect.shared)
+      if (database.multiNode)
         await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { longRunning: true });
     }
   }, 1_800_000);
@@ -202,9 +202,9 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     await work().finally(() => {
       database.read = read;
     });
-    if (database.dialect.shared)
+    if (database.multiNode)
       await database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }), { longRunning: true });
-    const explain = database.dialect.shared ? 'EXPLAIN' : 'EXPLAIN QUERY PLAN';
+    const explain = database.multiNode ? 'EXPLAIN' : 'EXPLAIN QUERY PLAN';
     return Promise.all(
       seen.map(async ({ text, values }) => {
         const [rows] = await database.read([{ text: `${explain} ${text}`, values }]);

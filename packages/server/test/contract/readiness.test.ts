@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Problem } from '../../src/base/server-health.ts';
-import { EventHorizonWatch } from '../../src/database/event-horizon.ts';
+import { EventHorizonWatch } from '../../src/database/postgres/event-horizon.ts';
 import { describeEngines, sqlite } from '../support/engines.ts';
 import { accountSettings, adminToken, type Program, post, startProgram } from '../support/program.ts';
 import { TestServer } from '../support/scenario.ts';

@@ -12,7 +12,7 @@ describeEngines('event order', (engine) => {
   // The text of a transaction number sorts otherwise than the number: '10' before '9'.
   test('events come by transaction number, not by its text', async () => {
     const { database, changes } = server.running.applications.main;
-    if (!database.dialect.shared) return;
+    if (!database.multiNode) return;
     await database.write(async (transaction) => {
       for (const xid of [10, 9, 8])
         await transaction.run({

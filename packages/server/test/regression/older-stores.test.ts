@@ -139,7 +139,7 @@ describeEngines('a store that an earlier version made', (engine) => {
         for (const [id, subject] of emails) {
           const words = String(subject).toLowerCase().split(' ');
           const entry = { id: Number(id), account: 1, subject: words, sender: [], recipients: [], body: [], files: [] };
-          await createTxRunner(database, transaction)(database.dialect.fullText.replace(entry, sql`1=1`));
+          await createTxRunner(database, transaction)(database.fullText.replace(entry, sql`1=1`));
         }
         for (const text of statements) await transaction.run({ text, values: [] });
       });
@@ -222,7 +222,7 @@ describeEngines('a store that an earlier version made', (engine) => {
 
 async function indexNames({ running }: TestServer): Promise<string[]> {
   const { database } = running.applications.main;
-  const text = database.dialect.shared
+  const text = database.multiNode
     ? 'SELECT indexname FROM pg_indexes WHERE schemaname=current_schema() ORDER BY 1'
     : `SELECT name FROM sqlite_master WHERE type='index' ORDER BY 1`;
   const [rows] = await database.read([{ text, values: [] }]);

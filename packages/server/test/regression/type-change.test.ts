@@ -10,7 +10,7 @@ describeEngines('a type change that is cut short', (engine) => {
   /** Columns that hold, or were to hold, the field `n` of things. */
   const columns = async (): Promise<number> => {
     const { database } = server.running.applications.main;
-    const text = database.dialect.shared
+    const text = database.multiNode
       ? "SELECT count(*) FROM information_schema.columns WHERE table_schema=current_schema() AND table_name LIKE 'things%' AND column_name ~ '(^|_)n_'"
       : "SELECT count(*) FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.name LIKE 'things%' AND (c.name GLOB '*_n_*' OR c.name GLOB 'n_*')";
     const [rows] = await database.read([{ text, values: [] }]);
@@ -58,7 +58,7 @@ describeEngines('a type change that is cut short', (engine) => {
     });
     expect(await changed('things', 'n', 'bigInt')).toBe(500);
     write.mockRestore();
-    expect(await columns()).toBe(database.dialect.shared ? 2 : 1);
+    expect(await columns()).toBe(database.multiNode ? 2 : 1);
     expect(await server.data('GET /api/things:get?filterByTk=2')).toMatchObject({ n: '2' });
     await server.data('POST /api/things:create', { body: { n: '3' } });
     expect(await changed('things', 'n', 'integer')).toBe(200);

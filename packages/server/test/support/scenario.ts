@@ -220,7 +220,7 @@ export class TestServer {
   /** The newest event, also where the log does not show it yet. */
   async lastCursor(): Promise<string | null> {
     const { database } = this.running.applications.main;
-    const order = database.dialect.shared
+    const order = database.multiNode
       ? 'xid::text,id FROM _events ORDER BY _events.xid DESC,id DESC'
       : '0,id FROM _events ORDER BY id DESC';
     const [rows] = await database.read([{ text: `SELECT ${order} LIMIT 1`, values: [] }]);

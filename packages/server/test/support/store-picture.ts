@@ -34,7 +34,7 @@ export async function storePicture({ database, registry }: Application): Promise
           ] as const,
       ),
   ];
-  const rowText = database.dialect.shared
+  const rowText = database.multiNode
     ? (columns: readonly string[]) => `ROW(${columns})::text`
     : (columns: readonly string[]) => columns.map((column) => `quote(${column})`).join("||','||");
   const selects = tables.map(

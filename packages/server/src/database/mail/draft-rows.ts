@@ -1,6 +1,6 @@
 /** Statements about messages that are written here: what the user wrote, and how a draft is rewritten. */
 import type { Database, Row, Transaction } from '../database.ts';
-import type { FullTextEntry } from '../dialect.ts';
+import type { FullTextEntry } from '../full-text-index.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { insertRows } from '../row-insert.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
@@ -142,8 +142,8 @@ export class DraftRows {
     await this.#run(
       sql`UPDATE emails SET identity=${value('text', email.identity)},"subjectKey"=${value('text', email.subjectKey)},orphan=${value('boolean', email.orphan)},"messageId"=${value('text', email.messageId)},subject=${value('text', email.subject)},"from"=${value('json', email.from)},"to"=${value('json', email.to)},cc=${value('json', email.cc)},"sentAt"=${value('datetime', email.sentAt)},snippet=${value('text', email.snippet)},size=${value('integer', email.size)},"hasAttachments"=${value('boolean', email.hasAttachments)},warnings=${value('json', email.warnings)},"bodyState"=${value('text', email.bodyState)},_v=_v+1 WHERE id=${key}`,
     );
-    await this.#run(this.#database.dialect.fullText.remove(listValue('bigint', [id])));
-    await this.#run(this.#database.dialect.fullText.insert([fullTextEntry]));
+    await this.#run(this.#database.fullText.remove(listValue('bigint', [id])));
+    await this.#run(this.#database.fullText.insert([fullTextEntry]));
   }
 
   /** Sets the files of a draft. Files that it already has keep their ids. */

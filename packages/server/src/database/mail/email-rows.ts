@@ -80,7 +80,7 @@ export class EmailRows {
   async deleteDependents(keys: readonly unknown[]): Promise<() => Promise<void>> {
     const rows = await this.#run(sql`SELECT "contentId" FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`);
     const contents = rows.flatMap(([id]) => (id === null ? [] : [Number(id)]));
-    await this.#run(this.#database.dialect.fullText.remove(listValue('bigint', keys)));
+    await this.#run(this.#database.fullText.remove(listValue('bigint', keys)));
     return async () => {
       await this.#run(sql`DELETE FROM "mailContents" WHERE ${this.#isIn('id', 'bigint', contents)}`);
     };

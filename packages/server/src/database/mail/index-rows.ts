@@ -1,6 +1,6 @@
 /** Statements of the full-text index's rebuild: how far it is, and e-mails with what is indexed of them. */
 import type { Database, Row, Transaction } from '../database.ts';
-import type { FullTextEntry } from '../dialect.ts';
+import type { FullTextEntry } from '../full-text-index.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, sql, value } from '../sql.ts';
@@ -88,5 +88,5 @@ export async function replaceTokens(
   version: number,
 ): Promise<void> {
   const unchanged = sql`EXISTS (SELECT 1 FROM emails e WHERE e.id=${value('bigint', entry.id)} AND e._v=${value('integer', version)})`;
-  await createTxRunner(database, transaction)(database.dialect.fullText.replace(entry, unchanged));
+  await createTxRunner(database, transaction)(database.fullText.replace(entry, unchanged));
 }

@@ -18,12 +18,12 @@ export function selectIndexedAccounts(user: Param): Sql {
 }
 
 /**
- * A query for the ids of the mailboxes with a role or path, one column `k`.
+ * A query for the ids of the mailboxes with a role or path, one column `group_key`.
  *
  * @param folder role of a mailbox, or the path of a mailbox without a role.
  */
 export function selectMailboxes(folder: Param, user: Param): Sql {
-  return sql`SELECT id AS k FROM mailboxes WHERE coalesce(role,path)=${folder} AND "accountId" IN (${selectVisibleAccounts(user)})`;
+  return sql`SELECT id AS group_key FROM mailboxes WHERE coalesce(role,path)=${folder} AND "accountId" IN (${selectVisibleAccounts(user)})`;
 }
 
 /** What a condition about folders is compiled from. */

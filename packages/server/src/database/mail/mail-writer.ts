@@ -1,7 +1,7 @@
 /** Statements by which messages are stored: looked for by identity, joined to conversations, written with their words. */
 import { pairUp } from '../../base/aligned-lists.ts';
 import type { Database, Row, Transaction } from '../database.ts';
-import type { FullTextEntry } from '../dialect.ts';
+import type { FullTextEntry } from '../full-text-index.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
@@ -228,7 +228,8 @@ export class MailWriter {
   }
 
   async addToFullTextIndex(entries: readonly FullTextEntry[]): Promise<void> {
-    const { rowsPerInsert, fullText } = this.#database.dialect;
+    const { dialect, fullText } = this.#database;
+    const { rowsPerInsert } = dialect;
     for (let start = 0; start < entries.length; start += rowsPerInsert)
       await this.#run(fullText.insert(entries.slice(start, start + rowsPerInsert)));
   }

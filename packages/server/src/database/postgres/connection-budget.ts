@@ -6,12 +6,12 @@ type ConnectCallback = ((error: Error) => void) | ((error: null, client: pg.Clie
 
 /** How long a request waits for a connection. */
 export const connectionWaitMilliseconds = 10_000;
-/** How long no further connection is opened after PostgreSQL had none left. */
+/** How long no connection is opened after PostgreSQL refused one. */
 const refusalBackoffMilliseconds = 1000;
 
 /**
- * Bounds the connections of all pools of a server together: PostgreSQL refuses what is over its own limit, so those who
- * want one more wait until another one ends. Pools of applications keep idle connections for a short time only.
+ * Limits the connections of all pools of a server together. PostgreSQL refuses connections past its own limit, so a pool that
+ * needs one more waits until another connection ends. Pools of applications keep idle connections for a short time only.
  */
 export class ConnectionBudget {
   /** The client class for pools under this budget. */
@@ -49,14 +49,14 @@ export class ConnectionBudget {
     return performance.now() < this.#refusedUntil ? 0 : Math.max(0, this.#free);
   }
 
-  /** Takes over a lower limit of PostgreSQL's, so that requests wait for a connection where it would refuse one. */
+  /** Applies a lower limit of PostgreSQL, so that requests wait for a connection instead of being refused one. */
   lowerTo(size: number): void {
     if (size >= this.#size) return;
     this.#free -= this.#size - size;
     this.#size = size;
   }
 
-  /** PostgreSQL has no connection left: for a moment those that are open are shared. */
+  /** PostgreSQL refused a connection: for a moment no more are opened, and the open ones are shared. */
   noteRefusal(): void {
     this.#refusedUntil = performance.now() + refusalBackoffMilliseconds;
   }
@@ -91,6 +91,7 @@ export class ConnectionBudget {
   }
 }
 
+/** The fault of a request that got no connection in time. */
 export function createNoConnectionFault(): DatabaseFault {
-  return new DatabaseFault('unavailable', new Error('no connection to PostgreSQL became free in time'));
+  return new DatabaseFault('unavailable', new Error('No connection to PostgreSQL became free in time.'));
 }

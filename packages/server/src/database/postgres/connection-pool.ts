@@ -14,8 +14,8 @@ const closeMilliseconds = 2000;
 const pauseMilliseconds = 100;
 
 /**
- * The connections of one application. Whoever wants one waits for a bounded time: where none may be opened, because the budget is used up
- * or PostgreSQL has none left, the connections that are open are shared.
+ * The connections of one application. A request waits for a connection for a limited time. If none can be opened, because the
+ * budget is used up or PostgreSQL refuses more, the open connections are shared.
  */
 export class ConnectionPool {
   readonly #pool: pg.Pool;
@@ -30,7 +30,7 @@ export class ConnectionPool {
     this.#pool.on('error', () => {});
   }
 
-  /** @throws DatabaseFault `unavailable` where none is to be had in time. */
+  /** Takes a connection out of the pool. @throws DatabaseFault `unavailable` if none becomes free in time. */
   async acquire(): Promise<pg.PoolClient> {
     const deadline = performance.now() + connectionWaitMilliseconds;
     for (let attempt = 1; ; attempt += 1) {
@@ -55,7 +55,7 @@ export class ConnectionPool {
   #next(deadline: number): Promise<pg.PoolClient> {
     const pool = this.#pool;
     if (pool.idleCount > 0) return pool.connect();
-    // A request that opens a connection waits for that one only: it must not, where it could share the others.
+    // The pool lets a request that opens a connection wait for that one only, so it must not open one that the budget forbids.
     pool.options.max = Math.max(1, Math.min(this.#size, pool.totalCount + this.#budget.free));
     return withDeadline(pool.connect(), deadline);
   }

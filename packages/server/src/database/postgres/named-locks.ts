@@ -5,12 +5,12 @@ const tryLock = "SELECT pg_try_advisory_lock(hashtext(current_schema()),hashtext
 const unlock = "SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext('under way '||$1))";
 
 /**
- * Work of which no two of one name run at once, on any server. All of its locks are on one connection beside the pool, which the work
- * itself needs: a connection for each name would be one for each mail account that somebody has rethreaded, and others had none left.
+ * Named locks, so that work of one name runs once at a time on all servers. All locks are held by one connection outside the pool, which
+ * the work itself needs. A connection for each name could take them all, for example one for each mail account that is rebuilt.
  */
 export class NamedLocks {
   readonly #open: () => pg.Client;
-  /** What runs here: its connection would be given the same lock again. */
+  /** Names that run in this process: its connection would get the same lock again. */
   readonly #names = new Set<string>();
   #connection: Promise<pg.Client> | null = null;
 
@@ -19,7 +19,7 @@ export class NamedLocks {
     this.#open = open;
   }
 
-  /** Runs `work` unless other work of that name is under way; null then. */
+  /** Runs `work`, unless work of that name is running; null then. */
   async tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null> {
     if (this.#names.has(name)) return null;
     this.#names.add(name);
@@ -33,12 +33,13 @@ export class NamedLocks {
     }
   }
 
-  /** The connection that holds the lock, or null where another one holds it. */
+  /** The connection that now holds the lock; null if another server holds it. */
   async #locked(name: string): Promise<pg.Client | null> {
     try {
       const client = await this.#connected();
       const { rows } = await client.query({ text: tryLock, values: [name], rowMode: 'array' });
-      return rows[0]![0] === true ? client : null;
+      const [row] = rows;
+      return row?.[0] === true ? client : null;
     } catch (error) {
       throw toPostgresFault(error);
     }
@@ -52,7 +53,7 @@ export class NamedLocks {
       if (this.#connection === connection) this.#connection = null;
     };
     connection.catch(dropConnection);
-    // Who is then let in finds half of the work done, and does the rest.
+    // With the connection the lock is lost. The next holder finds the work half done and continues it.
     client.on('error', dropConnection);
     this.#connection = connection;
     return connection;

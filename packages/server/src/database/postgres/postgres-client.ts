@@ -8,28 +8,28 @@ type EndCallback = (error: Error) => void;
 
 /** How long PostgreSQL may take to accept a connection. */
 const connectMilliseconds = 5000;
-/** How long a connection may take to say goodbye before its socket is closed. */
+/** How long a connection may take to end before its socket is closed. */
 const endMilliseconds = 1000;
 /** A silent peer is probed after this long without traffic. */
 const keepAliveMilliseconds = 10_000;
 
 /**
- * How long the client waits for the reply to a statement that PostgreSQL itself ends after `statementMilliseconds`: past it, the
- * connection is taken for dead.
+ * How long the client waits for the reply to a statement that PostgreSQL itself ends after `statementMilliseconds`. Past that, the
+ * connection is considered lost.
  */
 export function replyMilliseconds(statementMilliseconds: number): number {
   return statementMilliseconds + 3000;
 }
 
 /**
- * The only kind of connection to PostgreSQL. A connection that is cut at any moment ends no more than the query that runs on it, and
- * nothing waits without end for one that has gone silent: connecting, replies and closing have time limits.
+ * The only client class for PostgreSQL. A connection that is lost at any moment only fails the query that runs on it, and nothing
+ * waits forever for a silent one: connecting, replies and closing have time limits.
  */
 export class PostgresClient extends pg.Client {
   readonly #socket: Socket;
   readonly #replyMilliseconds: number;
 
-  /** @param config `query_timeout`: how long a reply may take where a query names no time of its own. */
+  /** @param config `query_timeout`: how long a reply may take, if the query sets no time of its own. */
   constructor({ query_timeout = replyMilliseconds(limits.queryMilliseconds), ...config }: pg.ClientConfig = {}) {
     const socket = new Socket();
     super({
@@ -50,10 +50,10 @@ export class PostgresClient extends pg.Client {
     query: string | TimedQuery,
     values?: unknown[],
   ): Promise<pg.QueryResult<R>>;
-  /** The forms with a callback are not offered. */
+  /** The forms with a callback are not supported. */
   override query(...parameters: never): never;
   /**
-   * Runs a statement. Where the reply takes too long, the connection is closed and the query fails with it.
+   * Runs a statement. If the reply takes too long, the connection is closed and the query fails.
    *
    * The promises and time limits of pg itself are not used: they assign function expressions to a property, which V8 allocates in
    * the old generation, and each of these functions reaches its query. The rows of every query would then stay in memory until a

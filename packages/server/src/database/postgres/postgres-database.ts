@@ -16,41 +16,50 @@ import { ConnectionPool } from './connection-pool.ts';
 import { NamedLocks } from './named-locks.ts';
 import { replyMilliseconds } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
+import { PostgresEventLog } from './postgres-event-log.ts';
 import { isConnectionLost, toCommitFault, toPostgresFault } from './postgres-fault.ts';
+import { postgresFullText } from './postgres-full-text.ts';
 
 export interface PostgresOptions {
   readonly url: string;
-  /** The schema in which this application's tables lie. */
+  /** The schema of this application's tables. */
   readonly schema: string;
   readonly poolSize: number;
   /** How long an unused connection is kept. */
   readonly idleMilliseconds: number;
   /** Shared by the applications of a server. */
   readonly budget: ConnectionBudget;
-  /** Whether a server that may lose acknowledged writes in a crash is refused. */
+  /** Whether to refuse a server that may lose acknowledged writes in a crash. */
   readonly requireDurable: boolean;
 }
 
 const acquireLock = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
 const releaseLock = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
 const acquireStartupLock = "SELECT pg_advisory_lock(hashtext('tablinum'),hashtext(current_schema()))";
-/** So that the locks of a server that has vanished from the network are released within a minute. */
+/** TCP keepalives, so that the locks of a server that has vanished from the network are released within a minute. */
 const peerProbes = '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3';
+/**
+ * Values are exchanged as text, so the time zone and number format must not depend on the server's settings. JIT takes seconds for
+ * statements of deep appends that run in milliseconds.
+ */
+const sessionSettings =
+  '-c timezone=UTC -c extra_float_digits=1 -c jit=off -c default_transaction_isolation=repeatable\\ read ' +
+  `-c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000`;
 const maxAttempts = 6;
-/** Runs after which a statement is worth a name of its own on each connection. */
+/** Runs after which a statement is prepared under a name on each connection. */
 const runsBeforeNamed = 3;
 const namedPerConnection = 500;
-/** A longer statement is planned each time: its prepared form would hold megabytes on every connection. */
+/** A longer statement is planned each time: a prepared one would take megabytes on every connection. */
 const maxNamedLength = 32 * 1024;
-/** What searches words is planned for its words each time: a plan for any word reads all mails that have a common one. */
+/** Full-text searches are planned for their words each time: a generic plan reads all e-mails with a common word. */
 const fullTextMarker = '::tsquery';
-/** How long a server waits for another one's start. */
+/** How long a server waits for the start of another one. */
 const startupLockMilliseconds = 60_000;
 /** Index builds and conversions. */
 const longRunningMilliseconds = 600_000;
 const defaultReplyMilliseconds = replyMilliseconds(limits.queryMilliseconds);
 
-/** Values as the rooms above expect them: numbers, booleans, and text for all else. */
+/** Result types: numbers, booleans, and text for everything else. */
 const types = {
   getTypeParser: (oid: number) => {
     if (oid === 16) return (text: string) => text === 't';
@@ -60,13 +69,16 @@ const types = {
 } as unknown as pg.CustomTypesConfig;
 
 /**
- * An application's schema in PostgreSQL, on a pool of connections; any number of servers may share it.
+ * An application's schema in PostgreSQL, on a pool of connections. Any number of servers may share it.
  *
- * Writes run REPEATABLE READ and are tried again, a few times, when they collide. `synchronous_commit` makes the
- * commit's reply the promise of durability.
+ * Writes run REPEATABLE READ and are retried a few times when they collide. With `synchronous_commit`, the reply to a commit means that it
+ * is durable.
  */
 export class PostgresDatabase implements Database {
   readonly dialect = postgresDialect;
+  readonly multiNode = true;
+  readonly eventLog = new PostgresEventLog(this);
+  readonly fullText = postgresFullText;
   readonly #pool: ConnectionPool;
   readonly #underWay: NamedLocks;
   readonly #runs = new LruMap<{ count: number; name: string }>({
@@ -89,23 +101,21 @@ export class PostgresDatabase implements Database {
       idleMilliseconds: options.idleMilliseconds,
       budget,
       types,
-      // Text in, text out: the time zone and number format of the server's settings must not show. Its compiler takes
-      // seconds for statements of deep appends that run in milliseconds.
-      options: `-c search_path=${options.schema} -c timezone=UTC -c extra_float_digits=1 -c jit=off -c default_transaction_isolation=repeatable\\ read -c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000 ${peerProbes}`,
+      options: `-c search_path=${options.schema} ${sessionSettings} ${peerProbes}`,
     });
   }
 
   async read(statements: readonly BoundStatement[]): Promise<Row[][]> {
     const [only] = statements;
     if (only && statements.length === 1) return [await this.#lent((client) => this.#run(client, only))];
-    // Statements by themselves would each see another state.
+    // Without a transaction, each statement would see another state.
     const all = async ({ run }: Transaction): Promise<Row[][]> => {
       const results: Row[][] = [];
       for (const statement of statements) results.push(await run(statement));
       return results;
     };
     return this.#transaction(all, {}).catch((error: unknown) => {
-      // The end of a read decides nothing.
+      // The commit of a read has no outcome that could be unknown.
       throw isUnknown(error) ? new DatabaseFault('unavailable', (error as DatabaseFault).cause) : error;
     });
   }
@@ -122,11 +132,20 @@ export class PostgresDatabase implements Database {
     return result;
   }
 
+  /** Nothing is written: the database answers, and it is neither a standby nor set to be read only. */
+  async probeWrite(): Promise<string | null> {
+    const setting = { text: "SELECT current_setting('transaction_read_only')", values: [] };
+    const [rows] = await this.read([setting]);
+    return rows?.[0]?.[0] === 'on'
+      ? 'The database is read only: it is a standby, or default_transaction_read_only is on.'
+      : null;
+  }
+
   changeCounter(): null {
     return null;
   }
 
-  /** The lock goes with its connection, also where this process dies. */
+  /** The lock ends with its connection, also if this process dies. */
   async withStartupLock<T>(work: () => Promise<T>): Promise<T> {
     const client = await this.#pool.acquire();
     try {
@@ -151,7 +170,7 @@ export class PostgresDatabase implements Database {
     work: (transaction: Transaction) => Promise<T>,
     { longRunning, rebuild, lockKey, snapshot }: TransactionOptions,
   ): Promise<T> {
-    // In one order for all, so that no two wait for each other.
+    // All servers take locks in the same order, so that no two wait for each other.
     const lockKeys = [...new Set(lockKey === undefined ? [] : [lockKey].flat())].sort();
     const acquired: string[] = [];
     const client = await this.#pool.acquire();
@@ -160,13 +179,13 @@ export class PostgresDatabase implements Database {
     const durableWork: (() => void)[] = [];
     let broken: Error | undefined;
     try {
-      // Before the transaction: what it sees is settled by its first statement, also one that waits.
+      // Before the transaction, whose snapshot is fixed by its first statement, even if that waits.
       for (const each of lockKeys) {
         await this.#run(client, { text: acquireLock, values: [each] });
         acquired.push(each);
       }
       await begin(client, snapshot?.version ?? null);
-      // Longer than any read, whose end a change of shape waits for.
+      // Longer than any read: a change of a table's structure waits for reads to end.
       if (isLongRunning)
         for (const limit of [`statement_timeout=${longRunningMilliseconds}`, 'lock_timeout=6000'])
           await this.#run(client, { text: `SET LOCAL ${limit}`, values: [] });
@@ -188,7 +207,7 @@ export class PostgresDatabase implements Database {
         });
       throw error;
     } finally {
-      // Locks go with their connection.
+      // A lost connection has released its locks.
       for (const each of broken ? [] : acquired)
         await client.query(releaseLock, [each]).catch((failure: Error) => {
           broken = failure;
@@ -198,8 +217,8 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * Runs one statement on a connection of its own. A connection is given up only when it is lost, since opening one takes
-   * milliseconds, or when it has prepared too many statements.
+   * Runs one statement on a connection from the pool. A connection is closed only if it is lost, since opening one takes
+   * milliseconds, or if it has prepared too many statements.
    */
   async #lent(work: (client: pg.PoolClient) => Promise<Row[]>): Promise<Row[]> {
     const client = await this.#pool.acquire();
@@ -259,8 +278,8 @@ export class PostgresDatabase implements Database {
 }
 
 /**
- * Begins a transaction. With a version, it is read in the same round trip and settles what the transaction sees: a transaction that
- * goes on is current as a whole, so no statement in it can take a stale version for an empty result.
+ * Begins a transaction. If a version is given, the store's version is read in the same round trip, which fixes the transaction's
+ * snapshot: all statements of the transaction see the current version, so none can confuse a stale version with an empty result.
  *
  * @throws StaleVersion when the store has another version.
  */
@@ -271,14 +290,14 @@ async function begin(client: pg.PoolClient, version: number | null): Promise<voi
   });
   if (version === null) return;
   const [, found] = results as readonly { readonly rows: Row[] }[];
-  if (Number(found!.rows[0]![0]) !== version) throw new StaleVersion();
+  if (Number(found?.rows[0]?.[0]) !== version) throw new StaleVersion();
 }
 
 function isUnknown(error: unknown): boolean {
   return error instanceof DatabaseFault && error.kind === 'unknownOutcome';
 }
 
-/** Serialisation failures and deadlocks lose nothing: the transaction never happened and is run again. */
+/** Serialisation failures and deadlocks change nothing: the transaction was rolled back and is run again. */
 async function retryOnCollision<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -19,15 +19,15 @@ const faultKinds: Readonly<Record<string, FaultKind>> = {
 };
 /** Classes: connection, authorization, resources (connections, disk, memory), shutdown and start of PostgreSQL. */
 const unavailableClasses = ['08', '28', '53', '57P'];
-/** What a statement compiled for an older schema runs into. */
+/** Errors of a statement that was compiled for an older schema. */
 const staleCodes = new Set(['42703', '42P01', '0A000']);
 /** PostgreSQL has no connection left, or the role or database has none. */
 export const tooManyConnections = '53300';
 
-/** What the rooms above need to know of an error of the driver or of PostgreSQL. */
+/** Converts an error of the driver or of PostgreSQL to a DatabaseFault or StaleVersion. */
 export function toPostgresFault(error: unknown): Error {
   if (error instanceof DatabaseFault || error instanceof StaleVersion) return error;
-  // A value or a configuration that the driver cannot take; all else is the connection.
+  // A value or a configuration that the driver refuses. All other errors of the driver concern the connection.
   if (error instanceof TypeError || error instanceof RangeError) return new DatabaseFault('other', error);
   if (!(error instanceof pg.DatabaseError)) return new DatabaseFault('unavailable', error);
   const code = error.code ?? '';
@@ -48,14 +48,14 @@ export function toPostgresFault(error: unknown): Error {
   );
 }
 
-/** Whether the connection is gone with the error: nothing more can be asked on it, not even a rollback. */
+/** Whether the connection is lost with the error, so that not even a rollback is possible. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof DatabaseFault) || error.kind !== 'unavailable') return false;
   const { cause } = error;
   return !(cause instanceof pg.DatabaseError) || cause.severity !== 'ERROR';
 }
 
-/** A commit whose answer was lost: it may have been done, so nobody may repeat it unasked. */
+/** The fault of a commit whose reply was lost: it may have succeeded, so it must not be repeated automatically. */
 export function toCommitFault(error: unknown): unknown {
   return isConnectionLost(error) ? new DatabaseFault('unknownOutcome', (error as DatabaseFault).cause) : error;
 }

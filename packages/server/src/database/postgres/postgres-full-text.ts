@@ -1,10 +1,11 @@
 import {
+  type ConditionalLookup,
   type FullTextColumn,
   type FullTextEntry,
   type FullTextIndex,
   type FullTextTerm,
   stemmedColumns,
-} from '../dialect.ts';
+} from '../full-text-index.ts';
 import { join, type Sql, sql, value } from '../sql.ts';
 
 /** Where a word stands, for those who may not search everywhere: names of files count as text. */
@@ -43,17 +44,38 @@ export const postgresFullText: FullTextIndex = {
   replace: (entry, condition) =>
     sql`UPDATE _mail_text SET words=${value('text', toVector(entry))}::tsvector WHERE id=${value('bigint', entry.id)} AND ${condition}`,
   expression: compileExpression,
-  // The account stands with the words, so that the newest of a small one are not looked for among all of a big one.
-  matchesEmail: (email, expression) =>
+  // The account is part of the entry, so that the newest of a small account are not searched among all of a large one.
+  matchesEmail: (email, { expression }) =>
     sql`EXISTS (SELECT 1 FROM _mail_text w WHERE w.id=${email}.id AND w.account=${email}."accountId" AND w.words @@ ${expression}::tsquery)`,
-  page: null,
-  // In brackets: what stands by itself is not joined, which would look up all before the first is asked.
+  // As a scalar subquery it is not joined: a join would look up all matches before the first record is tested.
   matchesKey: (key, _account, expression) =>
     sql`(SELECT w.words @@ ${expression}::tsquery FROM _mail_text w WHERE w.id=${key})`,
-  matchingKeys: (expression) => sql`SELECT w.id FROM _mail_text w WHERE w.words @@ ${expression}::tsquery`,
-  // 4 µs each. For more than a thousand of an account the planner would rather sort all of it.
-  probeLimit: 1000,
+  inKeyOrder: null,
+  candidateScan: {
+    // Testing one record takes about 4 µs. For more than a thousand of an account the planner prefers to sort all of it.
+    probeLimit: 1000,
+    // With a column that no index has; else PostgreSQL prefers to sort all rows of the group.
+    candidates: ({ key, sortColumn, rowsOfGroup }) =>
+      sql`SELECT visible_groups.group_key,b.id,b.sort_value,b.unindexed FROM visible_groups
+CROSS JOIN LATERAL (SELECT r.${key} AS id,r.${sortColumn} AS sort_value,r._v AS unindexed ${rowsOfGroup}) b`,
+    lookUp,
+    remainderByKey: (remainder) => {
+      const { table, key, isBeyond, isVisible, descending } = remainder;
+      const { keys, limit } = lookUp(remainder);
+      const matches = sql`SELECT f.id FROM (${keys}) f WHERE ${isBeyond(sql`f.id`)} ORDER BY f.id${descending ? ' DESC' : ''}`;
+      return sql`SELECT b.id FROM (${matches} OFFSET 0) f
+CROSS JOIN LATERAL (SELECT r.${key} AS id FROM ${table} r WHERE r.${key}=f.id AND ${isVisible} LIMIT 1) b ${limit}`;
+    },
+  },
 };
+
+/** PostgreSQL evaluates a condition without columns once, before it reads the index. */
+function lookUp({ expression, isNeeded, maxRecords }: ConditionalLookup): { keys: Sql; limit: Sql } {
+  return {
+    keys: sql`SELECT w.id FROM _mail_text w WHERE w.words @@ ${expression}::tsquery AND ${isNeeded}`,
+    limit: sql`LIMIT ${maxRecords}`,
+  };
+}
 
 function toRow(entry: FullTextEntry): Sql {
   return sql`(${value('bigint', entry.id)},${value('integer', entry.account)},${value('text', toVector(entry))}::tsvector)`;

@@ -4,22 +4,22 @@ import type { ConnectionBudget } from './connection-budget.ts';
 import { PostgresDatabase, type PostgresOptions } from './postgres-database.ts';
 import { toPostgresFault } from './postgres-fault.ts';
 
-/** How long PostgreSQL is waited for where it does not take connections yet. */
+/** How long to wait for a PostgreSQL that does not accept connections yet. */
 export interface ConnectRetry {
   readonly milliseconds: number;
-  /** Told of each attempt that failed. */
+  /** Is called for each failed attempt. */
   readonly report: (fault: DatabaseFault) => void;
 }
 
 const pauseMilliseconds = 1000;
-/** A wrong password or database name is right at no later time. */
+/** Classes of errors that do not go away by waiting: wrong password, wrong database name. */
 const permanentErrors = /^(28|3D)/;
 
-/** Off, each of them loses or damages what was acknowledged before a crash of the machine. */
+/** If one of them is off, a crash of the machine loses or damages acknowledged writes. */
 const durableSettings = ['synchronous_commit', 'fsync', 'full_page_writes'];
 
 /**
- * Opens an application's schema, made where it is not there and may be made.
+ * Opens an application's schema. Creates it if it does not exist and `mayCreate` is set.
  *
  * @throws Error when it is missing, when the server cannot be reached, is older than 15, is not UTF-8, or does not wait for its disk.
  */
@@ -30,22 +30,17 @@ export async function openPostgres(
 ): Promise<PostgresDatabase> {
   const client = await connectWithRetry(options, retry);
   try {
-    const [found] = await query<{ version: number; encoding: string; unsafe: string[] }>(
+    const [found] = await query<ServerSettings>(
       client,
       `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
 ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)='off') AS unsafe`,
       [durableSettings],
     );
-    if (found!.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
-    if (found!.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
-    if (options.requireDurable && found!.unsafe.length > 0)
-      throw new Error(
-        `${found!.unsafe.join(' and ')} is off: a crash would lose acknowledged writes. Set it on, or DATABASE_DURABILITY to unchecked if that is acceptable`,
-      );
+    checkServer(found, options.requireDurable);
     options.budget.lowerTo(await readConnectionLimit(client));
     const existingSchema = await query(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
     if (existingSchema.length === 0 && !mayCreate) throw new Error('the store is missing');
-    // Two nodes that start together make it once: the lock goes with the transaction.
+    // The lock, which ends with the transaction, lets two nodes that start at the same time create it once.
     if (existingSchema.length === 0)
       await query(
         client,
@@ -55,6 +50,24 @@ ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)
     await client.end();
   }
   return new PostgresDatabase(options);
+}
+
+interface ServerSettings {
+  readonly version: number;
+  readonly encoding: string;
+  /** The {@link durableSettings} that are off. */
+  readonly unsafe: readonly string[];
+}
+
+/** @throws Error when the server is too old, has another encoding, or does not wait for its disk. */
+function checkServer(settings: ServerSettings | undefined, requireDurable: boolean): void {
+  if (!settings || settings.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
+  if (settings.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
+  if (requireDurable && settings.unsafe.length > 0)
+    throw new Error(
+      `${settings.unsafe.join(' and ')} is off: a crash would lose acknowledged writes. ` +
+        'Set it on, or DATABASE_DURABILITY to unchecked if that is acceptable',
+    );
 }
 
 async function connectWithRetry({ url, budget }: PostgresOptions, retry: ConnectRetry | null): Promise<pg.Client> {
@@ -76,22 +89,23 @@ async function connectWithRetry({ url, budget }: PostgresOptions, retry: Connect
   }
 }
 
-/** Connections that PostgreSQL grants this role at most, with what is reserved for its administrators taken off. */
+/** The maximum number of connections for this role, without those that are reserved for administrators. */
 async function readConnectionLimit(client: pg.Client): Promise<number> {
   const [limit] = await query<{ most: number }>(
     client,
     `SELECT least(
-current_setting('max_connections')::int-current_setting('superuser_reserved_connections')::int-coalesce(current_setting('reserved_connections',true)::int,0),
+current_setting('max_connections')::int
+-current_setting('superuser_reserved_connections')::int-coalesce(current_setting('reserved_connections',true)::int,0),
 (SELECT nullif(rolconnlimit,-1) FROM pg_roles WHERE rolname=current_user AND NOT rolsuper),
 (SELECT nullif(datconnlimit,-1) FROM pg_database WHERE datname=current_database())) AS most`,
   );
-  return Math.max(1, limit!.most);
+  return Math.max(1, limit?.most ?? 1);
 }
 
 const dropBatchSize = 200;
 const dropMilliseconds = 60_000;
 
-/** Drops a schema with all that is in it, in pieces: one transaction holds a lock for each table. */
+/** Drops a schema with its tables, in batches, since a transaction takes a lock for each table that it drops. */
 export async function dropPostgres(url: string, schema: string, budget: ConnectionBudget): Promise<void> {
   const client = new budget.client({ connectionString: url, query_timeout: dropMilliseconds });
   await client.connect().catch((error: unknown) => Promise.reject(toPostgresFault(error)));

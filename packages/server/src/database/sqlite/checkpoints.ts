@@ -6,19 +6,19 @@ export type CheckpointMode = 'PASSIVE' | 'RESTART';
 
 export interface CheckpointParts {
   readonly logPath: string;
-  /** Runs `PRAGMA wal_checkpoint`; a RESTART while no write runs. Answers its row: busy, pages of the log, pages done. */
+  /** Runs `PRAGMA wal_checkpoint`; a RESTART while no write runs. Its row: busy, pages of the log, pages carried over. */
   readonly run: (mode: CheckpointMode) => Promise<Row | undefined>;
   readonly report: HealthReporter;
-  /** Tests take shorter ones. */
+  /** Other bounds, for tests. */
   readonly bounds?: Partial<CheckpointBounds>;
 }
 
 interface CheckpointBounds {
   /** Statements between two checkpoints: about 20 MB of log, since a small commit writes four or five pages. */
   readonly statements: number;
-  /** From this size on a checkpoint holds writes up, so that the log can start over. */
+  /** From this log size on a checkpoint blocks writes, so that the log can be reset. */
   readonly blockingBytes: number;
-  /** From this size on writes are refused, while checkpoints fail. */
+  /** From this log size on writes are refused while checkpoints fail. */
   readonly maxLogBytes: number;
   readonly firstRetryMilliseconds: number;
   readonly maxRetryMilliseconds: number;
@@ -33,14 +33,14 @@ const defaultBounds: CheckpointBounds = {
 };
 
 /**
- * Carries the write-ahead log over into the database file, again and again.
+ * Runs checkpoints, which carry the write-ahead log over into the database file.
  *
- * Where that fails (the disk is full or broken) nothing is lost and writes go on, but the log grows: it is reported, tried
- * again with growing waits, and past a bound writes are refused. They are not lost by a restart either; it would not
- * come up, though, since a start carries the log over first. Reads go on, and so do writes after the first success.
+ * If a checkpoint fails (the disk is full or broken), nothing is lost and writes continue, but the log grows. The failure is
+ * reported and the checkpoint retried with growing waits. Past a bound, writes are refused until a checkpoint succeeds; reads continue.
+ * A restart loses nothing, but the server does not start before the log can be carried over.
  *
- * A log that another program's open read transaction holds back is only reported: that is no fault of the disk, and a
- * backup may take its time.
+ * A log that another program's open read transaction holds back is only reported: the disk works, and a backup may take
+ * a while.
  */
 export class Checkpoints {
   readonly #parts: CheckpointParts;
@@ -90,7 +90,7 @@ export class Checkpoints {
     const blocking = this.#logBytes() > this.#bounds.blockingBytes;
     try {
       const row = await this.#parts.run(blocking ? 'RESTART' : 'PASSIVE');
-      if (blocking && row?.[0] === 1) this.#isHeldBack();
+      if (blocking && row?.[0] === 1) this.#handleHeldBack();
       else this.#succeeded();
     } catch (error) {
       // A thread that is ended by closing is no fault.
@@ -105,8 +105,8 @@ export class Checkpoints {
     this.#parts.report(null);
   }
 
-  /** Once may be a long report of this server; twice is not. */
-  #isHeldBack(): void {
+  /** The first time it may be a long read of this server; the second time it is another program. */
+  #handleHeldBack(): void {
     if (this.#heldBack)
       this.#parts.report({
         severity: 'warning',
@@ -141,7 +141,10 @@ export class Checkpoints {
         });
       return;
     }
-    const message = `Writes are refused: the write-ahead log is over ${Math.round(this.#bounds.maxLogBytes / 1024 ** 2)} MB and cannot be carried over into the database file. Free disk space or repair the disk; it is tried again every ${Math.round(this.#bounds.maxRetryMilliseconds / 1000)} seconds.`;
+    const [megabytes, seconds] = [this.#bounds.maxLogBytes / 1024 ** 2, this.#bounds.maxRetryMilliseconds / 1000];
+    const message =
+      `Writes are refused: the write-ahead log is over ${Math.round(megabytes)} MB and cannot be carried over into the database file. ` +
+      `Free disk space or repair the disk; the server retries every ${Math.round(seconds)} seconds.`;
     this.#refusal = new DatabaseFault('unavailable', cause ?? message);
     this.#parts.report({ severity: 'failing', message, ...(cause !== null && { cause }) });
   }

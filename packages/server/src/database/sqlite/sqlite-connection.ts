@@ -8,17 +8,17 @@ import { foldText } from '../text-fold.ts';
 
 type SqlInput = null | number | bigint | string;
 
-/** A longer statement is neither prepared on the event loop nor kept: both take time and memory by its length. */
+/** A longer statement is neither prepared on the event loop nor cached: time and memory for both grow with its length. */
 export const maxLoopStatement = 64 * 1024;
 
-/** Raised inside a statement when its time is up; told apart from faults by its class. */
+/** Ends a statement whose deadline has passed. */
 export class DeadlineExceeded extends Error {}
 
 /**
  * One synchronous connection with the project's functions and settings.
  *
- * `_tick` is called once in about 1,024 visited rows and raises {@link DeadlineExceeded} past the deadline: SQLite under Node has no
- * interrupt, and a thread cannot be ended while a statement runs.
+ * The function `_tick` is called once in about 1,024 visited rows and raises {@link DeadlineExceeded} past the deadline: Node does not
+ * expose SQLite's interrupt, and a thread cannot be terminated while a statement runs.
  */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
@@ -36,7 +36,7 @@ export class SqliteConnection {
     this.#database = new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5000 });
     const define = (name: string, work: (...values: never[]) => SqlInput): void =>
       this.#database.function(name, { deterministic: true }, work as (...values: unknown[]) => SqlInput);
-    // Texts may be long, so each call looks at the time too.
+    // Texts may be long, so each call checks the deadline too.
     const fold = (text: string): string => {
       this.#tick();
       return foldText(text);
@@ -52,7 +52,7 @@ export class SqliteConnection {
       this.#tick();
       return value === null ? null : formatDateText(value, format, zone);
     });
-    // JSON text is looked into by its elements' own text, as the other engine does.
+    // Elements are compared by their JSON text, as in PostgreSQL.
     const elements = (json: string | null): string[] => {
       this.#tick();
       const list: unknown = json === null ? null : parseExactJson(json);
@@ -68,12 +68,12 @@ export class SqliteConnection {
       return Number(list.size === wantedSet.size && [...list].every((each) => wantedSet.has(each)));
     });
     define('_keys_exhausted', () => {
-      throw new DatabaseFault('keysExhausted', 'the next key is past the range of its type');
+      throw new DatabaseFault('keysExhausted', 'The next key exceeds the range of its type.');
     });
     define('_overflow', (path: string) => {
       throw new DatabaseFault('overflow', path);
     });
-    // Like sum() of whole numbers, which fails where the sum of some of them is past 64 bits.
+    // Fails only if the total exceeds 64 bits; sum() fails if an intermediate sum does.
     this.#database.aggregate('_exact_sum', {
       start: () => null,
       step: (sum: bigint | null, value: unknown) => (value === null ? sum : (sum ?? 0n) + (value as bigint)),
@@ -105,7 +105,7 @@ export class SqliteConnection {
       try {
         return prepared.all(...(statement.values as SqlInput[])) as unknown as Row[];
       } finally {
-        // Only now: one that is not stored is finalized.
+        // Only after the run: a statement that the cache does not take is finalized.
         if (!cached) this.#statements.set(statement.text, prepared);
       }
     } catch (error) {
@@ -138,8 +138,8 @@ export class SqliteConnection {
 }
 
 /**
- * Frees what SQLite has prepared, which is many times the statement's text. The collector, which knows nothing of its size, would
- * free it much later. A Node whose statements cannot be closed leaves it to the collector.
+ * Frees a prepared statement, which takes many times the memory of its text. The garbage collector does not know its size and would
+ * free it much later. In Node versions whose statements cannot be closed, it is left to the collector.
  */
 function finalize(statement: StatementSync): void {
   (statement as Partial<Disposable>)[Symbol.dispose]?.();

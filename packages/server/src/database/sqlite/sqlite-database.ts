@@ -16,31 +16,33 @@ import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
+import { SqliteEventLog } from './sqlite-event-log.ts';
+import { sqliteFullText } from './sqlite-full-text.ts';
 import { WorkerThreads } from './worker-thread.ts';
 
 export interface SqliteOptions {
   readonly path: string;
   readonly readerThreads: number;
-  /** Where it says whether writes succeed, and whether the log is carried over. */
+  /** Reports whether writes succeed, and whether checkpoints of the write-ahead log do. */
   readonly report: { readonly writes: HealthReporter; readonly log: HealthReporter };
   readonly syncFile?: SyncFile;
 }
 
-/** How long a read may hold the event loop before it starts again in a thread. */
+/** How long a read may block the event loop before it is aborted and retried in a thread. */
 const loopMilliseconds = 3;
-/** How long a statement that was too long goes straight to a thread. */
+/** How long a statement that was too slow for the event loop runs in a thread. */
 const longStatementMilliseconds = 10_000;
 /** How long an unused read transaction stays open. */
 const idleReadMilliseconds = 20;
-/** How long closing waits for a transaction under way; a longer one is rolled back, and was never acknowledged. */
+/** How long closing waits for a running transaction. A longer one is rolled back; it was never acknowledged. */
 const closeMilliseconds = 1000;
-/** So long after a write has failed, a successful one ends the problem. */
+/** A successful write ends the reported problem this long after the last failure. */
 const recoveryMilliseconds = 5000;
 
 /** Characters of one value past which binding it takes longer than a short read. */
 const maxLoopValue = 256 * 1024;
 
-/** Whether a statement would hold the event loop by its length or that of its values, before it visits a row. */
+/** Whether a statement would block the event loop by the length of its text or values, before it visits a row. */
 function isLong({ text, values }: BoundStatement): boolean {
   if (text.length > maxLoopStatement) return true;
   for (const value of values) if (typeof value === 'string' && value.length > maxLoopValue) return true;
@@ -48,13 +50,16 @@ function isLong({ text, values }: BoundStatement): boolean {
 }
 
 /**
- * An application's SQLite file: a reader and a writer on the event loop, threads for what is long.
+ * An application's SQLite file: a reader and a writer on the event loop, and threads for long statements.
  *
- * Writes pass one queue. A commit is visible to readers at once and acknowledged when {@link Durability} has it on
- * the disk. Checkpoints run in the writer thread: beside writes while the log is small, in the queue when it is not.
+ * All writes go through one queue. A commit is visible to readers at once, and acknowledged when {@link Durability} has synced it to
+ * the disk. Checkpoints run in a thread: concurrently with writes while the log is small, and in the queue when it is large.
  */
 export class SqliteDatabase implements Database {
   readonly dialect = sqliteDialect;
+  readonly multiNode = false;
+  readonly eventLog = new SqliteEventLog(this);
+  readonly fullText = sqliteFullText;
   readonly #reader: SqliteConnection;
   readonly #writer: SqliteConnection;
   readonly #readers: WorkerThreads;
@@ -84,13 +89,13 @@ export class SqliteDatabase implements Database {
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
     const logPath = `${options.path}-wal`;
     this.#writer = new SqliteConnection(options.path);
-    // Puts the log in place and what an earlier run left in it on the disk, so that all that is visible is durable.
+    // Creates the log, and carries over what an earlier run left in it, so that everything visible is durable.
     this.#writer.script('BEGIN IMMEDIATE; PRAGMA user_version=1; COMMIT; PRAGMA wal_checkpoint(TRUNCATE);');
     this.#reader = new SqliteConnection(options.path, { readOnly: true });
     this.#readers = new WorkerThreads(options.path, { readOnly: true, size: options.readerThreads });
     this.#heavyWriter = new WorkerThreads(options.path, { readOnly: false, size: 1 });
     this.#checkpointer = new WorkerThreads(options.path, { readOnly: false, size: 1 });
-    // Whether foreign keys act cannot be changed inside a transaction, so rebuilds have a connection of their own.
+    // Foreign key enforcement cannot be changed in a transaction, so rebuilds have their own connection.
     this.#rebuilder = new WorkerThreads(options.path, { readOnly: false, size: 1, foreignKeys: false });
     this.#durability = new Durability(logPath, options.syncFile);
     this.#reportWrites = options.report.writes;
@@ -168,6 +173,12 @@ export class SqliteDatabase implements Database {
     return work().finally(() => this.#underWay.delete(name));
   }
 
+  /** Writes a value that the store already has, with the same steps as any write: transaction, commit, sync. */
+  async probeWrite(): Promise<null> {
+    await this.write((transaction) => transaction.run({ text: 'PRAGMA user_version=1', values: [] }));
+    return null;
+  }
+
   changeCounter(tables: readonly string[]): number {
     let sum = this.#everyTable;
     for (const table of tables) sum += this.#counters.get(table) ?? 0;
@@ -194,7 +205,7 @@ export class SqliteDatabase implements Database {
     this.#reportWrites(null);
   }
 
-  /** Holds the queue for the transaction alone; the wait for the disk overlaps with the next transactions. */
+  /** Holds the queue during the transaction only; the wait for the disk overlaps with the next transactions. */
   async #queued<T>(work: () => Promise<{ result: T; transaction: BaseTransaction }>): Promise<T> {
     if (this.#closed) throw new DatabaseFault('other', 'the database is closed');
     try {
@@ -215,7 +226,7 @@ export class SqliteDatabase implements Database {
   }
 
   #reportFault(fault: DatabaseFault): void {
-    if (fault === this.#checkpoints.refusal) return; // reported by whoever refuses
+    if (fault === this.#checkpoints.refusal) return; // reported by the checkpoints
     this.#failedAt = performance.now();
     const isSyncFailure = fault === this.#durability.failure;
     const message = isSyncFailure
@@ -224,7 +235,7 @@ export class SqliteDatabase implements Database {
     this.#reportWrites({ severity: isSyncFailure ? 'fatal' : 'failing', message, cause: fault });
   }
 
-  /** On a disk that is nearly full small writes still succeed among those that fail. */
+  /** On a disk that is nearly full, small writes still succeed between failing ones. */
   #noteSuccess(failedAt: number): void {
     if (performance.now() - failedAt < recoveryMilliseconds) return;
     this.#failedAt = null;
@@ -236,9 +247,8 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Opens a read transaction that later reads share: taking and leaving the file's locks costs more than a keyed read.
-   * It ends before and after every write, so that a read sees all that was committed and the log can start over, and
-   * shortly after the last read.
+   * Opens a read transaction that later reads share, since locking the file costs more than a read by key. It ends before and after
+   * every write, so that a read sees everything committed and the log can be reset, and shortly after the last read.
    */
   #holdState(): void {
     if (this.#reader.inTransaction) return;
@@ -269,7 +279,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** A blocking checkpoint waits for readers, so that the log can start over; it holds the queue while it runs. */
+  /** A RESTART checkpoint waits for readers, so that the log can be reset; it holds the queue while it runs. */
   async #checkpoint(mode: CheckpointMode): Promise<Row | undefined> {
     const statement = { text: `PRAGMA wal_checkpoint(${mode})`, values: [] };
     const run = (): Promise<Row[][]> => this.#checkpointer.run({ kind: 'run', statement });

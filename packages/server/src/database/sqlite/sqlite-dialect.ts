@@ -6,7 +6,7 @@ import { createIndex } from '../index-statement.ts';
 import type { PageQuery, PageQueryParts, PageTotal } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
-import { sqliteFullText } from './sqlite-full-text.ts';
+import { sqliteCatalogue } from './sqlite-catalogue.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -29,18 +29,19 @@ function toEngine(storage: Storage, canonical: unknown): unknown {
   return storage === 'json' ? JSON.stringify(canonical) : canonical;
 }
 
-/** A decimal lies as a whole number of its smallest unit. */
+/** A decimal is stored as a whole number of its smallest unit. */
 function columnType(storage: Storage): string {
   return readDecimalScale(storage) === null ? columnTypes[storage as PlainStorage] : 'INTEGER';
 }
 
-/** A column in canonical form: what JavaScript's numbers do not hold exactly is text. */
+/** A column in canonical form: numbers that JavaScript does not hold exactly are text. */
 function scalar(storage: Storage, column: Sql): Sql {
   const scale = readDecimalScale(storage);
   if (scale === 0) return sql`CAST(${column} AS TEXT)`;
   if (scale !== null) {
     const unit = String(10n ** BigInt(scale));
-    return sql`iif(${column} IS NULL,NULL,format('%s%d.%0${scale}d',iif(${column}<0,'-',''),abs(${column})/${unit},abs(${column})%${unit}))`;
+    const digits = sql`iif(${column}<0,'-',''),abs(${column})/${unit},abs(${column})%${unit}`;
+    return sql`iif(${column} IS NULL,NULL,format('%s%d.%0${scale}d',${digits}))`;
   }
   if (storage !== 'bigint') return column;
   return sql`iif(${column} BETWEEN -9007199254740991 AND 9007199254740991,${column},CAST(${column} AS TEXT))`;
@@ -60,18 +61,17 @@ function member(name: string, storage: Storage, column: Sql): JsonMember {
 }
 
 /**
- * Plain values go through json_object, runs of them where finished text stands between: it writes them to one buffer,
- * while json() would parse finished text again at each level. 20 flat rows: 38 µs, by concat() or format() 45 to 60.
+ * Plain values go through json_object in runs, with finished JSON text between the runs: json_object writes a run to one buffer,
+ * while json() would parse finished text again at each level. 20 flat rows take 38 µs, with concat() or format() 45 to 60.
  */
 function buildObject(members: readonly JsonMember[]): Sql {
   if (members.length === 0) return sql`'{}'`;
   const runs = groupRuns(members);
-  if (runs.length === 1 && runs[0]![0]!.plain) return jsonObject(runs[0]!);
+  const [only, ...others] = runs;
+  if (only?.[0].plain && others.length === 0) return jsonObject(only);
   const pieces = runs.map((run) => {
-    const [first] = run;
-    return first!.plain
-      ? sql`trim(${jsonObject(run)},'{}')`
-      : sql`${literal(`${JSON.stringify(first!.name)}:`)},${first!.value}`;
+    const [{ plain, name, value }] = run;
+    return plain ? sql`trim(${jsonObject(run)},'{}')` : sql`${literal(`${JSON.stringify(name)}:`)},${value}`;
   });
   return sql`concat('{',${join(pieces, ",',',")},'}')`;
 }
@@ -83,46 +83,51 @@ function jsonObject(run: readonly JsonMember[]): Sql {
   )})`;
 }
 
-/** Plain members side by side, each finished one alone. SQLite takes 1,000 arguments a function. */
-function groupRuns(members: readonly JsonMember[]): JsonMember[][] {
-  const runs: JsonMember[][] = [];
+/** Runs of plain members, and single finished ones. A function takes at most 1,000 arguments. */
+function groupRuns(members: readonly JsonMember[]): [JsonMember, ...JsonMember[]][] {
+  const runs: [JsonMember, ...JsonMember[]][] = [];
   for (const each of members) {
     const last = runs.at(-1);
-    if (each.plain && last?.[0]?.plain && last.length < 400) last.push(each);
+    if (each.plain && last?.[0].plain && last.length < 400) last.push(each);
     else runs.push([each]);
   }
   return runs;
 }
 
+function buildReference(reference: NonNullable<ColumnDefinition['references']>): string {
+  const target = `${identifier(reference.table)}(${identifier(reference.column)})`;
+  return `REFERENCES ${target} ON DELETE ${onDelete[reference.onDelete]}`;
+}
+
 function column(definition: ColumnDefinition): Sql {
   const { references } = definition;
   const key = definition.primaryKey ? ` PRIMARY KEY${definition.autoIncrement ? ' AUTOINCREMENT' : ''}` : '';
-  const link = references
-    ? ` REFERENCES ${identifier(references.table)}(${identifier(references.column)}) ON DELETE ${onDelete[references.onDelete]}`
-    : '';
+  const link = references ? ` ${buildReference(references)}` : '';
   const notNull = definition.notNull && !definition.autoIncrement ? ' NOT NULL' : '';
   return sql`${identifier(definition.name)} ${columnType(definition.storage)}${key}${notNull}${link}`;
 }
 
 function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
-  return sql`CREATE TABLE ${identifier(table)} (${join([...columns.map(column), sql`_v INTEGER NOT NULL DEFAULT 1`], ', ')})`;
+  const list = join([...columns.map(column), sql`_v INTEGER NOT NULL DEFAULT 1`], ', ');
+  return sql`CREATE TABLE ${identifier(table)} (${list})`;
 }
 
-/** Builds a table anew beside the old one, whose name it takes, with the rows and the numbers already given. */
+/** Creates a new table with the rows and the key sequence of the old one, then replaces the old one by it. */
 function rebuildTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
   const temporaryTable = `${table}_new`;
   const names = [...columns.map((each) => identifier(each.name)), '_v'].join(',');
   return [
     createTable(temporaryTable, columns),
     sql`INSERT INTO ${identifier(temporaryTable)} (${names}) SELECT ${names} FROM ${identifier(table)}`,
-    sql`UPDATE sqlite_sequence SET seq=max(seq,(SELECT s.seq FROM sqlite_sequence s WHERE s.name=${literal(table)})) WHERE name=${literal(temporaryTable)}`,
+    sql`UPDATE sqlite_sequence SET seq=max(seq,(SELECT s.seq FROM sqlite_sequence s WHERE s.name=${literal(table)}))
+WHERE name=${literal(temporaryTable)}`,
     sql`DROP TABLE ${identifier(table)}`,
     sql`ALTER TABLE ${identifier(temporaryTable)} RENAME TO ${identifier(table)}`,
     ...indexes.map((index) => createIndex(table, index)),
   ];
 }
 
-/** A list as JSON text; numbers beyond those of JavaScript stand in it by their digits. */
+/** A list as JSON text. Numbers that JavaScript does not hold are written by their digits. */
 function toListText(storage: Storage, list: readonly unknown[]): string {
   if (storage === 'boolean') return JSON.stringify(list.map(Number));
   if (storage !== 'bigint' && readDecimalScale(storage) === null) return JSON.stringify(list);
@@ -136,8 +141,8 @@ const foldParam = (param: Param): Param => ({
 const foldSql = (text: Sql): Sql => sql`_fold(${text})`;
 
 /**
- * Looks at the time once in about a thousand rows, or about 8,000 conditions. The multiplier spreads row ids, so that
- * tables of even ids alone, or of every hundredth, tick like others.
+ * Checks the deadline once in about a thousand rows, or about 8,000 conditions. The multiplier spreads the row ids, so that it
+ * works for tables with only even ids, or every hundredth.
  */
 function deadlineCheck(alias: string, tests: number): Sql {
   const rows = 2 ** Math.max(0, 10 - Math.ceil(Math.log2(Math.max(1, tests / 8))));
@@ -145,18 +150,20 @@ function deadlineCheck(alias: string, tests: number): Sql {
 }
 
 /**
- * The sum of whole numbers of 64 bits: `sum()` fails where the sum of some of them is past 64 bits, though that of all is not. The upper and
- * the lower 32 bits are added apart; what is past 64 bits in the end fails as `sum()` does.
+ * The sum of 64-bit whole numbers. `sum()` fails if an intermediate sum exceeds 64 bits, even if the total does not. So the upper
+ * and the lower 32 bits are added separately; a total that exceeds 64 bits fails as `sum()` does.
  */
 function buildExactSum(value: Sql): Sql {
   const [upper, lower] = [sql`sum(${value}>>32)`, sql`sum(${value}&4294967295)`];
   const top = sql`(${upper}+(${lower}>>32))`;
-  return sql`CASE WHEN ${top} BETWEEN -2147483648 AND 2147483647 THEN ${top}<<32|(${lower}&4294967295) ELSE abs(min(${top},-9223372036854775808)) END`;
+  const total = sql`${top}<<32|(${lower}&4294967295)`;
+  const overflow = sql`abs(min(${top},-9223372036854775808))`;
+  return sql`CASE WHEN ${top} BETWEEN -2147483648 AND 2147483647 THEN ${total} ELSE ${overflow} END`;
 }
 
 /**
- * The total is a statement of its own, so that it can be cached until one of its tables changes. Its row: the count up to one more than the
- * cap, how far the row ids that it visited reach, and the highest row id. From these two a larger total is estimated.
+ * The total is a statement of its own, so that it can be cached until one of its tables changes. Its row: the count up to one
+ * more than the cap, the highest row id that was visited, and the highest row id. From these two a larger total is estimated.
  */
 function pageQuery({ rows, count, cap }: PageQueryParts): PageQuery {
   return {
@@ -164,7 +171,8 @@ function pageQuery({ rows, count, cap }: PageQueryParts): PageQuery {
     // Row ids may be larger than a JavaScript number holds exactly; the estimate needs no more than a double.
     count:
       count &&
-      sql`SELECT count(*),max(r)*1.0,(SELECT max(rowid)*1.0 FROM ${count.table}) FROM (SELECT rowid AS r FROM ${count.table}${count.where} LIMIT ${cap + 1})`,
+      sql`SELECT count(*),max(r)*1.0,(SELECT max(rowid)*1.0 FROM ${count.table})
+FROM (SELECT rowid AS r FROM ${count.table}${count.where} LIMIT ${cap + 1})`,
     estimate: null,
     read: (pageRows, countRow = null) => ({ rows: pageRows, total: countRow && readTotal(countRow, cap) }),
   };
@@ -179,8 +187,8 @@ function readTotal(countRow: Row, cap: number): PageTotal {
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   rowsPerInsert: 1,
-  shared: false,
-  lateral: false,
+  rebuildsTables: true,
+  skipsExcludedGroups: false,
   faultEndsTransaction: false,
   placeholder: () => '?',
   toEngine: (param, canonical) => {
@@ -201,13 +209,15 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`,
   pageQuery,
   // A transaction costs no round trips, so one statement saves nothing.
   writeWithEvent: () => null,
+  keysPerGroup: ({ groups, table, key, keysOfGroup }) =>
+    sql`SELECT b.${key} AS id FROM (${groups}) g CROSS JOIN ${table} b WHERE b.${key} IN (${keysOfGroup})`,
   overRows: ({ text, values }, { table, columns, json }) => {
     const named = columns.map(({ name, storage }, index) => {
       const value = `value->>${index}`;
       const expression = storage === 'json' ? `iif(${value} IS NULL,NULL,value->${index})` : value;
       return `${expression} AS ${identifier(name)}`;
     });
-    // The check of the time reads row ids.
+    // The deadline check reads row ids.
     const rows = `SELECT key AS rowid,${named.join(',')} FROM json_each(?)`;
     return { text: `WITH ${identifier(table)} AS MATERIALIZED (${rows}) ${text}`, values: [json, ...values] };
   },
@@ -263,45 +273,12 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`,
   lockTables: () => null,
   tryLock: () => null,
   memberNames: (object) => sql`(SELECT key AS v FROM json_each(${object})) n`,
-  // Its rowids have 64 bits, whatever the type says.
+  // Row ids have 64 bits, whatever the column's type is.
   generatedKey: (storage, key) =>
     storage === 'integer' ? sql`iif(${key}>${maxInteger},_keys_exhausted(),${key})` : scalar(storage, key),
   advanceKey: () => null,
   keysExhausted: (table, key) =>
     sql`SELECT max(${identifier(key)})=${String(2n ** 63n - 1n)} FROM ${identifier(table)}`,
-  fullText: sqliteFullText,
   catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
-  catalogue: {
-    _meta: [
-      sql`CREATE TABLE _meta (version INTEGER NOT NULL, schema_version INTEGER NOT NULL, epoch TEXT NOT NULL, application TEXT NOT NULL)`,
-    ],
-    _collections: [
-      sql`CREATE TABLE _collections (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT, options TEXT NOT NULL, table_name TEXT NOT NULL, system INTEGER NOT NULL, internal INTEGER NOT NULL, changed INTEGER NOT NULL)`,
-    ],
-    _fields: [
-      sql`CREATE TABLE _fields (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL, definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
-    ],
-    _events: [
-      sql`CREATE TABLE _events (id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT, actor TEXT, request_id TEXT, changed TEXT NOT NULL)`,
-    ],
-    _outbox: [sql`CREATE TABLE _outbox (id INTEGER PRIMARY KEY, position TEXT NOT NULL)`],
-    _acts: [sql`CREATE TABLE _acts (id INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL)`],
-    _audit_witness: [
-      sql`CREATE TABLE _audit_witness (chain TEXT PRIMARY KEY, place INTEGER NOT NULL, hash TEXT NOT NULL)`,
-    ],
-    _history: [
-      sql`CREATE TABLE _history (id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL, tk TEXT NOT NULL, at TEXT NOT NULL, action TEXT NOT NULL, actor TEXT, request_id TEXT, changes TEXT NOT NULL)`,
-      sql`CREATE INDEX i_history ON _history (collection_id, tk, id)`,
-    ],
-    _replies: [
-      sql`CREATE TABLE _replies (id INTEGER PRIMARY KEY AUTOINCREMENT, credential TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, power TEXT NOT NULL, at TEXT NOT NULL, ended INTEGER NOT NULL, reply TEXT, UNIQUE (credential, key))`,
-      sql`CREATE INDEX i_replies ON _replies (at)`,
-    ],
-    // One row at most: the form in which e-mails are indexed, and down to which key.
-    _mail_index: [sql`CREATE TABLE _mail_index (version INTEGER NOT NULL, position INTEGER)`],
-    // Nothing but the index: the words stand in the e-mails.
-    _mail_text: [
-      sql`CREATE VIRTUAL TABLE _mail_text USING fts5(account, subject, sender, recipients, body, files, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0')`,
-    ],
-  },
+  catalogue: sqliteCatalogue,
 };

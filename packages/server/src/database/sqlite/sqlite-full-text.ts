@@ -1,15 +1,18 @@
 import {
+  type ConditionalLookup,
   type FullTextColumn,
   type FullTextEntry,
   type FullTextIndex,
+  type FullTextLookup,
   type FullTextTerm,
   stemmedColumns,
-} from '../dialect.ts';
+} from '../full-text-index.ts';
 import { join, type Param, type Sql, sql, value } from '../sql.ts';
 
+const rowKey = sql`_mail_text.rowid`;
 const columns: readonly FullTextColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
 
-/** FTS5. The account is a word too, so that a word which all of a big account's mails have costs a small one nothing. */
+/** FTS5. The account is a word too, so that a search in a small account does not read the entries of a large one. */
 export const sqliteFullText: FullTextIndex = {
   insert: (entries) =>
     sql`INSERT INTO _mail_text (rowid,account,${columns.join(',')}) VALUES ${join(entries.map(toRow), ',')}`,
@@ -17,27 +20,48 @@ export const sqliteFullText: FullTextIndex = {
   replace: (entry, condition) =>
     sql`UPDATE _mail_text SET (account,${columns.join(',')})=(SELECT ${toValues(entry)}) WHERE rowid=${value('integer', entry.id)} AND ${condition}`,
   expression: compileExpression,
-  matchesEmail: (email, expression, accounts) =>
-    sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(expression, accounts)})`,
-  page: { table: sql`_mail_text`, key: sql`_mail_text.rowid`, matches },
+  matchesEmail: (email, lookup) => sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(lookup)})`,
   matchesKey: (key, account, expression) =>
     sql`EXISTS (SELECT 1 FROM _mail_text WHERE _mail_text MATCH ${singleEmailExpression(account, expression)} AND _mail_text.rowid=${key})`,
-  matchingKeys: (expression, accounts) =>
-    sql`SELECT rowid AS id FROM _mail_text WHERE ${matches(expression, accounts)}`,
-  // A hundred microseconds each: the index goes through its words from the first on.
-  probeLimit: 80,
+  inKeyOrder: { table: sql`_mail_text`, key: rowKey, matches },
+  candidateScan: {
+    // Testing one record takes about 100 µs: the index goes through its words from the first on.
+    probeLimit: 80,
+    candidates: ({ table, key, sortColumn, rowsOfGroup }) =>
+      sql`SELECT visible_groups.group_key AS group_key,b.${key} AS id,b.${sortColumn} AS sort_value
+FROM visible_groups CROSS JOIN ${table} b WHERE b.${key} IN (SELECT r.${key} ${rowsOfGroup})`,
+    lookUp: (lookup) => ({
+      keys: sql`SELECT rowid AS id FROM _mail_text WHERE ${matches(lookup)}`,
+      limit: limitIf(lookup),
+    }),
+    remainderByKey: (remainder) => {
+      const { table, key, isBeyond, isVisible, descending } = remainder;
+      return sql`SELECT ${rowKey} AS id FROM _mail_text CROSS JOIN ${table} r ON r.${key}=${rowKey}
+WHERE ${matches(remainder)} AND ${isBeyond(rowKey)} AND ${isVisible}
+ORDER BY ${rowKey}${descending ? ' DESC' : ''} ${limitIf(remainder)}`;
+    },
+  },
 };
 
-function matches(expression: Param, accounts: Sql): Sql {
-  return sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression}) FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
+/** SQLite reads the limit first, and visits no row where it is 0. */
+function limitIf({ isNeeded, maxRecords }: ConditionalLookup): Sql {
+  return sql`LIMIT (SELECT CASE WHEN ${isNeeded} THEN ${maxRecords} ELSE 0 END)`;
 }
 
-/** What asks one e-mail, whose account is known: without the account, which would take as long again, unless nothing but negations follows. */
+function matches({ expression, accounts }: FullTextLookup): Sql {
+  return sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression})
+FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
+}
+
+/**
+ * The expression for one e-mail of a known account. The account takes as long to look up as a word, so it only stands in an
+ * expression of nothing but negations, which needs something to exclude from.
+ */
 function singleEmailExpression(account: Sql, expression: Param): Sql {
   return sql`(CASE WHEN substr(${expression},1,5)=' AND ' THEN substr(${expression},6) ELSE concat('account:("',${account},'")',${expression}) END)`;
 }
 
-function toRow(entry: FullTextEntry): ReturnType<typeof sql> {
+function toRow(entry: FullTextEntry): Sql {
   return sql`(${value('integer', entry.id)},${toValues(entry)})`;
 }
 
@@ -46,7 +70,7 @@ function toValues(entry: FullTextEntry): Sql {
   return join([sql`${value('text', String(entry.account))}`, ...texts], ',');
 }
 
-/** Continues an expression that stands before it. Every word is quoted: none is read as an operator. */
+/** Continues the expression for the account. Every word is quoted, so that none is read as an operator. */
 function compileExpression(terms: readonly FullTextTerm[]): string {
   const wanted = terms.filter((each) => !each.not).map((each) => ` AND ${compileTerm(each)}`);
   const unwanted = terms.filter((each) => each.not).map((each) => ` NOT ${compileTerm(each)}`);

@@ -147,7 +147,7 @@ function mayFollow({ registry, findGrant }: RecordContext, resource: string, pat
     const target = registry.get(field.relation.target);
     try {
       if (!findGrant(source.name, 'get')?.may(field)) return false;
-      requireRelationAccess(field, source, target, findGrant, registry);
+      requireRelationAccess(field, source, target, { registry, findGrant });
     } catch (error) {
       if (error instanceof ApiError) return false;
       throw error;

@@ -2,7 +2,7 @@
  * Lists of e-mails and conversations: their own parameters and the words of `search` become the one request value that every
  * list is planned from, so that grants hold for each field that a word stands for.
  */
-import type { FullTextColumn, FullTextTerm } from '../../database/dialect.ts';
+import type { FullTextColumn, FullTextTerm } from '../../database/full-text-index.ts';
 import { keysPerSecond } from '../../database/mail/mail-writer.ts';
 import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
 import { parseJson } from '../../protocol/json-text.ts';
@@ -164,7 +164,7 @@ class MailListRequestParser {
 
   /** What the index is asked for; null where no words are. */
   get expression(): string | null {
-    return this.#terms.length === 0 ? null : this.#context.database.dialect.fullText.expression(this.#terms);
+    return this.#terms.length === 0 ? null : this.#context.database.fullText.expression(this.#terms);
   }
 
   /** Whether the index is asked for whole words alone. */

@@ -1,5 +1,5 @@
 import { isoTime } from '../../base/clock.ts';
-import type { FullTextEntry } from '../../database/dialect.ts';
+import type { FullTextEntry } from '../../database/full-text-index.ts';
 import type { NewEmail } from '../../database/mail/mail-writer.ts';
 import type { MailAddress, ParsedAttachment, ParsedMail } from '../parse/parsed-mail.ts';
 import { tokenizeName, tokenizeTitle } from '../search/indexed-text.ts';

@@ -2,7 +2,7 @@ import { bind, compile, createBindEnvironment } from '../../database/database.ts
 import { identifier, type Param, type Sql, sql } from '../../database/sql.ts';
 import { planRows } from '../../query/filter-plan.ts';
 import type { Grant } from '../../query/grant.ts';
-import { Aliases } from '../../query/predicate-compiler.ts';
+import { StatementScope } from '../../query/predicate-compiler.ts';
 import { compileWhere } from '../../query/read-plan.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
@@ -52,8 +52,7 @@ export async function readFieldValues(
     [() => dialect.isIn(column(keyField), wanted), planRows(grant.rows, collection, context.registry)],
     false,
     collection,
-    dialect,
-    new Aliases(),
+    new StatementScope(dialect),
   );
   const statement = compile(
     dialect,

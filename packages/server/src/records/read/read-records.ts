@@ -196,7 +196,7 @@ export function prepareList(
     };
   }
   const sortKeys = getCachedPlan(context, grant, `${collection.name}:sort ${request.shape}`, () =>
-    planSort(request.sort, collection, grant, context.registry, context.findGrant),
+    planSort(request.sort, collection, grant, context),
   );
   const cursor = decodeSortCursor(request.after, fingerprint(), sortKeys);
   const plan = getListPlan(context, query, {
@@ -230,7 +230,9 @@ function getListFingerprint(request: RecordRequest, collection: Collection, role
 function getListPlan(context: RecordContext, { collection, grant, request }: ListQuery, shape: PageShape): ListPlan {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
   const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.content[0]}${nulls}`;
-  return getCachedPlan(context, grant, key, () => planList(request, collection, grant, shape, toPlanContext(context)));
+  return getCachedPlan(context, grant, key, () =>
+    planList({ request, shape }, collection, grant, toPlanContext(context)),
+  );
 }
 
 async function readFirstRow(context: RecordContext, plan: GetPlan, environment: BindEnvironment): Promise<Row | null> {

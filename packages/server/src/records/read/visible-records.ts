@@ -79,10 +79,9 @@ function getVisibilityPlan(
   } as const;
   return getCachedPlan(context, grant, `${collection.name}:${request.shape}`, () =>
     planList(
-      { ...request, fields: request.fields && [collection.primaryKey.name] },
+      { request: { ...request, fields: request.fields && [collection.primaryKey.name] }, shape },
       collection,
       grant,
-      shape,
       toPlanContext(context),
     ),
   );

@@ -30,7 +30,7 @@ export function resolveRelation(
   const field = source.byName.get(name);
   if (!field?.relation) throw new ApiError('ROUTE_UNKNOWN', `${source.name} has no relation "${name.slice(0, 60)}".`);
   const target = context.registry.get(field.relation.target);
-  requireRelationAccess(field, source, target, context.findGrant, context.registry);
+  requireRelationAccess(field, source, target, context);
   return { source, field, relation: field.relation, target, key: parseKey(key, source) };
 }
 

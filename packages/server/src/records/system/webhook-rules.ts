@@ -3,7 +3,6 @@ import { buildGrants } from '../../access/grants.ts';
 import { secretProblem } from '../../base/webhook-secret.ts';
 import { parsePatternResource, patternProblem } from '../../changes/event-pattern.ts';
 import { createBindEnvironment, type Transaction } from '../../database/database.ts';
-import { startWebhookDelivery } from '../../database/outbox-position.ts';
 import {
   findWebhook,
   readWebhookInTx,
@@ -45,7 +44,7 @@ export const webhookRules: RecordRules = {
       if (key !== null) checkWebhook(await readWebhookInTx(context.database, transaction, id), secret, false, context);
       if (secret !== undefined && secret !== null)
         await setWebhookSecret(context.database, transaction, id, context.webhooks.encryptSecret(secret as string));
-      if (isStarting) await startWebhookDelivery(context.database, transaction, id);
+      if (isStarting) await context.database.eventLog.startDelivery(transaction, id);
     };
     return { body: row, afterWrite };
   },
@@ -123,7 +122,7 @@ function filterProblem(
     const problem = jsonSizeProblem(input);
     if (problem !== null) return problem;
     checkRowFilter({ filter, values, variables: new Map() }, collection, registry, createBindEnvironment({}));
-    planFilter(filter, collection, grant, registry, findGrant);
+    planFilter(filter, collection, grant, { registry, findGrant });
     return null;
   } catch (error) {
     if (error instanceof ApiError) return error.message;

@@ -110,7 +110,9 @@ async function allocatePosition(
   const isMovingDown = from !== null && from < targetPosition;
   const isAfter = method === undefined ? isMovingDown : method === 'insertAfter';
   const shiftRange = (low: number, high: number, offset: 1 | -1): Promise<void> =>
-    low > high ? Promise.resolve() : shiftSortPositions(database, transaction, sortColumn, scope, low, high, offset);
+    low > high
+      ? Promise.resolve()
+      : shiftSortPositions(database, transaction, sortColumn, { inScope: scope, from: low, to: high, delta: offset });
   if (isMovingDown) {
     const to = isAfter ? targetPosition : targetPosition - 1;
     await shiftRange(from + 1, to, -1);

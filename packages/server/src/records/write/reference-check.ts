@@ -11,7 +11,7 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { planRows } from '../../query/filter-plan.ts';
 import type { Grant } from '../../query/grant.ts';
 import type { Predicate } from '../../query/predicate.ts';
-import { Aliases } from '../../query/predicate-compiler.ts';
+import { StatementScope } from '../../query/predicate-compiler.ts';
 import { permissionDenied } from '../../query/read-access.ts';
 import { compileWhere } from '../../query/read-plan.ts';
 import { type Collection, type Field, getField, listColumnFields } from '../../schema/registry.ts';
@@ -109,7 +109,7 @@ function bindReferenceCount(
   const targetField = getField(target, references.field);
   const column = sql`${identifier(target.table)}.${identifier(requireColumn(targetField))}`;
   const keys: Param = { storage: requireStorage(targetField), list: true, read: () => wanted };
-  const where = compileWhere([() => dialect.isIn(column, keys), rows], false, target, dialect, new Aliases());
+  const where = compileWhere([() => dialect.isIn(column, keys), rows], false, target, new StatementScope(dialect));
   const statement = compile(dialect, sql`SELECT count(DISTINCT ${column}) FROM ${identifier(target.table)}${where}`);
   const environment = createBindEnvironment({
     variables: context.variables,

@@ -5,7 +5,7 @@ import { identifier, join, type Param, type Sql, sql } from '../../database/sql.
 import { planRows } from '../../query/filter-plan.ts';
 import { compileObject } from '../../query/object-compiler.ts';
 import type { Predicate } from '../../query/predicate.ts';
-import { Aliases, compilePredicate } from '../../query/predicate-compiler.ts';
+import { compilePredicate, StatementScope } from '../../query/predicate-compiler.ts';
 import {
   compileCounter,
   compileWhere,
@@ -51,7 +51,7 @@ interface ResultShape {
   readonly passes: Predicate | null;
   /** What the caller's get grant shows; undefined without such a grant. */
   readonly visible: Predicate | null | undefined;
-  readonly object: (alias: string, aliases: Aliases) => Sql;
+  readonly object: (alias: string, scope: StatementScope) => Sql;
   readonly isLocal: boolean;
 }
 
@@ -159,10 +159,10 @@ function keysParam({ primaryKey }: Collection): Param {
 /** The records with the keys of a write that reached nothing. Rows of {@link diagnosisColumns}. */
 export function planDiagnosis({ request, collection, grant, context }: PlannedWrite): Statement {
   const { dialect } = context.database;
-  const aliases = new Aliases();
+  const scope = new StatementScope(dialect);
   const rows = planRows(grant.rows, collection, context.registry, request.trash);
-  const reached = rows ? compilePredicate(rows, collection.table, collection, dialect, aliases) : sql`1=1`;
-  const where = compileWhere([keyCondition(request, collection)], false, collection, dialect, aliases);
+  const reached = rows ? compilePredicate(rows, collection.table, collection, scope) : sql`1=1`;
+  const where = compileWhere([keyCondition(request, collection)], false, collection, scope);
   const current = dialect.versionGuard() ?? sql`1=1`;
   return compile(
     dialect,
@@ -191,8 +191,7 @@ function compileWriteCondition(
     ],
     request.filterByTk === undefined,
     collection,
-    context.dialect,
-    new Aliases(),
+    new StatementScope(context.dialect),
   );
 }
 
@@ -205,10 +204,10 @@ function planResult({ request, collection, grant, context }: PlannedWrite): Resu
   const passes = planRows(grant.rows, collection, registry, 'with');
   const visible = get ? planRows(get.rows, collection, registry, 'with') : undefined;
   const selection = get
-    ? planSelection(request, collection, get, registry, findGrant)
+    ? planSelection(request, collection, get, context)
     : { collection, fields: [collection.primaryKey], appends: [] };
   const isLocal = selection.appends.length === 0 && !crossesTables(passes) && !crossesTables(visible ?? null);
-  return { passes, visible, isLocal, object: (alias, aliases) => compileObject(selection, alias, dialect, aliases) };
+  return { passes, visible, isLocal, object: (alias, scope) => compileObject(selection, alias, scope) };
 }
 
 function compileWrite(
@@ -252,13 +251,11 @@ function compileWithEvent(
 }
 
 function compileResultColumns(result: ResultShape, collection: Collection, { dialect }: PlanContext, key: Sql): Sql {
-  const aliases = new Aliases();
+  const scope = new StatementScope(dialect);
   const flag = (predicate: Predicate | null): Sql =>
-    predicate === null
-      ? sql`1`
-      : compileFlag(compilePredicate(predicate, collection.table, collection, dialect, aliases));
+    predicate === null ? sql`1` : compileFlag(compilePredicate(predicate, collection.table, collection, scope));
   const visible = result.visible === undefined ? sql`0` : flag(result.visible);
-  return sql`${key},${compileCounter(collection)},${flag(result.passes)},${visible},${result.object(collection.table, aliases)}`;
+  return sql`${key},${compileCounter(collection)},${flag(result.passes)},${visible},${result.object(collection.table, scope)}`;
 }
 
 function crossesTables(predicate: Predicate | null): boolean {

@@ -1,0 +1,52 @@
+import { type Sql, sql } from '../sql.ts';
+
+const fullTextColumns = 'account, subject, sender, recipients, body, files';
+const fullTextOptions = `content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'`;
+
+/** The tables of the catalogue, each with the statements that create it. */
+export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
+  _meta: [
+    sql`CREATE TABLE _meta (
+      version INTEGER NOT NULL, schema_version INTEGER NOT NULL, epoch TEXT NOT NULL,
+      application TEXT NOT NULL)`,
+  ],
+  _collections: [
+    sql`CREATE TABLE _collections (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT,
+      options TEXT NOT NULL, table_name TEXT NOT NULL, system INTEGER NOT NULL, internal INTEGER NOT NULL,
+      changed INTEGER NOT NULL)`,
+  ],
+  _fields: [
+    sql`CREATE TABLE _fields (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL,
+      definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
+  ],
+  _events: [
+    sql`CREATE TABLE _events (
+      id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT,
+      actor TEXT, request_id TEXT, changed TEXT NOT NULL)`,
+  ],
+  _outbox: [sql`CREATE TABLE _outbox (id INTEGER PRIMARY KEY, position TEXT NOT NULL)`],
+  _acts: [sql`CREATE TABLE _acts (id INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL)`],
+  _audit_witness: [
+    sql`CREATE TABLE _audit_witness (chain TEXT PRIMARY KEY, place INTEGER NOT NULL, hash TEXT NOT NULL)`,
+  ],
+  _history: [
+    sql`CREATE TABLE _history (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, collection_id INTEGER NOT NULL, tk TEXT NOT NULL,
+      at TEXT NOT NULL, action TEXT NOT NULL, actor TEXT, request_id TEXT, changes TEXT NOT NULL)`,
+    sql`CREATE INDEX i_history ON _history (collection_id, tk, id)`,
+  ],
+  _replies: [
+    sql`CREATE TABLE _replies (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, credential TEXT NOT NULL, key TEXT NOT NULL,
+      request TEXT NOT NULL, power TEXT NOT NULL, at TEXT NOT NULL, ended INTEGER NOT NULL, reply TEXT,
+      UNIQUE (credential, key))`,
+    sql`CREATE INDEX i_replies ON _replies (at)`,
+  ],
+  // At most one row: the version of the index, and the key down to which e-mails are indexed.
+  _mail_index: [sql`CREATE TABLE _mail_index (version INTEGER NOT NULL, position INTEGER)`],
+  // The index has no content of its own: the words are in the e-mails.
+  _mail_text: [sql`CREATE VIRTUAL TABLE _mail_text USING fts5(${fullTextColumns}, ${fullTextOptions})`],
+};

@@ -1,0 +1,191 @@
+/** Compiles the rows of one page of a list. */
+import type { Dialect } from '../database/dialect.ts';
+import { identifier, type Param, type Sql, sql } from '../database/sql.ts';
+import type { Collection } from '../schema/registry.ts';
+import { compileCandidateScan } from './candidate-scan.ts';
+import { type Condition, compileConditions, compileKey, compileWhere } from './conditions.ts';
+import {
+  afterCursor,
+  afterCursorInOneSegment,
+  type CursorNulls,
+  type OrderedKey,
+  type OrderedKeys,
+  type Segment,
+  wholeOrder,
+} from './keyset.ts';
+import { compileGroupedPage, compileMailboxPage, keyBounds, type PageSource } from './page-source.ts';
+import type { Predicate } from './predicate.ts';
+import {
+  compileColumn,
+  compileFieldTest,
+  compileFullText,
+  compileMailboxes,
+  compilePredicate,
+} from './predicate-compiler.ts';
+import { compileSortKey, type SortKey } from './sort-plan.ts';
+import type { StatementScope } from './statement-scope.ts';
+
+const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
+
+/** The parts of a page that are fixed in the statement's text. */
+export interface PageShape {
+  /** Records of the page; the statement reads one more. */
+  readonly size: number;
+  readonly hasOffset: boolean;
+  /** Where the cursor of `after` holds null; null without a cursor. */
+  readonly cursorNulls: CursorNulls | null;
+  /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort keys by their index. */
+  readonly content: 'text' | 'rows' | 'keys';
+  /** Characters of a record's text past which null replaces it, so that it is never read into memory; rows only. */
+  readonly maxLength?: number;
+}
+
+/** A page, resolved. */
+export interface PageParts {
+  readonly collection: Collection;
+  /** What is selected of each row. */
+  readonly columns: Sql;
+  readonly condition: Predicate | null;
+  /** The condition on the keys that the request names. */
+  readonly keyed: Condition;
+  readonly keys: readonly SortKey[];
+  readonly shape: PageShape;
+}
+
+/** The sort keys with their SQL, for the row `alias`. */
+export function orderKeys(keys: readonly SortKey[], alias: string, scope: StatementScope): OrderedKeys {
+  const [first, ...rest] = keys.map((key): OrderedKey => ({ key, value: compileSortKey(key, alias, scope) }));
+  if (!first) throw new Error('A sort has at least one key.');
+  return [first, ...rest];
+}
+
+/** A page that is read from its table. */
+export function compilePage(page: PageParts, orderedKeys: OrderedKeys, scope: StatementScope): Sql {
+  const { collection, condition, keyed, columns, shape } = page;
+  const { size, hasOffset, cursorNulls } = shape;
+  // A literal limit: SQLite looks at a bound LIMIT while it plans, so it would plan the statement again at each run (25 µs).
+  const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
+  const table = identifier(collection.table);
+  const segments = cursorNulls
+    ? afterCursor(orderedKeys, cursorNulls, scope.dialect)
+    : [wholeOrder(orderedKeys, scope.dialect)];
+  const selects = segments.map((segment) => {
+    const where = compileWhere([toCondition(segment.condition), keyed, condition], true, collection, scope);
+    const rows = sql`FROM ${table}${where} ORDER BY ${segment.order} ${range}`;
+    // PostgreSQL would render every record that the offset skips, so the offset is applied to the bare rows.
+    return hasOffset ? sql`SELECT ${columns} FROM (SELECT * ${rows}) ${table}` : sql`SELECT ${columns} ${rows}`;
+  });
+  const [only, ...others] = selects;
+  if (only && others.length === 0) return only;
+  const all = selects
+    .map((select) => sql`SELECT * FROM (${select}) s`)
+    .reduce((left, right) => sql`${left} UNION ALL ${right}`);
+  return sql`${all} LIMIT ${size + 1}`;
+}
+
+/** A page that is read from a {@link PageSource}. */
+export function compileSourcedPage(page: PageParts, source: PageSource, scope: StatementScope): Sql {
+  switch (source.by) {
+    case 'index':
+      return compileIndexPage(page, source, scope);
+    case 'mailboxes':
+      return selectByKeys(page, compileMailboxKeys(page, source, scope), scope);
+    case 'candidates':
+    case 'groups':
+      return selectByKeys(page, compileGroupedKeys(page, source, scope), scope);
+  }
+}
+
+type Source<By extends PageSource['by']> = Extract<PageSource, { by: By }>;
+
+/** The full-text index gives the rows in the order of the list. */
+function compileIndexPage(page: PageParts, source: Source<'index'>, scope: StatementScope): Sql {
+  const { collection, columns, shape } = page;
+  const { table: index, key: found, matches } = source.index;
+  const { condition, order } = compileSegment(page, sortBy(page, found), scope.dialect);
+  const conditions = [
+    () => matches(compileFullText(source.matched)),
+    toCondition(condition),
+    ...compileKeyBounds(source, collection, found),
+    source.rest,
+  ];
+  const where = compileConditions({ alias: collection.table, collection, conditions, scans: true }, scope);
+  return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${identifier(collection.table)} ON ${compileKey(collection)}=${found}
+WHERE ${where ?? '1=1'} ORDER BY ${order} LIMIT ${shape.size + 1}`;
+}
+
+/** Reads the rows of some keys, in the order of the list. */
+function selectByKeys({ collection, columns, keys, shape }: PageParts, found: Sql, scope: StatementScope): Sql {
+  const { order } = wholeOrder(orderKeys(keys, collection.table, scope), scope.dialect);
+  return sql`SELECT ${columns} FROM ${identifier(collection.table)} WHERE ${compileKey(collection)} IN (${found})
+ORDER BY ${order} LIMIT ${shape.size + 1}`;
+}
+
+function compileMailboxKeys(page: PageParts, source: Source<'mailboxes'>, scope: StatementScope): Sql {
+  const { collection, shape } = page;
+  const found = sql`p."emailId"`;
+  const { condition, order } = compileSegment(page, sortBy(page, found), scope.dialect);
+  const conditions = [toCondition(condition), ...compileKeyBounds(source, collection, found), source.rest];
+  return compileMailboxPage(
+    {
+      collection,
+      mailboxes: compileMailboxes(source.placed),
+      maxRecords: shape.size + 1,
+      condition: compileConditions({ alias: 'r', collection, conditions, scans: true }, scope),
+      order,
+    },
+    scope.dialect,
+  );
+}
+
+function compileGroupedKeys(page: PageParts, source: Source<'candidates' | 'groups'>, scope: StatementScope): Sql {
+  const { collection, shape, keys } = page;
+  const { relation, target, of } = source.groups;
+  const member = scope.nextAlias();
+  const where = of ? sql` WHERE ${compilePredicate(of, member, target, scope)}` : sql``;
+  const { condition, order } = compileSegment(page, orderKeys(keys, 'r', scope), scope.dialect);
+  const conditions = [toCondition(condition), source.rest];
+  const groupKey = compileColumn(member, target, relation.targetField);
+  const groupedPage = {
+    collection,
+    groups: sql`SELECT ${groupKey} AS group_key FROM ${identifier(target.table)} ${identifier(member)}${where}`,
+    maxRecords: shape.size + 1,
+    condition: compileConditions({ alias: 'r', collection, conditions, scans: true }, scope),
+    order,
+  };
+  if (source.by === 'groups') return compileGroupedPage({ ...groupedPage, relation }, scope.dialect);
+  const { name, descending } = readFirstKey(keys);
+  return compileCandidateScan(
+    { ...groupedPage, match: source.match, group: relation.sourceField, key: name, descending },
+    scope,
+  );
+}
+
+function compileSegment({ shape }: PageParts, keys: OrderedKeys, dialect: Dialect): Segment {
+  return shape.cursorNulls ? afterCursorInOneSegment(keys, shape.cursorNulls, dialect) : wholeOrder(keys, dialect);
+}
+
+/** The order by the first key only, which `value` stands for. */
+function sortBy({ keys }: PageParts, value: Sql): OrderedKeys {
+  return [{ key: requireFirst(keys), value }];
+}
+
+/** The condition's bounds of the key, about an expression that stands for the key. */
+function compileKeyBounds({ rest }: PageSource, collection: Collection, key: Sql): Condition[] {
+  return keyBounds(rest, collection).map((test) => (dialect: Dialect) => compileFieldTest(test, key, dialect));
+}
+
+function toCondition(condition: Sql | null): Condition {
+  return condition && (() => condition);
+}
+
+function readFirstKey(keys: readonly SortKey[]): { readonly name: string; readonly descending: boolean } {
+  const { field, descending } = requireFirst(keys);
+  return { name: field.name, descending };
+}
+
+function requireFirst(keys: readonly SortKey[]): SortKey {
+  const [first] = keys;
+  if (!first) throw new Error('A sort has at least one key.');
+  return first;
+}
