@@ -25,7 +25,7 @@ const refusals: readonly Scenario[] = [
   refused('a verb that records do not know', { events: ['orders.made'] }, 'events', 'created, updated'),
   refused('an event that is no name', { events: ['orders.created.x'] }, 'events', 'patterns'),
   refused('an unknown role', { role: 'nobody' }, 'role', 'does not exist'),
-  refused('does not exist', { role: undefined }, 'role', 'name of a role'),
+  refused('no role', { role: undefined }, 'role', 'name of a role'),
   refused('a role by the relation', { roleOf: 'viewer' }, 'roleOf', '"role"'),
   refused('a secret of another form', { secret: 'hunter2' }, 'secret', 'whsec_'),
   refused('a secret that is too short', { secret: 'whsec_c2hvcnQ=' }, 'secret', 'whsec_'),
