@@ -39,7 +39,7 @@ const answers: readonly [name: string, query: string, () => Scenario['expect']][
   [
     'a filter that asks for the user',
     'role=reader&resource=posts&action=destroy&filterByTk=1',
-    () => says(false, rows['destroy']!, 'name one by user='),
+    () => says(false, rows['destroy']!, 'name a user by user='),
   ],
   [
     'for one user',

@@ -303,7 +303,7 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'nor withDeleted',
     request: 'GET /api/plain:list?withDeleted=true',
-    expect: { status: 400, body: { message: expect.stringContaining('not paranoid') } },
+    expect: { status: 400, body: { message: expect.stringContaining('options.paranoid') } },
   },
   {
     name: 'force is a plain destroy there',

@@ -24,7 +24,7 @@ const refusals: readonly Scenario[] = [
   refused('an event of no collection', { events: ['order.created'] }, 'events', 'no collection "order"'),
   refused('a verb that records do not know', { events: ['orders.made'] }, 'events', 'created, updated'),
   refused('an event that is no name', { events: ['orders.created.x'] }, 'events', 'patterns'),
-  refused('an unknown role', { role: 'nobody' }, 'role', 'no role'),
+  refused('an unknown role', { role: 'nobody' }, 'role', 'does not exist'),
   refused('no role', { role: undefined }, 'role', 'name of a role'),
   refused('a role by the relation', { roleOf: 'viewer' }, 'roleOf', '"role"'),
   refused('a secret of another form', { secret: 'hunter2' }, 'secret', 'whsec_'),
