@@ -198,7 +198,6 @@ function compileWriteCondition(
 /** A write's reply shows what the caller's get grant shows. Without a get grant it only shows the primary key. */
 function planResult({ request, collection, grant, context }: PlannedWrite): ResultShape {
   const { registry, findGrant } = context;
-  const { dialect } = context.database;
   const get = findGrant(collection.name, 'get');
   // Grants do not depend on whether the record is in the trash.
   const passes = planRows(grant.rows, collection, registry, 'with');
