@@ -4,7 +4,7 @@ import classes from './choice-list.module.css';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface Choice {
-  /** Tells it from the others. */
+  /** Identifies the entry. */
   readonly key: string;
   readonly label: string;
   readonly icon: IconName;

@@ -10,7 +10,9 @@ interface SearchInputProps extends Omit<TextInputProps, 'value' | 'onChange'> {
 
 const pauseMilliseconds = 300;
 
-/** Looks for what is typed once the typing pauses. What comes back of it does not stand in the way of further typing. */
+/**
+ * Looks for what is typed once the typing pauses. What comes back of it does not stand in the way of further typing.
+ */
 export function SearchInput({ text, go, ...rest }: SearchInputProps): ReactNode {
   const [typed, setTyped] = useState(text);
   const [previousText, setPreviousText] = useState(text);

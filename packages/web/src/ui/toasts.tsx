@@ -1,4 +1,7 @@
-/** Short messages in the corner: what was done, what failed. Read out by screen readers, gone by themselves unless they failed. */
+/**
+ * Short messages in the corner: what was done, what failed. Read out by screen readers, gone by themselves unless they
+ * failed.
+ */
 import { ActionIcon, Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTexts } from './i18n/texts.tsx';

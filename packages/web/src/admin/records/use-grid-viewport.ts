@@ -21,7 +21,10 @@ export interface GridViewport extends Omit<ColumnLayout, 'scrollToColumn'> {
   readonly scrollTo: (position: CellPosition) => void;
 }
 
-/** The rows and columns that are visible. Reads the rows that are scrolled to and restores the scroll position of the list. */
+/**
+ * The rows and columns that are visible. Reads the rows that are scrolled to and restores the scroll position of the
+ * list.
+ */
 export function useGridViewport(
   { rows, fields, choice, positionKey }: Pick<GridProps, 'rows' | 'fields' | 'choice' | 'positionKey'>,
   editing: Editing | null,

@@ -59,7 +59,7 @@ export function useFoundUsers(typed: string): UseQueryResult<readonly Member[], 
   );
 }
 
-/** What people call a user. */
+/** The display name of a user. */
 export function getMemberName({ nickname, email, username, id }: Member): string {
   const name = nickname || username;
   return name && email ? `${name} <${email}>` : name || email || `#${id}`;

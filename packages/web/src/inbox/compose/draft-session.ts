@@ -78,7 +78,9 @@ export class DraftSession extends ObservableState<DraftState> {
     return !this.#isClosed && (this.state.saving === 'soon' || this.state.saving === 'now');
   }
 
-  /** Discarding it would lose something that somebody has written or attached; files that a forward takes along are not. */
+  /**
+   * Discarding it would lose something that somebody has written or attached; files that a forward takes along are not.
+   */
   get hasWork(): boolean {
     return this.#isEdited || this.#beginning.kind === 'draft';
   }

@@ -15,13 +15,17 @@ interface RecipientsInputProps {
   readonly autoFocus?: boolean;
 }
 
-/** Addresses, with those of mail that was seen offered while somebody types. What is typed stands without a further key. */
+/**
+ * Addresses, with those of mail that was seen offered while somebody types. What is typed stands without a further key.
+ */
 export function RecipientsInput({ label, value, change, accountId, autoFocus }: RecipientsInputProps): ReactNode {
   const t = useInboxTexts().compose;
   const [typed, setTyped] = useState('');
   const [debouncedText] = useDebouncedValue(typed, 150);
   const suggestions = useAddressSuggestions(accountId, debouncedText).filter((each) => !value.includes(each));
-  /** A comma or semicolon ends an address, except inside a quoted name. Escape closes what is offered, and nothing else. */
+  /**
+   * A comma or semicolon ends an address, except inside a quoted name. Escape closes what is offered, and nothing else.
+   */
   const handleKeyDown = (event: KeyboardEvent): void => {
     const hasSuggestions = suggestions.length > 0 && event.currentTarget.getAttribute('aria-expanded') === 'true';
     if (event.key === 'Escape' && hasSuggestions) event.stopPropagation();

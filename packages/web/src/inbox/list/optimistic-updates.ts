@@ -2,7 +2,9 @@ import type { Conversation } from '../mail-types.ts';
 
 export type RowChange = (row: Conversation) => Conversation;
 
-/** What was done to rows and is on its way to the server: it lies over whatever is read of them until it has arrived. */
+/**
+ * What was done to rows and is on its way to the server: it lies over whatever is read of them until it has arrived.
+ */
 export class OptimisticUpdates {
   readonly #changes = new Map<number, RowChange[]>();
   readonly #hidden = new Set<number>();

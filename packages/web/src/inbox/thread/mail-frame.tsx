@@ -18,7 +18,10 @@ interface MailFrameProps {
   readonly attachments: readonly Attachment[];
 }
 
-/** Images of other servers: how often they were asked for, and how many could not be had; null while they are on their way. */
+/**
+ * Images of other servers: how often they were asked for, and how many could not be had; null while they are on their
+ * way.
+ */
 interface Remote {
   readonly attempts: number;
   readonly failed: number | null;

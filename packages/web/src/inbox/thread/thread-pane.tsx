@@ -38,7 +38,10 @@ interface ThreadPaneProps {
   readonly isComposing: boolean;
 }
 
-/** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role may. */
+/**
+ * A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role
+ * may.
+ */
 export function ThreadPane(props: ThreadPaneProps): ReactNode {
   const { id, commands, rights } = props;
   const t = useInboxTexts();

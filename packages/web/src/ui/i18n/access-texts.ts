@@ -1,4 +1,7 @@
-/** Texts of the pages of access, which come with them: the sign-in does not wait for them. Another language has a line here too. */
+/**
+ * Texts of the pages of access, which come with them: the sign-in does not wait for them. Another language has a line
+ * here too.
+ */
 import { access } from './en/access.ts';
 import { useTexts } from './texts.tsx';
 

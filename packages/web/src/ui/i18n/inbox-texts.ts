@@ -1,4 +1,6 @@
-/** Texts of e-mail, which come with its pages: the sign-in does not wait for them. Another language has a line here too. */
+/**
+ * Texts of e-mail, which come with its pages: the sign-in does not wait for them. Another language has a line here too.
+ */
 import { inbox } from './en/inbox.ts';
 import { useTexts } from './texts.tsx';
 
