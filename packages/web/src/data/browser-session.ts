@@ -113,8 +113,7 @@ function setSignedOut(application: string, signedOut: boolean): void {
   }
 }
 
-// Where nobody is signed in here, this tab goes on with the session of the other one. A sign-out there ends it here
-// too.
+// A tab without a session takes over the session of another tab. A sign-out in one tab applies to all tabs.
 channel.onmessage = ({ data: { application, signedIn } }: MessageEvent<SessionMessage>) => {
   const state = session.state(application);
   if (!signedIn) session.clear(application);

@@ -39,7 +39,7 @@ function forEachConnection(action: (connection: Realtime) => void): void {
   for (const connection of connections.values()) action(connection);
 }
 
-/** The tab became visible: reconnect without waiting for the next attempt. */
+/** The tab got the focus: reconnect without waiting for the next attempt. */
 addEventListener('focus', () => forEachConnection((connection) => connection.connect()));
 /** After a network change or a sleep, a connection may be dead without an event. */
 const reconnectAll = (): void => forEachConnection((connection) => connection.reconnect());

@@ -2,7 +2,7 @@
 import type { Collection, Field } from '@tablinum/client';
 import type { FieldDraft } from './field-draft.ts';
 
-/** A link that exists already and that a new relation can show from its own side. */
+/** An existing link that a new relation can use from the other side. */
 export interface ExistingLink {
   /** Identifies the entry. */
   readonly id: string;
@@ -12,7 +12,7 @@ export interface ExistingLink {
   readonly options: FieldDraft['options'];
 }
 
-/** Existing links between the collection and the target, in both directions. */
+/** The relations of the target collection that lead to this collection. */
 export function findExistingLinks(
   type: string,
   collectionName: string,

@@ -94,7 +94,7 @@ function readDefaults({ fields }: Collection): Record<string, unknown> {
   return Object.fromEntries(fieldsWithDefault.map((field) => [field.name, field.defaultValue]));
 }
 
-/** Without an empty UUID: the server generates it. */
+/** Removes UUIDs that were cleared, so that the server generates them. */
 function omitClearedUids({ fields }: Collection, changes: RecordValues): RecordValues {
   const uidNames = new Set(fields.filter(({ type }) => type === 'uid').map(({ name }) => name));
   return Object.fromEntries(Object.entries(changes).filter(([name, value]) => value !== null || !uidNames.has(name)));

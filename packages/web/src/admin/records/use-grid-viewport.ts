@@ -31,7 +31,7 @@ export function useGridViewport(
 ): GridViewport {
   const scroller = useRef<HTMLDivElement>(null);
   const count = Math.min(useStore(rows).count ?? 0, maxRows);
-  // The editor follows its record when the list is sorted anew.
+  // The editor follows its record when the order of the list changes.
   const foundIndex = editing ? rows.indexOf(editing.row.key) : -1;
   const editedRow = foundIndex >= 0 ? foundIndex : editing?.position.row;
   const { scrollToColumn, ...columns } = useColumnLayout(scroller, fields, choice, editing?.position.column ?? -1);

@@ -23,7 +23,7 @@ export function ServerFields({ kind, server, change, problems }: ServerFieldsPro
     autoCapitalize: 'none',
     spellCheck: false,
   });
-  /** A port that was not edited follows the kind of security. */
+  /** Replaces a default port by that of the new kind of security; other ports are kept. */
   const changeSecurity = (security: ServerDraft['security']): void => {
     const isDefaultPort = Object.values(ports).some((each) => each === server.port);
     change({ ...server, security, ...(isDefaultPort && { port: ports[security] }) });

@@ -57,7 +57,7 @@ function computeFingerprint({ to, cc, bcc, subject, text }: DraftContent): strin
 /** The separator line before a signature (RFC 3676, section 4.3). */
 const signatureDelimiter = '\n\n-- \n';
 
-/** The initial text of a message: an empty line, the signature, and the quoted text. */
+/** The end of a new message: the signature, and the quoted text below it. */
 export function appendSignature(signature: string | null, quoted = ''): string {
   const signed = signature?.trim() ? signatureDelimiter + signature.trim() : '';
   return signed + (quoted === '' ? '' : `\n\n${quoted}`);
