@@ -167,7 +167,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await page.keyboard.press('Enter');
         await to.pressSequentially('nobody');
         await page.keyboard.press('Tab');
-        await text('nobody is no address').waitFor();
+        await text('nobody is not a valid e-mail address').waitFor();
         await expectAccessible(page, 'new message');
         await to.focus();
         await page.keyboard.press('Backspace');
