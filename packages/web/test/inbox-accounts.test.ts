@@ -124,7 +124,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       const mbox = await Array.fromAsync(writeMbox(demo.filter(({ mailbox }) => mailbox === 'INBOX')));
       const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button('Choose a file').click()]);
       await chooser.setFiles({ name: 'archive.mbox', mimeType: 'application/mbox', buffer: Buffer.concat(mbox) });
-      await text(/\d+ stored, 0 were there already/).waitFor();
+      await text(/\d+ stored, 0 already existed/).waitFor();
       await expectAccessible(page, 'mail account');
       await page.getByRole('link', { name: 'Open the inbox' }).click();
       await page.locator('[data-conversation]').first().waitFor();
@@ -167,7 +167,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await page.keyboard.press('Enter');
         await to.pressSequentially('nobody');
         await page.keyboard.press('Tab');
-        await text('nobody is no address').waitFor();
+        await text('nobody is not a valid e-mail address').waitFor();
         await expectAccessible(page, 'new message');
         await to.focus();
         await page.keyboard.press('Backspace');

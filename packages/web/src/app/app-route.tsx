@@ -1,4 +1,4 @@
-/** The roots of all pages: those for everybody, and those of an application, behind its sign-in. */
+/** The root routes: one for public pages, and one for the pages of an application, which require a sign-in. */
 import { createRootRoute, createRoute, Outlet } from '@tanstack/react-router';
 import { AuthGuard } from './auth-guard.tsx';
 import { PageError } from './error-boundary.tsx';

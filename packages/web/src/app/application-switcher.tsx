@@ -11,7 +11,9 @@ import mark from '../ui/theme/mark.svg';
 import { toast } from '../ui/toasts.tsx';
 import classes from './application-switcher.module.css';
 
-/** The name of the application, and the way to others. An administrator of main enters them without another password. */
+/**
+ * Shows the current application and switches to others. An administrator of main enters them without another password.
+ */
 export function ApplicationSwitcher(): ReactNode {
   const t = useTexts().shell;
   const application = useApplication();

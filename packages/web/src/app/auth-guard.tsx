@@ -1,4 +1,4 @@
-/** The pages of an application for who is signed in there; for everybody else its sign-in, at the same address. */
+/** Shows the pages of an application to signed-in users, and the sign-in page to everybody else at the same URL. */
 import { Outlet } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { ApplicationProvider } from '../data/application.tsx';
@@ -11,7 +11,7 @@ import { rememberApplication } from './last-application.ts';
 import { SignIn } from './sign-in.tsx';
 import { SignInAgain } from './sign-in-again.tsx';
 
-/** Asked for at once, and not waited for by the sign-in. */
+/** Starts loading at once; the sign-in page does not wait for it. */
 const shellModule = import('./shell.tsx');
 const Shell = lazy(async () => ({ default: (await shellModule).Shell }));
 

@@ -4,7 +4,7 @@ import { useTexts } from '../ui/i18n/texts.tsx';
 import mark from '../ui/theme/mark.svg';
 import classes from './card-page.module.css';
 
-/** A page outside of the shell: one card in the middle, for who is not signed in. */
+/** A page without the shell, with one card in the centre, for users who are not signed in. */
 export function CardPage({
   title,
   text,

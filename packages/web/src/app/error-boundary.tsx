@@ -3,7 +3,7 @@ import { Component, type ReactNode } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Empty } from '../ui/states.tsx';
 
-/** Catches what a page throws: the shell stays, the page says that it broke. */
+/** Catches the render errors of a page. The shell stays usable, and the page shows that it crashed. */
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
   override state = { error: null };
 
@@ -16,7 +16,7 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, {
   }
 }
 
-/** In the place of a page that threw. */
+/** Shown instead of a page that threw an error. */
 export function PageError(): ReactNode {
   const t = useTexts().shell.broken;
   return (

@@ -1,4 +1,4 @@
-/** The application that `/` leads to: the last one that was looked at. A name is no secret, so it may outlive the tab. */
+/** The application that `/` redirects to: the last one that was opened. Its name is stored in the browser. */
 const storageKey = 'tablinum.application';
 
 export function getLastApplication(): string {
@@ -13,6 +13,6 @@ export function rememberApplication(name: string): void {
   try {
     if (localStorage.getItem(storageKey) !== name) localStorage.setItem(storageKey, name);
   } catch {
-    // Then `/` leads to main.
+    // Without storage `/` redirects to main.
   }
 }

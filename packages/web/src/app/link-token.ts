@@ -7,8 +7,8 @@ interface LinkToken {
 let lastLinkToken: LinkToken = { token: null, application: 'main' };
 
 /**
- * The token that a link carries behind `#`, which no server or log sees. It is taken out of the address, so that it stays
- * in no history; asked again, the same is given.
+ * The token in the fragment of a link, which is never sent to a server. It is removed from the URL, so that it does not
+ * stay in the browser history; later calls return the same token.
  */
 function consumeLinkToken(): LinkToken {
   const hashParameters = new URLSearchParams(location.hash.slice(1));
@@ -24,7 +24,7 @@ function subscribe(listener: () => void): () => void {
   return () => removeEventListener('hashchange', listener);
 }
 
-/** The token of the link that was opened; a link that is pasted into the open tab counts too. */
+/** The token of the link that was opened, also if it was pasted into this tab. */
 export function useLinkToken(): LinkToken {
   return useSyncExternalStore(subscribe, consumeLinkToken);
 }

@@ -10,7 +10,7 @@ import { ShortcutKbd } from '../ui/kbd.tsx';
 import classes from './navigation.module.css';
 import { sections } from './sections.ts';
 
-/** The sections, and below the data its collections. */
+/** The sections of the navigation, with the collections below the data section. */
 export function Navigation({ search }: { search: () => void }): ReactNode {
   const t = useTexts().shell;
   const application = useApplication();
@@ -50,7 +50,7 @@ export function Navigation({ search }: { search: () => void }): ReactNode {
   );
 }
 
-/** More of them are found by search and on the page of all. */
+/** Collections shown in the navigation; the others are found by search and on the page of all collections. */
 const maxListed = 200;
 
 function Collections({ path }: { path: string }): ReactNode {

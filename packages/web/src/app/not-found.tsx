@@ -3,7 +3,7 @@ import { useTexts } from '../ui/i18n/texts.tsx';
 import { ButtonLink } from '../ui/links.tsx';
 import { Empty } from '../ui/states.tsx';
 
-/** An address that no page has. */
+/** The page of an unknown URL. */
 export function NotFound(): ReactNode {
   const t = useTexts().shell.notFound;
   return (

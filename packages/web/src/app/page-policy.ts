@@ -1,19 +1,19 @@
-/** What the page's policy asks of scripts: a nonce on styles, and texts that become markup pass one rule. */
+/** Implements the Content-Security-Policy of the page: a nonce for styles, and a Trusted Types policy for markup. */
 
 interface PolicyFactory {
   createPolicy(name: string, rules: { createHTML(text: string): string }): unknown;
 }
 
-/** The nonce of this reply, for styles that components make; none while the page is worked on. */
+/** The style nonce of this page; undefined in the development server. */
 export function pageNonce(): string | null {
   const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce;
-  if (nonce) (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = nonce; // where libraries look for it
+  if (nonce) (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = nonce; // where libraries look for the nonce
   return nonce || null;
 }
 
 /**
- * Trusted Types: a text set as markup may be a style sheet, and nothing that holds a tag. Mails, which do, pass DOMPurify's
- * own policy.
+ * Trusted Types policy: text that is set as markup may be a style sheet, but must not contain a tag. The HTML of mails
+ * passes the policy of DOMPurify instead.
  */
 export function restrictMarkup(): void {
   const { trustedTypes } = globalThis as { trustedTypes?: PolicyFactory };

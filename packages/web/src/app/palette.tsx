@@ -1,4 +1,4 @@
-/** One field that leads anywhere: sections, collections, commands. All of it by keyboard. */
+/** The command palette: finds sections, collections and commands by keyboard. */
 import { Modal, useMantineColorScheme } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
@@ -12,7 +12,7 @@ import { useTexts } from '../ui/i18n/texts.tsx';
 import { sections } from './sections.ts';
 
 interface Entry extends Choice {
-  /** Also found by it. */
+  /** A further search term. */
   readonly searchText: string;
   readonly run: () => void;
 }

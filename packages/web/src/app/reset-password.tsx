@@ -8,7 +8,7 @@ import { ButtonLink } from '../ui/links.tsx';
 import { CardPage } from './card-page.tsx';
 import { useLinkToken } from './link-token.ts';
 
-/** A new password, by the link of a mail. */
+/** Sets a new password with the token of the link in an e-mail. */
 export function ResetPassword(): ReactNode {
   const t = useTexts().shell;
   const { token, application } = useLinkToken();

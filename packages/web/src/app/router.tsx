@@ -24,7 +24,7 @@ const applicationHomeRoute = createRoute({
     throw redirect({ to: '/a/$app/data', params: params as { app: string } });
   },
 });
-/** What no page of an application has keeps its shell. */
+/** Unknown URLs of an application are shown inside its shell. */
 const notFoundRoute = createRoute({ getParentRoute: () => applicationRoute, path: '$', component: NotFound });
 
 const tree = rootRoute.addChildren([

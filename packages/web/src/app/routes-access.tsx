@@ -1,4 +1,4 @@
-/** Addresses of roles, users, keys, applications, webhooks, the journal and the account. */
+/** The routes of roles, users, API keys, applications, webhooks, the audit journal and the account. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { parseAuditSearch, parseDeliveriesSearch, parseUsersSearch } from '../admin/access/list-search.ts';
 import { parseRoleSearch } from '../admin/roles/role-search.ts';

@@ -1,4 +1,4 @@
-/** Addresses of collections and records. Each page is a file of its own, loaded when it is first opened. */
+/** The routes of collections and records. Each page is a separate chunk that is loaded when it is first opened. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { parseRecordsSearch } from '../admin/records/records-search.ts';
 import { applicationRoute } from './app-route.tsx';

@@ -1,4 +1,4 @@
-/** Addresses of the inbox. */
+/** The routes of the inbox. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { parseInboxSearch } from '../inbox/inbox-search.ts';
 import { applicationRoute } from './app-route.tsx';

@@ -1,4 +1,4 @@
-/** What the navigation of the shell lists, in its order. */
+/** The sections of the navigation, in their order. */
 import type { CallerInfo } from '@tablinum/client';
 import type { Schema } from '../data/schema.ts';
 import type { Texts } from '../ui/i18n/texts.tsx';
@@ -7,13 +7,13 @@ import type { IconName } from '../ui/icon.tsx';
 export interface Section {
   readonly id: keyof Texts['shell']['sections'];
   readonly icon: IconName;
-  /** Below `/a/<application>/`. */
+  /** The path below `/a/<application>/`. */
   readonly path: string;
-  /** The second key after `g`. */
+  /** The key that opens the section after `g`. */
   readonly key: string;
-  /** The heading that it stands under, with the ones beside it. */
+  /** The heading of its group. */
   readonly group?: keyof Texts['shell']['sections'];
-  /** Whether the navigation shows it; a page itself says where a role may not go. */
+  /** Whether the navigation shows the section. The page itself also shows when the role does not allow it. */
   readonly isVisible?: (check: CallerInfo, schema: Schema) => boolean;
 }
 

@@ -9,7 +9,7 @@ import { useTexts } from '../ui/i18n/texts.tsx';
 import { CardPage } from './card-page.tsx';
 import { useLinkToken } from './link-token.ts';
 
-/** The first administrator, by the link that the server printed. */
+/** Creates the first administrator with the token of the link that the server has printed. */
 export function Setup(): ReactNode {
   const t = useTexts().shell;
   const navigate = useNavigate();

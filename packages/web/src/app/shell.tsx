@@ -1,4 +1,4 @@
-/** What stands around every page of an application: navigation, switchers, search, and the page itself. */
+/** The frame of every page of an application: navigation, switchers and search. */
 import { Alert, Drawer } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useRouterState } from '@tanstack/react-router';
@@ -24,7 +24,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const isOnline = useOnline();
   const isUnreachable = useServerUnreachable();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  // The menu stands over the page that it was opened on: a step to another one closes it.
+  // On narrow screens the menu covers the page, so it is closed by a navigation.
   const [menuPath, setMenuPath] = useState<string | null>(null);
   useShortcuts(openPalette);
   const navigation = <Navigation search={openPalette} />;

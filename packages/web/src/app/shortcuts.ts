@@ -5,12 +5,15 @@ import { sections } from './sections.ts';
 
 const sequenceTimeoutMilliseconds = 1200;
 
-/** `mod+K` opens the palette; `g` and a section's key lead there, outside of fields. */
+/**
+ * The keyboard shortcuts of the shell: `mod+K` opens the palette; `g` and the key of a section open it, except in
+ * inputs.
+ */
 export function useShortcuts(openPalette: () => void): void {
   const navigate = useNavigate();
   const application = useApplication();
   useEffect(() => {
-    // Moments count from when the page was opened: 0 would make a `g` of that.
+    // Event times count from the opening of the page, so 0 would look like a `g` at that time.
     let prefixPressedAt = Number.NEGATIVE_INFINITY;
     const handleKeyDown = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {

@@ -6,10 +6,13 @@ import { session } from '../data/session.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { SignInForm } from './sign-in-form.tsx';
 
-/** Above every other dialog. */
+/** Above all other dialogs. */
 const zIndex = 1000;
 
-/** The sign-in above a page whose session has ended: what was typed stays, and what was being saved is saved afterwards. */
+/**
+ * The sign-in dialog after a session has ended. The page keeps its input, and pending writes continue after the
+ * sign-in.
+ */
 export function SignInAgain(): ReactNode {
   const t = useTexts().shell.signIn;
   const application = useApplication();

@@ -7,9 +7,9 @@ import { FormProblem } from '../data/problem.tsx';
 import { useTexts } from '../ui/i18n/texts.tsx';
 
 interface SignInFormProps {
-  /** Who was signed in until now. */
+  /** The account that was signed in. */
   readonly account?: string;
-  /** Other ways on, below the button. */
+  /** Links below the button. */
   readonly children?: ReactNode;
 }
 

@@ -9,7 +9,7 @@ import { ButtonLink } from '../ui/links.tsx';
 import { CardPage } from './card-page.tsx';
 import { SignInForm } from './sign-in-form.tsx';
 
-/** The sign-in of one application; afterwards the page that was asked for stands at the same address. */
+/** The sign-in page of an application. After the sign-in, the requested page is shown at the same URL. */
 export function SignIn(): ReactNode {
   const t = useTexts().shell;
   const application = useApplication();

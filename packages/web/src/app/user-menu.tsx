@@ -16,7 +16,7 @@ const schemes = [
   ['auto', 'monitor'],
 ] as const satisfies readonly (readonly [string, IconName])[];
 
-/** Who is signed in: role, appearance, the way out. */
+/** The menu of the current user: role, appearance, account and sign-out. */
 export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode {
   const t = useTexts().shell;
   const application = useApplication();

@@ -5,7 +5,7 @@ import { useApplication } from './application.tsx';
 import { useApiQuery } from './queries.ts';
 import { useMay } from './schema.ts';
 
-/** Who did it, such as `user:3`: by name and with a link, where the role may see that. */
+/** Shows an actor such as `user:3` by name and with a link, if the role may see the user. */
 export function Actor({ actor }: { actor: string }): ReactNode {
   const t = useTexts().common.actors;
   const app = useApplication();

@@ -1,4 +1,4 @@
-/** Which application the page is about, and the client that asks it with the user's login and role. */
+/** The application of the current page, and its API client with the login and role of the user. */
 import { Client } from '@tablinum/client';
 import { createContext, type ReactNode, use } from 'react';
 import { parseExactJson } from './exact-json.ts';
@@ -7,7 +7,7 @@ import { session } from './session.ts';
 
 const clients = new Map<string, Client>();
 
-/** The client of an application. Waits are shown by the page, so it hardly waits by itself. */
+/** The API client of an application. The page shows waiting times itself, so the client only retries briefly. */
 export function getClient(application: string): Client {
   let client = clients.get(application);
   if (!client) {
@@ -27,7 +27,7 @@ export function getClient(application: string): Client {
   return client;
 }
 
-/** A client without a login, for the pages on which one begins. */
+/** An API client without a login, for the sign-in pages. */
 export function getPublicClient(application: string): Client {
   return new Client({ application, retries: 1, maxRetryWait: 2, onReached: reportReached });
 }
@@ -38,7 +38,7 @@ export function ApplicationProvider({ name, children }: { name: string; children
   return <ApplicationContext value={name}>{children}</ApplicationContext>;
 }
 
-/** The name of the application that the page is about. */
+/** The name of the application of the current page. */
 export function useApplication(): string {
   return use(ApplicationContext);
 }

@@ -1,11 +1,14 @@
-/** One sign-in for all tabs of a browser: sessions that it keeps, and tabs that tell each other of a new one (decisions/018). */
+/**
+ * Shares one session between all tabs of a browser: it is stored in a cookie, and tabs notify each other
+ * (decisions/018).
+ */
 import { Client, Failure, type SignInResult } from '@tablinum/client';
 import { getClient, getPublicClient } from './application.tsx';
 import { onReconnect } from './reachability.ts';
 import { session } from './session.ts';
 
 const resuming = new Map<string, Promise<void>>();
-/** What tabs tell each other. No tab is told a token. */
+/** The message that tabs exchange. It never contains a token. */
 interface SessionMessage {
   readonly application: string;
   readonly signedIn: boolean;
@@ -16,7 +19,7 @@ function announce(message: SessionMessage): void {
   channel.postMessage(message);
 }
 
-/** Asks the browser for the session that it keeps; where there is none the sign-in is shown. */
+/** Resumes the session of the browser's cookie. Without one, the sign-in page is shown. */
 export function resumeSession(application: string): Promise<void> {
   const running = resuming.get(application) ?? resume(application).finally(() => resuming.delete(application));
   resuming.set(application, running);
@@ -32,7 +35,7 @@ async function resume(application: string): Promise<void> {
     const { token, user, persistent } = storedSession;
     session.signedIn(application, { token, user: Number(user['id']), persistent });
   } catch (error) {
-    // Whether there is a session is not known: it is asked for again once the server is back.
+    // The server is unreachable, so the session is unknown until it is back.
     if (error instanceof Failure && error.unreachable) {
       const stop = onReconnect(() => {
         stop();
@@ -47,14 +50,14 @@ async function resume(application: string): Promise<void> {
 
 type NewSession = Pick<SignInResult, 'token'> & Partial<Pick<SignInResult, 'user'>>;
 
-/** A session begins here; the browser keeps it for its other tabs before pages are shown. */
+/** Starts a session. It is stored in the browser for the other tabs before pages are shown. */
 export async function beginSession(
   application: string,
   { token, user }: NewSession,
   persistent: boolean,
 ): Promise<void> {
   setSignedOut(application, false);
-  // Without the cookie the session is valid in this tab only.
+  // Without the cookie the session is only valid in this tab.
   const isPersisted = await new Client({ application, token, retries: 1, maxRetryWait: 2 }).auth.keep(persistent).then(
     () => true,
     () => false,
@@ -63,14 +66,14 @@ export async function beginSession(
   if (isPersisted) announce({ application, signedIn: true });
 }
 
-/** A session of an administrator of main in another application, unless the browser has one there already. */
+/** Starts a session of an administrator of main in another application, unless the browser already has one there. */
 export async function enterApplication(name: string, from: string): Promise<void> {
   if (session.state(name) === 'unknown') await resumeSession(name);
   if (session.state(name) !== 'none') return;
   await beginSession(name, await getClient(from).applications().enter(name), session.isPersistent(from));
 }
 
-/** Ends the session on the server; every tab forgets it at once, whether that can be reached or not. */
+/** Ends the session on the server. Every tab forgets it at once, even if the server is unreachable. */
 export async function endSession(application: string): Promise<void> {
   const ended = getClient(application).auth.signOut();
   setSignedOut(application, true);
@@ -82,7 +85,7 @@ export async function endSession(application: string): Promise<void> {
   );
 }
 
-/** A sign-out that the server did not receive: the session and its cookie are still valid there. */
+/** Completes a sign-out that the server has not received; the session and its cookie are still valid there. */
 async function completeSignOut(application: string, token: string): Promise<void> {
   await new Client({ application, token, retries: 1, maxRetryWait: 2 }).auth.signOut().then(
     () => setSignedOut(application, false),
@@ -90,7 +93,7 @@ async function completeSignOut(application: string, token: string): Promise<void
   );
 }
 
-/** Remembered until the server has ended the session: only the server can remove its cookie. */
+/** Remembers a sign-out until the server has ended the session, because only the server can remove its cookie. */
 const signedOutKey = 'tablinum.signedOut.';
 
 function isSignedOut(application: string): boolean {
@@ -106,11 +109,11 @@ function setSignedOut(application: string, signedOut: boolean): void {
     if (signedOut) localStorage.setItem(signedOutKey + application, 'true');
     else localStorage.removeItem(signedOutKey + application);
   } catch {
-    // Without storage only the tabs that are open know of it.
+    // Without storage only the open tabs know about it.
   }
 }
 
-// Where nobody is signed in here, this tab goes on with the session of the other one. A sign-out there ends it here too.
+// A tab without a session takes over the session of another tab. A sign-out in one tab applies to all tabs.
 channel.onmessage = ({ data: { application, signedIn } }: MessageEvent<SessionMessage>) => {
   const state = session.state(application);
   if (!signedIn) session.clear(application);

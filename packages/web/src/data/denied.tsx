@@ -12,7 +12,7 @@ export interface RequiredPermission {
   readonly action: string;
 }
 
-/** In the place of what the role may not see or do: as whom it was asked, and for administrators why. */
+/** Shown instead of content that the role does not allow: the current role, and for administrators the reason. */
 export function Denied({ text, permission }: { text?: string; permission?: RequiredPermission }): ReactNode {
   const t = useTexts().common.problem;
   const { data: check } = useCheck();
@@ -25,7 +25,7 @@ export function Denied({ text, permission }: { text?: string; permission?: Requi
   );
 }
 
-/** What is there for roles that may do something; others are told before they have filled in a form. */
+/** Shows its content only to roles that allow an action, so that nobody fills in a form that will be refused. */
 export function Allowed({ children, ...permission }: RequiredPermission & { children: ReactNode }): ReactNode {
   const { data, error } = useSchema();
   if (data) return data.may(permission.resource, permission.action) ? children : <Denied permission={permission} />;

@@ -6,16 +6,16 @@ import { useMay } from './schema.ts';
 import { Section } from './section.tsx';
 
 interface DestroySectionProps {
-  /** What is destroyed: nothing stands there for roles that may not. */
+  /** The resource. Nothing is shown to roles that do not allow its destroy action. */
   readonly resource: string;
   readonly text: string;
   readonly destroyLabel: string;
   readonly destroy: () => void;
-  /** What a refusal said, with the way on. */
+  /** The error of a refused delete. */
   readonly children?: ReactNode;
 }
 
-/** The end of a page: what takes its subject away. */
+/** The section at the end of a page that deletes its subject. */
 export function DestroySection({ resource, text, destroyLabel, destroy, children }: DestroySectionProps): ReactNode {
   const t = useTexts().common;
   const may = useMay();

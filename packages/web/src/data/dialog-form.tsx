@@ -4,17 +4,17 @@ import { useTexts } from '../ui/i18n/texts.tsx';
 import { FormProblem } from './problem.tsx';
 
 interface DialogFormProps {
-  /** What the form does when it is sent. */
+  /** The mutation that the form runs when it is submitted. */
   readonly write: { readonly mutate: () => void; readonly isPending: boolean; readonly error: Error | null };
-  /** The word for it. */
+  /** The label of the submit button. */
   readonly submitLabel: string;
   readonly cancel: () => void;
-  /** False where something is still to be given. */
+  /** False while required input is missing. */
   readonly isReady?: boolean;
   readonly children: ReactNode;
 }
 
-/** The form in a dialog: its fields, what was refused, and both ways out. */
+/** The form of a dialog: its fields, its error, and the buttons to submit and cancel. */
 export function DialogForm({ write, submitLabel, cancel, isReady = true, children }: DialogFormProps): ReactNode {
   const t = useTexts().common;
   const submit = (event: FormEvent): void => {

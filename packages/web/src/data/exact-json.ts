@@ -1,13 +1,13 @@
 /**
- * JSON whose numbers keep all digits. JSON.parse rounds 9007199254740993 to ...992; here such a number is an
- * {@link ExactNumber}, which JSON.stringify writes as it was. Browsers that do not give the source text of numbers
- * (Chrome before 114, Firefox before 135, Safari before 18.4) round as JSON.parse does.
+ * Parses JSON without rounding numbers. JSON.parse rounds 9007199254740993 to ...992; here such a number becomes an
+ * {@link ExactNumber}, which JSON.stringify writes unchanged. Browsers that do not provide the source text of numbers
+ * (Chrome before 114, Firefox before 135, Safari before 18.4) round like JSON.parse.
  */
 
-/** ECMAScript 2026; the library of TypeScript does not declare it yet. */
+/** ECMAScript 2026, not yet declared by the TypeScript library. */
 const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => object };
 
-/** A JSON number that a JavaScript number does not hold. */
+/** A JSON number that a JavaScript number cannot represent exactly. */
 export class ExactNumber {
   readonly text: string;
 
@@ -24,7 +24,10 @@ export class ExactNumber {
   }
 }
 
-/** Numbers without an exponent and with at most 15 digits are exact. Matches inside of strings only cost time. */
+/**
+ * Finds numbers that may be inexact: those with an exponent or more than 15 digits. Matches inside of strings are
+ * harmless.
+ */
 const mayBeRounded = /\d[\d.]{15}|\d[eE][+-]?\d/;
 
 /** @throws SyntaxError as JSON.parse does. */
@@ -37,7 +40,9 @@ export function parseExactJson(text: string): unknown {
   return JSON.parse(text, keepDigits);
 }
 
-/** Equal for texts of equal numbers: the digits without zeros around them, and the power of ten that they stand for. */
+/**
+ * A normal form that is equal for texts of equal numbers: the digits without surrounding zeros, and the power of ten.
+ */
 function normaliseNumber(text: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');

@@ -1,4 +1,4 @@
-/** A dialog that says which permission refused something that a button asked for: `explainDenied({ resource, action })`. */
+/** A dialog that explains which permission refused an action: `explainDenied({ resource, action })`. */
 import { Modal, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
@@ -18,7 +18,7 @@ export function explainDenied(permission: DeniedPermission): void {
   deniedPermission.set(permission);
 }
 
-/** Stands once on a page whose buttons may be refused. */
+/** The dialog of {@link explainDenied}. It is rendered once on a page. */
 export function ExplainHost(): ReactNode {
   const t = useTexts().common.problem;
   const permission = useStore(deniedPermission);

@@ -1,4 +1,4 @@
-/** The page of a list: what it is, what narrows it, its rows, and the way to a new one for who may make one. */
+/** The page of a list: title, filters, rows, and a button to create an entry for users who may do so. */
 import { Button, Modal, Stack } from '@mantine/core';
 import type { List } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -11,7 +11,7 @@ import { Empty } from '../ui/states.tsx';
 import { QueryBoundary } from './problem.tsx';
 import { useMay } from './schema.ts';
 
-/** A new one: in a dialog, whose form gets what closes it, or on a page of its own. */
+/** How an entry is created: in a dialog, whose form receives a function that closes it, or on a separate page. */
 type Creation =
   | { readonly label: string; readonly form: (close: () => void) => ReactNode }
   | { readonly link: ReactNode };
@@ -19,24 +19,24 @@ type Creation =
 interface ListPageProps<T> {
   readonly title: string;
   readonly description: string;
-  /** What is asked for: `list` of it shows the rows, `create` the way to a new one. */
+  /** The resource. Its `list` permission shows the rows, its `create` permission the create button. */
   readonly resource: string;
   readonly query: UseQueryResult<readonly T[] | List<T>, Error>;
   readonly columns: readonly ListColumn<T>[];
   readonly keyOf: (row: T) => string | number;
   readonly create?: Creation;
-  /** Instead of rows, where there are none; `next` is the way on, that to a new one unless told. */
+  /** Shown while there are no rows. `next` is the suggested next step; the create button by default. */
   readonly empty?: {
     readonly icon: IconName;
     readonly title: string;
     readonly text: string;
     readonly next?: ReactNode;
   };
-  /** Buttons beside the one for a new one. */
+  /** Buttons next to the create button. */
   readonly actions?: ReactNode;
-  /** Stands above the rows. */
+  /** Shown above the rows. */
   readonly filters?: ReactNode;
-  /** To another page of a long list. */
+  /** The pager of a long list. */
   readonly go?: (page: number) => void;
   /** Dialogs. */
   readonly children?: ReactNode;
@@ -47,7 +47,7 @@ export function ListPage<T>(props: ListPageProps<T>): ReactNode {
   const may = useMay();
   const [creating, setCreating] = useState(false);
   const close = (): void => setCreating(false);
-  // What nobody here could see again is not offered.
+  // Without the permission to list entries, creating them is not offered.
   const creation = create && may(resource, 'create') && may(resource, 'list') ? create : null;
   const createButton =
     creation &&

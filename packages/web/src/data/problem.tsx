@@ -1,4 +1,4 @@
-/** A failure as a page shows it: what the server said and how to go on, for each kind of failure. */
+/** Shows a failure: the message of the server, and the next step for each kind of failure. */
 import { Alert, Code, Stack, Text } from '@mantine/core';
 import { Failure } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -8,7 +8,7 @@ import { Icon } from '../ui/icon.tsx';
 import { Countdown, Empty, RetryButton, Waiting } from '../ui/states.tsx';
 import { Denied, type RequiredPermission } from './denied.tsx';
 
-/** The sentence of a failure. */
+/** The message of an error. */
 export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -16,11 +16,11 @@ export function getErrorMessage(error: unknown): string {
 interface ProblemProps {
   readonly error: unknown;
   readonly retry: () => void;
-  /** What was asked for, so that an administrator can see which permission decided. */
+  /** The permission that was needed, so that an administrator can see which rule decided. */
   readonly permission?: RequiredPermission;
 }
 
-/** In the place of a page's content. */
+/** Shown instead of the content of a page. */
 export function Problem({ error, retry, permission }: ProblemProps): ReactNode {
   const t = useTexts().common.problem;
   const again = useCallback(() => retry(), [retry]);
@@ -49,7 +49,7 @@ export function Problem({ error, retry, permission }: ProblemProps): ReactNode {
   );
 }
 
-/** Beside a form: what was refused, without what stands at its fields already. */
+/** The error of a form, without the messages that its fields already show. */
 export function FormProblem({ error }: { error: unknown }): ReactNode {
   const t = useTexts().common.problem;
   if (!error) return null;
@@ -72,12 +72,12 @@ export function FormProblem({ error }: { error: unknown }): ReactNode {
 interface QueryBoundaryProps<T> {
   readonly query: UseQueryResult<T, Error>;
   readonly permission?: ProblemProps['permission'];
-  /** Shown while it is read; lines of a list unless told. */
+  /** Shown while the query is loading; placeholder rows by default. */
   readonly waiting?: ReactNode;
   readonly children: (data: T) => ReactNode;
 }
 
-/** What a query gave, or the state that it is in. What is shown already stays when asking again fails. */
+/** Shows the result of a query, or its loading or error state. Loaded content stays visible if a refetch fails. */
 export function QueryBoundary<T>({
   query,
   permission,

@@ -1,4 +1,4 @@
-/** What pages ask for again and again, by the key under which it is kept. Everything begins with application and role. */
+/** Cached API queries. Every key begins with the application and the role. */
 import type { Application, CallerInfo, Collection } from '@tablinum/client';
 import { Failure } from '@tablinum/client';
 import { QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
@@ -6,13 +6,13 @@ import { getClient, useApplication } from './application.tsx';
 import { onReconnect } from './reachability.ts';
 import { session, useChosenRole } from './session.ts';
 
-/** The first members of every key. */
+/** The first elements of every query key. */
 export type Scope = readonly [application: string, role: string | null];
 
-/** Nothing is asked again by itself after a refusal: the page says what it was, and offers to. */
+/** Refused requests are not retried automatically: the page shows the error and a retry button. */
 export const queryClient = new QueryClient({
   defaultOptions: {
-    // A part of the page that comes later does not ask again at once what was just refused: 429 names its wait.
+    // Components that mount later do not repeat a refused request at once: a 429 response contains a waiting time.
     queries: {
       retry: false,
       retryOnMount: false,
@@ -24,16 +24,16 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** What failed because the server was away is asked again once it is back. */
+/** Queries that failed because the server was unreachable are repeated after a reconnect. */
 onReconnect(() => {
   const isUnreachableError = (error: Error | null): boolean => error instanceof Failure && error.unreachable;
   void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => isUnreachableError(state.error) });
 });
 
-// What one login was shown or refused is nothing to the next one.
+// Results of one user must not be shown to the next one.
 session.watch((application) => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === application }));
 
-/** The first members of the keys of queries under the present application and role. */
+/** The first elements of query keys for the current application and role. */
 export function useScope(): Scope {
   const application = useApplication();
   return [application, useChosenRole(application)];
@@ -42,9 +42,9 @@ export function useScope(): Scope {
 const neverAborted = new AbortController().signal;
 
 /**
- * Asks, keeps by application, role and `key`, and asks again when one of them changes.
+ * A cached API query. The cache key consists of the application, the role and `key`.
  *
- * @param request one that takes the signal is broken off when nobody shows what it asks for; what the shell needs is not.
+ * @param request if it takes the signal, it is aborted when no component uses the query any more.
  */
 export function useApiQuery<T>(
   key: readonly unknown[],
@@ -55,7 +55,8 @@ export function useApiQuery<T>(
   const { keepPreviousData, ...options } = more;
   return useQuery({
     queryKey: [...scope, ...key],
-    // Reading the signal makes a query end with its last reader: only those that hear it do.
+    // Reading the signal makes TanStack Query abort a query without observers, so it is only read for requests that use
+    // it.
     queryFn: (context) => request(getClient(scope[0]), request.length > 1 ? context.signal : neverAborted),
     ...options,
     ...(keepPreviousData && { placeholderData: (previous: T | undefined) => previous as never }),
@@ -64,7 +65,7 @@ export function useApiQuery<T>(
 
 const checkOptions = { staleTime: 60_000 };
 
-/** Who is signed in, with which role. */
+/** The current user and role. */
 export function useCheck(): UseQueryResult<CallerInfo, Error> {
   const application = useApplication();
   return useApiQuery(['check'], (client) => readCheck(client, application), checkOptions);
@@ -76,18 +77,18 @@ async function readCheck(client: ReturnType<typeof getClient>, application: stri
   return check;
 }
 
-/** The same, for what is asked under it; asked once at a time. */
+/** The current user and role, for use outside of components; concurrent calls share one request. */
 export function fetchCheck(scope: Scope): Promise<CallerInfo> {
   const queryFn = (): Promise<CallerInfo> => readCheck(getClient(scope[0]), scope[0]);
   return queryClient.fetchQuery({ queryKey: [...scope, 'check'], queryFn, ...checkOptions });
 }
 
-/** The applications of this server; they are managed in main, so others know none. */
+/** The applications of this server. Only main can list them. */
 export function useApplications(enabled: boolean): UseQueryResult<readonly Application[], Error> {
   return useApiQuery(['applications'], (client) => client.applications().list(), { enabled, staleTime: 60_000 });
 }
 
-/** Forgets what is kept under a key, in every role. */
+/** Invalidates the cached queries below a key, for every role. */
 export async function invalidate(application: string, ...key: readonly unknown[]): Promise<void> {
   await queryClient.invalidateQueries({
     predicate: ({ queryKey: [name, , ...rest] }) =>

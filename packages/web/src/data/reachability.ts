@@ -1,4 +1,4 @@
-/** Whether the server answers. While it does not, it is probed until it does; then what failed is sent again. */
+/** Whether the server is reachable. While it is not, it is probed; after a reconnect, failed requests are repeated. */
 import { useStore, ValueStore } from '../ui/store.ts';
 
 const probeInterval = 2000;
@@ -14,7 +14,7 @@ function setUnreachable(next: boolean): void {
   if (!next) for (const listener of reconnectListeners) listener();
 }
 
-/** Asks the server itself: a connection that broke says nothing of whether it still runs. */
+/** Sends a health request to the server, because a broken connection does not mean that the server is down. */
 export async function probe(): Promise<void> {
   clearTimeout(timer);
   const isReached = await fetch('/api/health', { cache: 'no-store' }).then(
@@ -25,12 +25,12 @@ export async function probe(): Promise<void> {
   if (unreachable.state) timer = setTimeout(() => void probe(), probeInterval);
 }
 
-/** Called with what each request tells. */
+/** Called after every request with whether the server was reached. */
 export function reportReached(isReached: boolean): void {
   setUnreachable(!isReached);
 }
 
-/** Calls the listener whenever the server can be reached again. @returns what ends it. */
+/** Calls the listener whenever the server is reachable again. @returns a function that removes the listener. */
 export function onReconnect(listener: () => void): () => void {
   reconnectListeners.add(listener);
   return () => void reconnectListeners.delete(listener);

@@ -5,7 +5,7 @@ import type { RequiredPermission } from './denied.tsx';
 import classes from './read-only-boundary.module.css';
 import { useSchema } from './schema.ts';
 
-/** A form for who may send it; others see what it holds, and read why it rests. */
+/** A form that is read-only for roles that may not submit it, with the reason. */
 export function ReadOnlyBoundary({
   children,
   resource,

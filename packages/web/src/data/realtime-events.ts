@@ -1,4 +1,4 @@
-/** Events of a collection while a page shows it: one connection for each application and role. */
+/** Realtime events of a collection while a page shows it. There is one connection for each application and role. */
 import type { Event } from '@tablinum/client';
 import { Realtime, type RealtimeState } from '@tablinum/client/realtime';
 import { useEffect, useEffectEvent } from 'react';
@@ -20,7 +20,9 @@ function getConnection([application, role]: Scope): Realtime {
   return connection;
 }
 
-/** A connection that was refused or lost: one request finds out whether the login is over or the server is away. */
+/**
+ * After a refused or lost connection, one request finds out whether the session has ended or the server is unreachable.
+ */
 function handleStateChange(application: string, state: RealtimeState): void {
   if (state === 'unauthorised' && session.state(application) === 'valid')
     void getClient(application)
@@ -29,7 +31,7 @@ function handleStateChange(application: string, state: RealtimeState): void {
   if (state === 'waiting') void probe();
 }
 
-/** A new token, or a server that is back: connections that were refused or lost begin again. */
+/** After a new token or a reconnect, refused and lost connections are opened again. */
 session.watchToken(() => forEachConnection((connection) => connection.connect()));
 onReconnect(() => forEachConnection((connection) => connection.connect()));
 
@@ -37,15 +39,15 @@ function forEachConnection(action: (connection: Realtime) => void): void {
   for (const connection of connections.values()) action(connection);
 }
 
-/** Somebody looks again: nobody waits for the next attempt. */
+/** The tab got the focus: reconnect without waiting for the next attempt. */
 addEventListener('focus', () => forEachConnection((connection) => connection.connect()));
-/** The network is another one, or the page was asleep: a connection may be dead without knowing. */
+/** After a network change or a sleep, a connection may be dead without an event. */
 const reconnectAll = (): void => forEachConnection((connection) => connection.reconnect());
 addEventListener('online', reconnectAll);
 addEventListener('pageshow', ({ persisted }) => persisted && reconnectAll());
 document.addEventListener('resume', reconnectAll);
 
-/** Browsers let timers of hidden pages run once a minute; a gap that is longer was a sleep. In milliseconds. */
+/** Browsers run timers of hidden pages at least once a minute, so a longer gap was a sleep. In milliseconds. */
 const heartbeatInterval = 5000;
 const maxHeartbeatGap = 90_000;
 let lastHeartbeat = Date.now();
@@ -56,8 +58,8 @@ setInterval(() => {
 }, heartbeatInterval);
 
 /**
- * Calls `heard` for each event of a collection, and `lost` where events went by unheard: then read again. So may `begun` be:
- * what was read before somebody listened may lack what happened in between.
+ * Calls `heard` for each event of a collection, and `lost` after a gap in the events, when data must be read again.
+ * `begun` is called when the subscription starts: data that was read before may be outdated by then.
  */
 export function useRealtimeEvents(
   resource: string,

@@ -1,13 +1,13 @@
-/** What an OpenAPI document says of its role: collections with names, fields and types, without options; and rights. */
+/** Derives the collections and permissions of a role from its OpenAPI document. Field options are not known. */
 import type { Collection, Field } from '@tablinum/client';
 
-/** The parts of the document that are read. */
+/** The parts of the document that are used. */
 export interface DocumentPart {
   readonly paths: Readonly<Record<string, unknown>>;
   readonly tags?: readonly {
     readonly name: string;
     readonly description?: string;
-    /** One of the server's own collections. */
+    /** A system collection. */
     readonly 'x-tablinum-system'?: boolean;
   }[];
   readonly components: { readonly schemas: Readonly<Record<string, ValueSchema>> };
@@ -26,29 +26,29 @@ interface ValueSchema {
   readonly title?: string;
   readonly maxLength?: number;
   readonly readOnly?: boolean;
-  /** A secret. */
+  /** The field is a secret. */
   readonly writeOnly?: boolean;
 }
 
-/** What a role may do, as far as it does not depend on the record. */
+/** What a role may do, apart from conditions on single records. */
 export interface Rights {
-  /** Whether the role may ask an action of a collection, or of a resource such as `fields`. */
+  /** Whether the role allows an action of a collection, or of a resource such as `fields`. */
   may(resource: string, action: string): boolean;
-  /** Whether the role may give a member of a record when it is made or changed. */
+  /** Whether the role may write a property of a record on create or update. */
   mayWrite(collection: string, action: 'create' | 'update', member: string): boolean;
-  /** Whether the role may change which records a relation names. */
+  /** Whether the role may change the links of a relation. */
   mayLink(collection: string, relation: string): boolean;
 }
 
 export interface RoleDocument {
-  /** With the fields that the role is shown. */
+  /** The collections with the fields that the role can read. */
   readonly collections: readonly Collection[];
-  /** With those too that it may give and is not shown. */
+  /** The collections with all fields that the role can read or write. */
   readonly forms: readonly Collection[];
   readonly rights: Rights;
 }
 
-/** The collections of which a document shows records, and what it says may be done. */
+/** Reads the collections and permissions of an OpenAPI document. */
 export function parseRoleDocument(document: DocumentPart): RoleDocument {
   const { tags = [], components } = document;
   const { schemas } = components;
@@ -57,7 +57,7 @@ export function parseRoleDocument(document: DocumentPart): RoleDocument {
   const buildCollection = (name: string, given: boolean): Collection => {
     const readable = { ...schemas[`${name}.listed`]?.properties, ...schemas[`${name}.record`]?.properties };
     const writable = ['update', 'create'].map((action) => (given && schemas[`${name}.${action}`]?.properties) || {});
-    const all = { ...readable, ...writable[0], ...writable[1], ...readable }; // what is shown says more of its type than what is taken
+    const all = { ...readable, ...writable[0], ...writable[1], ...readable }; // the response schema is more precise about the type than the request schema
     const required = schemas[`${name}.create`]?.required ?? [];
     const fields = Object.entries(all).map(([field, schema]) => buildField(field, schema, required.includes(field)));
     const tag = tags.find((each) => each.name === name);
@@ -94,7 +94,7 @@ function buildField(name: string, schema: ValueSchema, required: boolean): Field
   };
 }
 
-/** Formats that are the name of a field type. */
+/** OpenAPI formats that are also the name of a field type. */
 const formats: Readonly<Record<string, string>> = {
   'date-time': 'datetime',
   date: 'date',
@@ -134,7 +134,7 @@ function readTarget(schema: ValueSchema): string | null {
   return (reference && /\/(\w+)\.\w+$/.exec(reference)?.[1]) ?? null;
 }
 
-/** A to-one relation and the field beside it that bears its name and `Id` belong together. */
+/** Finds the foreign key of a to-one relation: the field with its name and the suffix `Id`. */
 function linkForeignKeys(fields: readonly Field[]): Field[] {
   const names = new Set(fields.map((each) => each.name));
   return fields.map((field) =>

@@ -1,6 +1,6 @@
 import { useCheck } from './queries.ts';
 
-/** What people call the roles of the one who is signed in; the name of a role without a title, or of any other. */
+/** The titles of the current user's roles. Other roles, and roles without a title, are shown by name. */
 export function useOwnRoleTitle(): (name: string) => string {
   const { data: check } = useCheck();
   return (name) => check?.roleTitles[name] || name;

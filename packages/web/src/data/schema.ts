@@ -1,6 +1,6 @@
 /**
- * The collections that the role may work with, and what it may do with them. `admin` may do all of it; for every other role
- * the document of the role (docs:openapi) tells, which holds what would be granted and nothing else.
+ * The collections and permissions of the current role. `admin` may do everything. For other roles they come from the
+ * OpenAPI document of the role (docs:openapi), which contains only what the role is granted.
  */
 import type { Client, Collection, Field } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -8,14 +8,14 @@ import { fetchCheck, useApiQuery, useScope } from './queries.ts';
 import { type DocumentPart, parseRoleDocument, type Rights } from './role-document.ts';
 
 export interface Schema extends Rights {
-  /** As the role sees their records, by what people call them. */
+  /** The collections whose records the role can read, sorted by title. */
   readonly collections: readonly Collection[];
   readonly byName: ReadonlyMap<string, Collection>;
-  /** With the fields that the role may give and does not see: what forms ask for. */
+  /** The collections with the fields of forms, including those that the role can write but not read. */
   readonly forms: ReadonlyMap<string, Collection>;
-  /** As they are defined, also what the role sees no records of; those it sees, where it may read no definitions. */
+  /** The definitions of all collections; if the role may not read definitions, the collections that it can read. */
   readonly definitions: ReadonlyMap<string, Collection>;
-  /** Whether definitions may be read. */
+  /** Whether the role may read definitions. */
   readonly mayReadDefinitions: boolean;
 }
 
@@ -28,13 +28,13 @@ export function useSchema(): UseQueryResult<Schema, Error> {
   });
 }
 
-/** One collection; undefined while the schema is read, null where there is none. */
+/** One collection; undefined while the schema is loading, null if it does not exist. */
 export function useCollection(name: string): Collection | null | undefined {
   const { data } = useSchema();
   return data && (data.byName.get(name) ?? null);
 }
 
-/** Whether the role may do something; nothing while that is not known. */
+/** Whether the role allows an action; false while that is not known. */
 export function useMay(): Rights['may'] {
   const { data } = useSchema();
   return data?.may ?? denyAll;
@@ -75,7 +75,7 @@ async function readSchema(client: Client, role: string): Promise<Schema> {
   };
 }
 
-/** A definition without the fields that the role does not see. */
+/** A definition without the fields that the role cannot read. */
 function restrictToVisible(defined: Collection, visible: Collection | undefined): Collection {
   if (!visible) return defined;
   const names = new Set(visible.fields.map((field) => field.name));
@@ -91,12 +91,12 @@ function indexByName(collections: readonly Collection[]): ReadonlyMap<string, Co
   return new Map(collections.map((each) => [each.name, each]));
 }
 
-/** The member of a body that writes a field: a link is written by its foreign key. */
+/** The property of the request body that writes a field: the foreign key for a relation. */
 export function getWriteName(field: Field): string {
   return field.type === 'belongsTo' ? (field.foreignKey ?? field.name) : field.name;
 }
 
-/** What people call it. */
+/** The title of a collection or field; its name if it has no title. */
 export function getTitle({ title, name }: { readonly title?: string | null; readonly name: string }): string {
   return title || name;
 }

@@ -7,14 +7,14 @@ interface SectionProps {
   readonly title: string;
   readonly text?: ReactNode;
   readonly actions?: ReactNode;
-  /** What it does cannot be taken back: it stands in a frame of its own. */
+  /** The section deletes something; it is shown in a frame. */
   readonly framed?: boolean;
-  /** What its form asks for: it rests for roles that may not. */
+  /** The permission that the form needs. It is read-only for other roles. */
   readonly needs?: RequiredPermission;
   readonly children: ReactNode;
 }
 
-/** One matter of a page, under its heading. */
+/** One section of a page with a heading. */
 export function Section({ title, text, actions, framed = false, needs, children }: SectionProps): ReactNode {
   const content = (
     <>

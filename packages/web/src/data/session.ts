@@ -1,41 +1,41 @@
 /**
- * Who is signed in where: one login for each application, since a login is only valid in one. Tokens live in memory only; the
- * browser keeps the session in a cookie that scripts cannot read (`browser-session.ts`, decisions/018).
+ * The logins of this tab: one for each application, because a login is only valid in one. Tokens are only kept in
+ * memory; the browser stores the session in a cookie that scripts cannot read (`browser-session.ts`, decisions/018).
  *
- * A login that the server no longer takes is `expired`: its pages stay with everything that was typed, and requests wait
- * until the same user has signed in again.
+ * A login that the server no longer accepts is `expired`: its pages keep their input, and requests wait until the same
+ * user has signed in again.
  */
 import { useStoreValue, ValueStore } from '../ui/store.ts';
 
 interface Login {
   readonly token: string;
-  /** Null where it is not known. */
+  /** The id of the user; null while it is not known. */
   readonly user: number | null;
   /** The role that was chosen in this tab; null for the user's default. */
   readonly role: string | null;
-  /** The browser keeps it when it is closed. */
+  /** The session outlives the closing of the browser. */
   readonly persistent: boolean;
-  /** The same for as long as the same user stays signed in. */
+  /** Changes when another user signs in. */
   readonly generation: number;
   readonly expired?: boolean;
 }
 type Logins = Readonly<Record<string, Login>>;
-/** `unknown` until the browser was asked for a session that it keeps. */
+/** `unknown` until the stored session of the browser has been checked. */
 export type LoginState = 'unknown' | 'none' | 'valid' | 'expired';
 
-/** The role that was chosen in this tab, by application and user. */
+/** Storage key of the roles that were chosen in this tab, by application and user. */
 const rolesStorageKey = 'tablinum.roles';
 const watchers = new Set<(application: string) => void>();
 const tokenWatchers = new Set<(application: string) => void>();
 let generations = 0;
-/** The generation that each token was issued for: what one user asked is never sent again in another one's name. */
+/** The generation of each token. A request of one user must never be repeated in the name of another user. */
 const generationByToken = new Map<string, number>();
-/** What a sign-in page has to know of its application. */
+/** What a sign-in page needs to know about its application. */
 export interface SignInInfo {
   readonly exists: boolean;
   /** Nobody can sign in yet. */
   readonly needsSetup: boolean;
-  /** A link for another password can be mailed. */
+  /** The server can send links to reset a password. */
   readonly sendsMail: boolean;
 }
 const defaultSignInInfo: SignInInfo = { exists: true, needsSetup: false, sendsMail: true };
@@ -85,7 +85,7 @@ function rememberRole(application: string, user: number | null, role: string): v
   try {
     sessionStorage.setItem(rolesStorageKey, JSON.stringify({ ...loadChosenRoles(), [`${application} ${user}`]: role }));
   } catch {
-    // Without storage the role lives in memory.
+    // Without storage the role is only kept in memory.
   }
 }
 
@@ -96,11 +96,11 @@ interface NewLogin {
 }
 
 export const session = {
-  /** Calls back when the user of an application becomes another one or none, before pages do. */
+  /** Calls the watcher when the user of an application changes or signs out, before pages are rendered. */
   watch: (watcher: (application: string) => void): void => void watchers.add(watcher),
-  /** Calls back when the token of an application becomes another one. */
+  /** Calls the watcher when the token of an application changes. */
   watchToken: (watcher: (application: string) => void): void => void tokenWatchers.add(watcher),
-  /** An expired one too: its requests are refused, and wait for the next. */
+  /** The token, also if it has expired: its requests are refused and wait for the next one. */
   token: (application: string): string | null => findLogin(application)?.token ?? null,
   role: (application: string): string | null => findLogin(application)?.role ?? null,
   isPersistent: (application: string): boolean => findLogin(application)?.persistent ?? false,
@@ -111,7 +111,10 @@ export const session = {
   },
   signInInfo: (application: string): SignInInfo => store.state.signInInfos.get(application) ?? defaultSignInInfo,
   generation: (application: string): number => findLogin(application)?.generation ?? 0,
-  /** The same user goes on where the session ended; for anybody else everything begins anew. */
+  /**
+   * Stores a new login. The same user continues with the role and caches of the expired session; another user starts
+   * without them.
+   */
   signedIn: (application: string, { token, user = null, persistent }: NewLogin): void => {
     const before = findLogin(application);
     const isSameUser = before?.expired === true && user !== null && before.user === user;
@@ -127,21 +130,21 @@ export const session = {
     rememberRole(application, login.user, role);
     setLogin(application, { ...login, role });
   },
-  /** The browser keeps no session for it. */
+  /** The browser has no stored session for the application. */
   notResumed: (application: string, info: SignInInfo): void => {
     store.set({ ...store.state, signInInfos: new Map(store.state.signInInfos).set(application, info) });
   },
-  /** The user as the server tells it, where only a token was known. */
+  /** Sets the user of a login that was started with only a token. */
   setUser: (application: string, user: number | null): void => {
     const login = findLogin(application);
     if (login && login.user === null && user !== null) setLogin(application, { ...login, user });
   },
-  /** The server no longer takes the token. */
+  /** The server no longer accepts the token. */
   expire: (application: string): void => {
     const login = findLogin(application);
     if (login && !login.expired) setLogin(application, { ...login, expired: true });
   },
-  /** Waits for another sign-in. @returns whether it was the same user: then there is a new token. */
+  /** Waits for the next sign-in. @returns whether the same user has signed in, so that there is a new token. */
   waitForRenewal: async (application: string, expired: string): Promise<boolean> => {
     if (findLogin(application)?.token === expired) session.expire(application);
     const login = findLogin(application);
@@ -173,7 +176,7 @@ export function useLoginState(application: string): LoginState {
   return useStoreValue(store, () => session.state(application));
 }
 
-/** Another number for another user. */
+/** A number that changes with the user. */
 export function useLoginGeneration(application: string): number {
   return useStoreValue(store, () => session.generation(application));
 }

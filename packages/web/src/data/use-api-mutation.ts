@@ -1,4 +1,4 @@
-/** Writes of forms and buttons: sent, then what the lists keep of it is asked again. */
+/** Mutations of forms and buttons. After a write, the affected queries are invalidated. */
 import { type Client, Failure } from '@tablinum/client';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { toast } from '../ui/toasts.tsx';
@@ -8,12 +8,12 @@ import { invalidate } from './queries.ts';
 
 interface ApiMutationOptions<Given, Result> {
   readonly write: (client: Client, given: Given) => Promise<Result>;
-  /** Keys under which pages keep what the write changes. */
+  /** The query keys that the write invalidates. */
   readonly changes: readonly string[];
   readonly done?: (result: Result, given: Given) => unknown;
 }
 
-/** A write of a form, which shows its failure itself. */
+/** A mutation of a form, which shows its error itself. */
 export function useApiMutation<Result, Given = void>(
   options: ApiMutationOptions<Given, Result>,
 ): UseMutationResult<Result, Error, Given> {
@@ -25,11 +25,11 @@ export function useApiMutation<Result, Given = void>(
       await done?.(result, given);
       await Promise.all(changes.map((key) => invalidate(application, key)));
     },
-    gcTime: 0, // replies may hold secrets
+    gcTime: 0, // responses may contain secrets
   });
 }
 
-/** A write of a button, whose failure is told in the corner. */
+/** A mutation of a button, whose error is shown in a toast. */
 export function useActionMutation<Result, Given = void>(
   options: ApiMutationOptions<Given, Result>,
 ): (given: Given) => Promise<void> {
@@ -43,12 +43,12 @@ export function useActionMutation<Result, Given = void>(
   };
 }
 
-/** What was refused, by the place in the body. */
+/** The error messages of a failure, by path in the request body. */
 export function getErrorDetails(error: unknown): Readonly<Record<string, string>> {
   return error instanceof Failure ? error.details : {};
 }
 
-/** An empty input stands for nothing. */
+/** Trims a text; null if it is empty. */
 export function emptyToNull(text: string): string | null {
   return text.trim() === '' ? null : text.trim();
 }

@@ -1,4 +1,4 @@
-/** Which permission decided: for administrators, whose own role may still lack a grant, and for the role that they try. */
+/** Shows administrators which permission decided, also for another role that they try out. */
 import { Button, Code, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';

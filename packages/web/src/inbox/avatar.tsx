@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import classes from './avatar.module.css';
 
-/** The first letter of a name on one of eight grounds: the same name has the same one everywhere. */
+/** The first letter of a name on one of eight background colours, which depends on the name. */
 export function Avatar({ name }: { name: string }): ReactNode {
   let sum = 0;
   for (const letter of name) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 4093;

@@ -1,4 +1,4 @@
-/** Everything that the inbox does by a key, and that the palette offers: one list for both. */
+/** The commands of the inbox, for its keyboard shortcuts and for the command palette. */
 import { useEffect, useMemo, useRef } from 'react';
 import { type Command, useCommands } from '../ui/commands.ts';
 import { type InboxTexts, useInboxTexts } from '../ui/i18n/inbox-texts.ts';
@@ -10,17 +10,17 @@ import type { Cursor } from './use-cursor.ts';
 import type { MailCommands } from './use-mail-commands.ts';
 
 export interface InboxCommand {
-  /** What the palette calls it; null for steps that only keys make. */
+  /** The name in the command palette; null for commands that only have a key. */
   readonly name: keyof InboxTexts['commands'] | null;
   readonly icon: IconName;
-  /** As `KeyboardEvent.key` names them; the palette shows the first. */
+  /** Keys as in `KeyboardEvent.key`. The palette shows the first one. */
   readonly keys: readonly [string, ...string[]];
-  /** The role may; unless told, everybody may. */
+  /** Whether the role allows it; true by default. */
   readonly isAllowed?: boolean;
   readonly run: () => void;
 }
 
-/** What the keys of the inbox set off. */
+/** The actions that the commands of the inbox run. */
 export interface InboxActions {
   readonly mail: MailCommands;
   readonly cursor: Cursor;
@@ -58,7 +58,10 @@ export function inboxCommands(
   ];
 }
 
-/** Keys do what they stand for, or say that the role may not; the palette offers what the role may. */
+/**
+ * Binds the keys of the commands and offers the allowed ones in the palette. The key of a command that is not allowed
+ * shows a message.
+ */
 export function useInboxCommands(commands: readonly InboxCommand[]): void {
   const t = useInboxTexts();
   const resolveCommand = ({ isAllowed = true, run }: InboxCommand) =>
@@ -80,7 +83,7 @@ export function useInboxCommands(commands: readonly InboxCommand[]): void {
           label: t.commands[name],
           icon,
           keys: key,
-          // The palette closes first, and gives the focus back.
+          // The palette closes and returns the focus first.
           run: () => setTimeout(() => latest.current.find((each) => each.name === name)?.run(), 50),
         }),
       ),

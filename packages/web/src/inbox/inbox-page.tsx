@@ -1,4 +1,4 @@
-/** The inbox of those who have an account; for everybody else the way to one. */
+/** The inbox; for users without a mail account a hint how to get one. */
 import type { ReactNode } from 'react';
 import { useApplication } from '../data/application.tsx';
 import { QueryBoundary } from '../data/problem.tsx';
@@ -26,7 +26,7 @@ export function InboxPage(): ReactNode {
   );
 }
 
-/** @param others accounts that an administrator sees, and whose mail is for others. */
+/** @param otherAccountCount the number of accounts that the user can manage without being a member. */
 function NoAccount({ otherAccountCount }: { otherAccountCount: number }): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();

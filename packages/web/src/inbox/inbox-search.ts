@@ -1,14 +1,14 @@
-/** What of the inbox is shown, as the address says it: a colleague with the same accounts sees the same. */
+/** The part of the inbox that is stored in the URL, so that it can be shared as a link. */
 export interface InboxSearch {
-  /** Id of the account; all of them unless told. */
+  /** The id of the account; all accounts by default. */
   readonly account?: number;
-  /** Role or path of a mailbox; `inbox` unless told, `any` for all mail. */
+  /** The role or path of a folder; `inbox` by default, `any` for all mail. */
   readonly folder?: string;
   readonly unread?: boolean;
   readonly starred?: boolean;
-  /** Search words, operators among them. */
+  /** The search text, which may contain operators. */
   readonly q?: string;
-  /** Searches the folder only; otherwise all folders are searched. */
+  /** Searches only the folder; otherwise all folders are searched. */
   readonly here?: boolean;
   /** The open conversation. */
   readonly c?: number;
@@ -31,10 +31,10 @@ export function parseInboxSearch(raw: Record<string, unknown>): InboxSearch {
   };
 }
 
-/** The address without the open conversation: what the list depends on. */
+/** The search parameters without the open conversation: the list depends on them. */
 export type InboxView = Omit<InboxSearch, 'c'>;
 
-/** The parameters of `conversations:list`. A search looks in all folders unless it is narrowed to one. */
+/** The parameters of `conversations:list`. A search covers all folders unless it is restricted to one. */
 export function buildListParameters(view: InboxView): object {
   const { account, unread, starred, q } = view;
   const folder = getSingleFolder(view);
@@ -48,32 +48,32 @@ export function buildListParameters(view: InboxView): object {
   };
 }
 
-/** The one folder that is shown, or null where several are. */
+/** The folder that is shown; null if the list shows several folders. */
 export function getSingleFolder(view: InboxView): string | null {
   const { folder = 'inbox', q } = view;
   return folder === 'any' || (q !== undefined && (hasFolderOperator(q) || !isFolderSearch(view))) ? null : folder;
 }
 
-/** Folders that a search of all folders leaves out. */
+/** Folders that a search of all folders excludes. */
 const excludedFolders = new Set(['trash', 'junk']);
 
-/** Whether a search looks in the folder only. */
+/** Whether a search is restricted to the folder. */
 export function isFolderSearch({ folder = 'inbox', here }: InboxView): boolean {
   return here === true || excludedFolders.has(folder);
 }
 
-/** A link to what is shown. */
+/** The URL of a view of the inbox. */
 export function buildInboxUrl(application: string, search: InboxSearch): string {
   const pairs = Object.entries(search).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
   return `/a/${application}/inbox${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
 }
 
-/** Search words may say where to look: then these decide. */
+/** Whether the search text names a folder itself, which then takes precedence. */
 export function hasFolderOperator(q: string): boolean {
   return /(^|\s)-?in:/.test(q);
 }
 
-/** `in:all` and `in:any` say what a search does anyway. */
+/** `in:all` and `in:any` are the default of a search. */
 function removeEverywhereOperators(q: string): string {
   return q.replace(/(^|\s)in:(all|any)(?=\s|$)/gi, '$1').trim();
 }

@@ -1,11 +1,11 @@
 import { useEffect, useEffectEvent } from 'react';
 
-/** A key that is held down steps on; nothing else is done again by it. */
+/** Keys that repeat while they are held down. All other keys run once. */
 const repeatableKeys = new Set(['j', 'k']);
-/** After `g` the next key names a section of the shell. */
+/** After `g` the next key opens a section of the shell. */
 const sequenceTimeoutMilliseconds = 1200;
 
-/** Calls what a key stands for, outside of fields and dialogs. Keys are as `KeyboardEvent.key` names them. */
+/** Runs the function that is bound to a key, except in inputs and dialogs. Keys are values of `KeyboardEvent.key`. */
 export function useKeyBindings(keys: Readonly<Record<string, () => void>>): void {
   const find = useEffectEvent((key: string) => keys[key]);
   useEffect(() => {
@@ -27,7 +27,7 @@ export function useKeyBindings(keys: Readonly<Record<string, () => void>>): void
   }, []);
 }
 
-/** Somebody types, or a dialog or menu is open, or a button or link has its own use for the key. */
+/** Whether the key belongs to an input, an open dialog or menu, or a focused button or link. */
 function isHandledElsewhere({ target, key }: KeyboardEvent): boolean {
   if (document.querySelector('[role=dialog], [role=menu]')) return true;
   if (!(target instanceof HTMLElement)) return false;

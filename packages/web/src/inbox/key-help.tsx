@@ -4,7 +4,7 @@ import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { ShortcutKbd } from '../ui/kbd.tsx';
 import classes from './key-help.module.css';
 
-/** All keys of the inbox. */
+/** The dialog with the keyboard shortcuts of the inbox. */
 export function KeyHelp({ opened, close }: { opened: boolean; close: () => void }): ReactNode {
   const { keyHelp } = useInboxTexts();
   return (

@@ -1,4 +1,4 @@
-/** What the inbox asks of the server, by the key under which it is kept. */
+/** The cached queries of the inbox. */
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { getClient } from '../data/application.tsx';
@@ -6,7 +6,7 @@ import { invalidate, queryClient, type Scope, useApiQuery, useCheck } from '../d
 import type { Email, Thread } from './mail-types.ts';
 import { type Accounts, readAccounts } from './read-accounts.ts';
 
-/** Accounts with their mailboxes. */
+/** The accounts with their folders. */
 export function useAccounts(): UseQueryResult<Accounts, Error> {
   const { data: check, error } = useCheck();
   const query = useApiQuery(
@@ -23,7 +23,7 @@ export function useThread(id: number): UseQueryResult<Thread, Error> {
   return useApiQuery(['thread', id], (client) => readThread(client, id), { staleTime: 30_000 });
 }
 
-/** The open conversation, as far as it is read. */
+/** The open conversation, if it has been loaded. */
 export function useOpenThread(id: number | null): Thread | undefined {
   return useApiQuery(['thread', id], (client) => readThread(client, id!), { enabled: id !== null, staleTime: 30_000 })
     .data;
@@ -42,7 +42,7 @@ export function prefetchThread(scope: Scope, id: number): void {
   });
 }
 
-/** Changes an open conversation as it is kept, in every role. */
+/** Changes a cached conversation, for every role. */
 export function patchThread(application: string, id: number, change: (email: Email) => Email): void {
   queryClient.setQueriesData<Thread>(
     { predicate: ({ queryKey: [name, , kind, key] }) => name === application && kind === 'thread' && key === id },

@@ -1,4 +1,4 @@
-/** Mail as the API tells of it, as far as the inbox reads it. */
+/** The types of mail records, with the properties that the inbox uses. */
 import type { Participant } from '@tablinum/client';
 
 export interface MailAddress {
@@ -21,7 +21,7 @@ export interface Account {
   readonly id: number;
   readonly name: string | null;
   readonly address: string;
-  /** Further addresses of it. */
+  /** Further addresses of the account. */
   readonly aliases?: readonly string[] | null;
   readonly status: string;
   readonly statusReason: string | null;
@@ -30,12 +30,12 @@ export interface Account {
   readonly mailboxes: readonly Mailbox[];
 }
 
-/** A row of the list: counts of its e-mails, and what the last one begins with. */
+/** A conversation in the list, with counts of its e-mails and a snippet of the last one. */
 export interface Conversation {
   readonly id: number;
   readonly accountId: number;
   readonly subject: string | null;
-  /** Those who wrote come first. */
+  /** Authors come first. */
   readonly participants: readonly Participant[] | null;
   readonly messages: number;
   readonly unread: number;
@@ -49,7 +49,7 @@ export interface Attachment {
   readonly id: number;
   readonly filename: string | null;
   readonly contentType: string | null;
-  /** What its bytes are, where they are something that may be shown. */
+  /** The detected media type, if the file may be shown. */
   readonly sniffedType: string | null;
   readonly size: number | null;
   readonly disposition: string | null;
@@ -60,7 +60,7 @@ export interface Email {
   readonly id: number;
   readonly accountId: number;
   readonly mailboxId: number | null;
-  /** The role of its mailbox, else the mailbox's path. */
+  /** The role of its folder, else the path. */
   readonly folder: string | null;
   readonly subject: string | null;
   readonly from: readonly MailAddress[] | null;
@@ -81,11 +81,11 @@ export interface Email {
 }
 
 export interface Thread extends Conversation {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly emails: readonly Email[];
 }
 
-/** Flags that people set. */
+/** The flags that users can set. */
 export interface Flags {
   readonly read?: boolean;
   readonly starred?: boolean;

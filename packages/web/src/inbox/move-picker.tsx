@@ -12,7 +12,7 @@ interface MovePickerProps {
   readonly choose: (mailbox: Mailbox) => void;
 }
 
-/** Where to: typed, or chosen by arrows. What waits to be sent is put into the outbox by sending alone. */
+/** Selects the folder to move to. The outbox is not offered, because messages only get there by sending. */
 export function MovePicker({ opened, close, mailboxes, choose }: MovePickerProps): ReactNode {
   const t = useInboxTexts();
   const choices = mailboxes

@@ -14,7 +14,7 @@ interface PageActionsProps {
   readonly setView: (view: InboxView) => void;
   readonly accounts: readonly Account[];
   readonly isNarrow: boolean;
-  /** The folders have no column of their own. */
+  /** The folders are shown in a drawer instead of a column. */
   readonly isMedium: boolean;
   readonly searchField: RefObject<HTMLInputElement | null>;
   readonly help: () => void;
@@ -22,7 +22,7 @@ interface PageActionsProps {
   readonly mayWrite: boolean;
 }
 
-/** Beside the title: search, keys; on a phone the folders. */
+/** The actions next to the title: search, compose and help; on narrow screens also the folders. */
 export function PageActions({
   view,
   setView,

@@ -1,13 +1,13 @@
-/** How people are called in the inbox. */
+/** The names of people in the inbox. */
 import type { Conversation, MailAddress } from './mail-types.ts';
 
-/** Quotation marks around a whole name, as some programs write them: `'ILUG list'`. */
+/** Quotes around a whole name, which some programs add: `'ILUG list'`. */
 const quotedName = /^(?:'(?=.*'$)|"(?=.*"$)|[\u2018\u201c\u00ab](?=.*[\u2019\u201d\u00bb]$))(.*).$/u;
 const titles = /^(?:mr|mrs|ms|miss|dr|prof|herr|frau|hr|fr|sir|m|mme)\.?$/iu;
-/** What follows a comma in the name of a company, or of a person's degree: no first name. */
+/** Suffixes after a comma that are not first names: legal forms and academic degrees. */
 const suffixes = /^(?:inc|ltd|llc|llp|plc|corp|co|gmbh|ag|kg|sa|srl|bv|jr|sr|ii|iii|iv|phd|md|esq)\b\.?/iu;
 
-/** What people call somebody: the name without quotation marks, else the address. */
+/** The name of a person without quotes, else the address. */
 export function getName(person: MailAddress | undefined): string {
   let name = person?.name.trim() ?? '';
   for (let inner = name; inner !== ''; inner = quotedName.exec(name)?.[1]?.trim() ?? '') name = inner;
@@ -15,8 +15,8 @@ export function getName(person: MailAddress | undefined): string {
 }
 
 /**
- * What somebody is called among others: `Udhay` for `Udhay Shankar`, `Ada` for `Lovelace, Ada`; the whole name where nothing tells
- * which part of it would do (`Mr. FoRK`, `Example, Inc.`).
+ * The short name of a person: `Udhay` for `Udhay Shankar`, `Ada` for `Lovelace, Ada`; the whole name if no part of it
+ * is clearly a first name (`Mr. FoRK`, `Example, Inc.`).
  */
 export function getShortName(person: MailAddress): string {
   const name = getName(person);
@@ -31,17 +31,17 @@ function getFirstWord(name: string): string {
   return titles.test(first) && rest.length > 0 ? name : first;
 }
 
-/** The words that the line of people takes. */
+/** The texts that are needed to list people. */
 export interface PeopleTexts {
   readonly me: string;
   readonly toPeople: (names: string) => string;
 }
 
 /**
- * Who a conversation is with, for a row of the list: those who wrote, `Me` for the account; of a conversation that only the account
- * wrote, to whom. Empty where nobody is named.
+ * The people of a conversation for a row of the list: its authors, with `Me` for the account, or the recipients if only
+ * the account has written. Empty if there are none.
  *
- * @param ownAddresses addresses of the account, in lower case.
+ * @param ownAddresses the addresses of the account, in lower case.
  */
 export function formatPeople(
   { participants }: Pick<Conversation, 'participants'>,
@@ -50,11 +50,11 @@ export function formatPeople(
 ): string {
   const all = participants ?? [];
   const isOwn = ({ address }: MailAddress): boolean => ownAddresses.has(address.toLowerCase());
-  // A conversation that was not rebuilt yet after an update of the server does not say who wrote.
+  // Conversations that were not rebuilt since an update of the server do not contain who wrote.
   const wrote = all.some((each) => each.wrote !== undefined) ? all.filter((each) => each.wrote) : all;
   const receivers = all.filter((each) => !isOwn(each));
   if (wrote.every(isOwn) && receivers.length > 0) return t.toPeople(joinNames(receivers));
-  // Several addresses of the account are one person.
+  // Several addresses of the account count as one person.
   const names = wrote.filter((each) => !isOwn(each) || each === wrote.find(isOwn));
   const [first, ...others] = names;
   return first && others.length === 0 && !isOwn(first)

@@ -1,13 +1,13 @@
 import type { CallerInfo, Client, ListMeta } from '@tablinum/client';
 import type { Account } from './mail-types.ts';
 
-/** Accounts by whose mail the user sees; an administrator sees others too, without their mail. */
+/** The accounts, split into those whose mail the user can see and those that an administrator can only manage. */
 export interface Accounts {
   readonly ownAccounts: readonly Account[];
   readonly otherAccounts: readonly Account[];
 }
 
-/** All of them, however many. */
+/** All of them, over all pages. */
 export async function readAccounts(
   client: Client,
   { id, currentRole }: Pick<CallerInfo, 'id' | 'currentRole'>,

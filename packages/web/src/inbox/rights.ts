@@ -3,11 +3,11 @@ import { type Schema, useSchema } from '../data/schema.ts';
 
 /** What the role may do with mail. */
 export interface MailRights {
-  /** Set flags. */
+  /** Set flags such as read and starred. */
   readonly mark: boolean;
   readonly move: boolean;
   readonly destroy: boolean;
-  /** Write messages, and send them. */
+  /** Write and send messages. */
   readonly write: boolean;
   readonly importMail: boolean;
   readonly exportMail: boolean;
@@ -34,7 +34,7 @@ const actions: Readonly<Record<keyof MailRights, readonly [resource: string, act
   destroyFolders: ['mailboxes', 'destroy'],
 };
 
-/** Null until it is known: then nothing is offered yet that would be taken away again. */
+/** The permissions of the role; null while they are unknown. */
 export function useMailRights(): MailRights | null {
   const { data: schema } = useSchema();
   return useMemo(
@@ -51,12 +51,12 @@ export function useMailRights(): MailRights | null {
   );
 }
 
-/** An account has an address, and its page is opened once it is there. */
+/** Creating an account needs its address, and the page of the new account is opened afterwards. */
 function mayAddAccounts({ may, mayWrite }: Schema): boolean {
   return mayWrite('accounts', 'create', 'address') && may('accounts', 'list') && may('accounts', 'get');
 }
 
-/** While nobody knows. */
+/** Used while the permissions are unknown. */
 export const noRights: MailRights = {
   mark: false,
   move: false,

@@ -11,7 +11,7 @@ interface SearchFieldProps {
   readonly fieldRef: RefObject<HTMLInputElement | null>;
 }
 
-/** Search words and their operators, which stand below while it has the focus. */
+/** The search input of the inbox. It shows the search operators while it has the focus. */
 export function SearchField({ value, search, fieldRef }: SearchFieldProps): ReactNode {
   const t = useInboxTexts().search;
   const [typed, setTyped] = useState(value);

@@ -1,4 +1,4 @@
-/** Moments as a list says them: the time today, the day this year, else the date. */
+/** Formats timestamps for a list: the time for today, the day for this year, else the date. */
 const timeFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const dayFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const dateFormat = new Intl.DateTimeFormat(undefined, { day: '2-digit', month: '2-digit', year: 'numeric' });

@@ -7,10 +7,10 @@ import type { InboxView } from './inbox-search.ts';
 import { ConversationList, type ListState } from './list/conversation-list.ts';
 import { invalidateThread } from './mail-queries.ts';
 
-/** Counts of folders are asked for again at most so often, in milliseconds. */
+/** The minimum interval between reads of the folder counts, in milliseconds. */
 const countsDelay = 800;
 
-/** The list for what is shown, kept up to date by events; after a sleep from where it stood. */
+/** The list of conversations of a view, updated by realtime events. */
 export function useConversationList(view: InboxView): { readonly list: ConversationList; readonly state: ListState } {
   const [application, role] = useScope();
   const key = JSON.stringify([application, role, view]);
@@ -43,7 +43,7 @@ export function useConversationList(view: InboxView): { readonly list: Conversat
     handleGap,
     () => void list.reloadIfLoaded(),
   );
-  // Folders that others make, and accounts that come and go.
+  // Folders and accounts can be changed by others.
   useRealtimeEvents('mailboxes', refreshCounts, refreshCounts);
   useRealtimeEvents('accounts', refreshCounts, refreshCounts);
   return { list, state };

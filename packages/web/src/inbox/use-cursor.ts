@@ -6,31 +6,31 @@ import type { InboxAddress } from './use-inbox-address.ts';
 import type { Selection } from './use-selection.ts';
 
 export interface Cursor {
-  /** The conversation at which keys act; null for none. */
+  /** The conversation that keyboard commands apply to; null for none. */
   readonly current: number | null;
   open(id: number): void;
   openCurrent(): void;
-  /** By so many rows; beside an open conversation the next one is opened. */
+  /** Moves the cursor by a number of rows. If a conversation is open, the new one is opened. */
   step(offset: number): void;
-  /** Before rows leave the list: the next one takes their place. */
+  /** Moves the cursor to the next row before rows are removed from the list. */
   skip(rows: readonly Conversation[]): void;
-  /** One step back: from the selection, else from the open conversation. */
+  /** Clears the selection, else closes the open conversation. */
   back(): void;
   clear(): void;
-  /** What a command is about: those selected, else the one at the cursor. */
+  /** The conversations that a command applies to: the selected ones, else the one at the cursor. */
   targets(): Conversation[];
 }
 
 interface CursorOptions {
   readonly rows: readonly Conversation[];
-  /** The open conversation, as far as it is read: a link may lead to one that the list does not show. */
+  /** The open conversation, if it has been loaded. A link can open one that is not in the list. */
   readonly thread: Conversation | undefined;
   readonly selection: Selection;
   readonly address: InboxAddress;
   readonly isNarrow: boolean;
 }
 
-/** Where in the list somebody is. */
+/** The position of the user in the list. */
 export function useCursor({ rows, thread, selection, address, isNarrow }: CursorOptions): Cursor {
   const scope = useScope();
   const { opened } = address;
@@ -70,7 +70,7 @@ export function useCursor({ rows, thread, selection, address, isNarrow }: Cursor
       selection.clear();
       setCurrent(next?.id ?? null);
       if (opened !== null && ids.has(opened)) address.open(next && !isNarrow ? next.id : null, true);
-      // The row that had the focus goes: it would fall to the page.
+      // The focused row is removed, so the focus moves to the next row.
       else if (next) requestAnimationFrame(() => focusRow(next.id));
     },
     back: () => {

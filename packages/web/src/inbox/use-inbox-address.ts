@@ -3,17 +3,17 @@ import { useApplication } from '../data/application.tsx';
 import { type InboxSearch, type InboxView, parseInboxSearch } from './inbox-search.ts';
 
 export interface InboxAddress {
-  /** The list: account, folder, filters, search words. */
+  /** The list: account, folder, filters and search text. */
   readonly view: InboxView;
   /** The open conversation. */
   readonly opened: number | null;
-  /** Another list, without an open conversation. */
+  /** Shows another list and closes the open conversation. */
   setView(next: InboxView): void;
-  /** @param replace it takes the place of the one before in the browser's history. */
+  /** @param replace replaces the current entry of the browser history. */
   open(conversation: number | null, replace?: boolean): void;
 }
 
-/** What the inbox shows stands in the address. */
+/** Reads and changes the state of the inbox that is stored in the URL. */
 export function useInboxAddress(): InboxAddress {
   const application = useApplication();
   const navigate = useNavigate();

@@ -12,11 +12,11 @@ import type { Cursor } from './use-cursor.ts';
 import type { InboxAddress } from './use-inbox-address.ts';
 import type { Selection } from './use-selection.ts';
 
-/** What keys, buttons and the palette do to those that are selected, else to the conversation at the cursor. */
+/** The commands of keys, buttons and the palette on the selected conversations, else on the one at the cursor. */
 export interface MailCommands {
   readonly actions: MailActions;
   archive(): void;
-  /** Into the trash; what lies there is gone for good, when somebody has said so. */
+  /** Moves to the trash; in the trash, deletes permanently after a confirmation. */
   trash(): void;
   moveTo(mailbox: Mailbox): void;
   toggleRead(): void;
@@ -41,7 +41,7 @@ export function useMailCommands({ list, accounts, address, selection, cursor }: 
     () => new MailActions({ client: getClient(application), application, list, folder, texts: inboxTexts }),
     [application, list, folder, inboxTexts],
   );
-  /** The next conversation takes their place, then they are gone. */
+  /** Moves the cursor to the next conversation, then runs the action. */
   const removeTargets = (action: (rows: readonly Conversation[]) => void): void => {
     const rows = cursor.targets();
     if (rows.length === 0) return;
@@ -68,7 +68,7 @@ export function useMailCommands({ list, accounts, address, selection, cursor }: 
     setRead: (read) => void actions.setRead(cursor.targets(), read),
     toggleRead: () => {
       const rows = cursor.targets();
-      // Whoever reads one, and marks it, wants it unread.
+      // In an open conversation, the command always marks it unread.
       const isReading = selection.ids.size === 0 && address.opened !== null;
       const markRead = !isReading && rows.some(({ unread }) => unread > 0);
       void actions.setRead(rows, markRead);

@@ -3,13 +3,13 @@ import type { Conversation } from './mail-types.ts';
 
 export interface Selection {
   readonly ids: ReadonlySet<number>;
-  /** With `range` all up to the one that was chosen before. */
+  /** With `range`, selects all rows up to the one that was toggled last. */
   toggle(id: number, range?: boolean): void;
   clear(): void;
   all(): void;
 }
 
-/** Which conversations of a list are chosen: of those that are still in it, since others take some away too. */
+/** The selected conversations of a list, without those that are no longer in it. */
 export function useSelection(rows: readonly Conversation[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const [last, setLast] = useState<number | null>(null);

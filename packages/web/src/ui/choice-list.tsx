@@ -1,25 +1,27 @@
-/** A field, and below it what fits to what is typed: arrows walk through it, Enter takes. The field keeps the focus. */
+/**
+ * An input with a list of matching choices. Arrow keys move through the list, Enter selects. The input keeps the focus.
+ */
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import classes from './choice-list.module.css';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface Choice {
-  /** Tells it from the others. */
+  /** Identifies the entry. */
   readonly key: string;
   readonly label: string;
   readonly icon: IconName;
-  /** Small, at the end of the line. */
+  /** Small text at the end of the line. */
   readonly aside?: string;
 }
 
 interface ChoiceListProps<T extends Choice> {
-  /** Names of the field and of the list, for readers of the page. */
+  /** The accessible names of the input and of the list. */
   readonly label: string;
   readonly listLabel: string;
   readonly placeholder?: string;
   readonly findChoices: (typed: string) => readonly T[];
   readonly choose: (choice: T) => void;
-  /** Where nothing fits. */
+  /** Shown if nothing matches. */
   readonly empty: string;
 }
 
@@ -83,7 +85,7 @@ export function ChoiceList<T extends Choice>(props: ChoiceListProps<T>): ReactNo
   );
 }
 
-/** A long list scrolls along with the arrows. */
+/** Keeps the marked choice visible. */
 function scrollIntoView(choice: HTMLElement | null): void {
   choice?.scrollIntoView({ block: 'nearest' });
 }

@@ -1,4 +1,4 @@
-/** What the page that is open can do, so that the palette offers it too. */
+/** The commands of the current page, which the command palette also offers. */
 import { useEffect } from 'react';
 import type { IconName } from './icon.tsx';
 import { useStore, ValueStore } from './store.ts';
@@ -7,7 +7,7 @@ export interface Command {
   readonly id: string;
   readonly label: string;
   readonly icon: IconName;
-  /** The key that does the same, as people see it. */
+  /** The shortcut as it is shown to users. */
   readonly keys?: string;
   readonly run: () => void;
 }
@@ -15,12 +15,12 @@ export interface Command {
 const noCommands: readonly Command[] = [];
 const pageCommands = new ValueStore(noCommands);
 
-/** The commands of the page that is open. */
+/** The commands of the current page. */
 export function usePageCommands(): readonly Command[] {
   return useStore(pageCommands);
 }
 
-/** Offers commands while the page stands. The list must keep its identity while it says the same. */
+/** Offers commands while the page is mounted. The list must keep its identity while it does not change. */
 export function useCommands(commands: readonly Command[]): void {
   useEffect(() => {
     pageCommands.set(commands);

@@ -1,4 +1,4 @@
-/** Asks before what cannot be taken back: `if (await confirm({…}))`. */
+/** Asks for a confirmation before an action that cannot be undone: `if (await confirm({…}))`. */
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { useTexts } from './i18n/texts.tsx';
@@ -7,11 +7,11 @@ import { useStore, ValueStore } from './store.ts';
 interface Question {
   readonly title: string;
   readonly text: ReactNode;
-  /** What the button says: the act, not "OK". */
+  /** The label of the button: the action, not "OK". */
   readonly confirmLabel: string;
-  /** Has to be typed first, for what many would miss. */
+  /** A text that must be typed first, for the most dangerous actions. */
   readonly typed?: string;
-  /** The act destroys something. */
+  /** The action deletes something. */
   readonly danger?: boolean;
 }
 
@@ -32,10 +32,10 @@ export function confirm(question: Question): Promise<boolean> {
   });
 }
 
-/** Stands once, beside the pages. */
+/** The dialog of {@link confirm}. It is rendered once, next to the pages. */
 export function ConfirmHost(): ReactNode {
   const question = useStore(pendingQuestion);
-  // Whoever signs in next is not asked what the one before was.
+  // A question to one user is not shown to the next one.
   useEffect(() => () => pendingQuestion.state?.settle(false), []);
   return (
     <Modal opened={question !== null} onClose={() => question?.settle(false)} title={question?.title} size="md">

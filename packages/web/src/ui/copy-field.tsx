@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useTexts } from './i18n/texts.tsx';
 import { Icon } from './icon.tsx';
 
-/** A text to be taken along: chosen whole when it is looked at, with a button that copies it. */
+/** A read-only text with a button to copy it. It is selected completely on focus. */
 export function CopyField({ label, value }: { label: string; value: string }): ReactNode {
   const t = useTexts().common;
   return (

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const defaultFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** A moment in the reader's own zone and form, as text. */
+/** Formats a timestamp in the local time zone and format. */
 export function formatDateTime(iso: string, exact = false): string {
   const date = new Date(iso);
   return Number.isNaN(date.getTime()) ? iso : (exact ? exactFormat : defaultFormat).format(date);
@@ -11,9 +11,9 @@ export function formatDateTime(iso: string, exact = false): string {
 
 interface DateTimeProps {
   readonly value: string | null;
-  /** What stands in its place where there is none. */
+  /** Shown if there is no timestamp. */
   readonly none?: string;
-  /** To the second. */
+  /** Shows seconds. */
   readonly exact?: boolean;
 }
 

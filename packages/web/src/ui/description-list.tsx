@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import classes from './description-list.module.css';
 
-/** Names and what they hold, side by side. */
+/** A list of names and values. */
 export function DescriptionList({
   items,
 }: {

@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icon.tsx';
 
 interface IconButtonProps extends Omit<ActionIconProps, 'children'> {
   readonly icon: IconName;
-  /** Its name for readers of the page, and its tooltip. */
+  /** The accessible name and the tooltip. */
   readonly label: string;
   readonly onClick?: MouseEventHandler<HTMLButtonElement>;
   readonly pressed?: boolean;
@@ -12,7 +12,7 @@ interface IconButtonProps extends Omit<ActionIconProps, 'children'> {
   readonly ref?: Ref<HTMLButtonElement>;
 }
 
-/** A button that shows an icon alone. */
+/** A button that only shows an icon. */
 export function IconButton({ icon, label, pressed, ...rest }: IconButtonProps): ReactNode {
   return (
     <Tooltip label={label}>

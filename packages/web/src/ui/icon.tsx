@@ -1,4 +1,4 @@
-/** The icons, drawn on a grid of 24 with a line of 1.75: no more of them than are used. */
+/** The icons in use, drawn on a 24 × 24 grid with a stroke width of 1.75. */
 import type { ReactNode } from 'react';
 
 const paths = {
@@ -66,7 +66,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** Decoration beside a word, hidden from readers of the page; a button of an icon alone has its own label. */
+/** An icon. It is decorative and hidden from screen readers; a button that only shows an icon has its own label. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }): ReactNode {
   return (
     <svg

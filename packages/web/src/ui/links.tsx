@@ -1,4 +1,4 @@
-/** Buttons and texts that lead to another page of the interface: links, with addresses that the compiler knows. */
+/** Links to other pages of the interface, as buttons or text, with type-checked routes. */
 import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core';
 import { createLink, type LinkComponent } from '@tanstack/react-router';
 import type { AnchorHTMLAttributes, ReactNode, Ref } from 'react';

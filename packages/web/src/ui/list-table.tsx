@@ -1,17 +1,17 @@
-/** A plain table of a list that fits on a page: roles, keys, sessions. It scrolls sideways by itself on a phone. */
+/** A plain table for short lists such as roles, API keys and sessions. It scrolls sideways on narrow screens. */
 import { ScrollArea, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 export interface ListColumn<T> {
   readonly title: string;
   readonly render: (row: T) => ReactNode;
-  /** Numbers stand right, in figures of one width. */
+  /** Aligns numbers to the right with tabular figures. */
   readonly number?: boolean;
   readonly width?: number | string;
 }
 
 interface ListTableProps<T> {
-  /** What the table is, for readers of the page. */
+  /** The accessible name of the table. */
   readonly label: string;
   readonly rows: readonly T[];
   readonly columns: readonly ListColumn<T>[];

@@ -5,16 +5,16 @@ import classes from './page.module.css';
 
 interface PageProps {
   readonly title: string;
-  /** Stands before the title: links to where the page belongs. */
+  /** Links to the parent pages, shown above the title. */
   readonly above?: ReactNode;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
-  /** The content takes the whole height and scrolls by itself. */
+  /** The content takes the whole height and scrolls itself. */
   readonly filled?: boolean;
   readonly children: ReactNode;
 }
 
-/** One page inside the shell: heading, actions, content. It names the tab. */
+/** A page of the shell with a heading, actions and content. It also sets the title of the tab. */
 export function Page({ title, above, description, actions, filled = false, children }: PageProps): ReactNode {
   const { productName } = useTexts().common;
   useEffect(() => {

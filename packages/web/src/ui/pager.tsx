@@ -11,7 +11,7 @@ interface PagerProps {
   readonly go: (page: number) => void;
 }
 
-/** Steps through a long list page by page; on a single page it tells the number alone. */
+/** Moves through a long list page by page. For a single page it only shows the number of entries. */
 export function Pager({ page, totalPage, count, go }: PagerProps): ReactNode {
   const t = useTexts().common.pager;
   return (

@@ -1,4 +1,4 @@
-/** Hands bytes to the browser as a file to be saved. */
+/** Downloads a blob as a file. */
 export function saveFile(bytes: Blob, filename: string): void {
   const address = URL.createObjectURL(bytes);
   const link = document.createElement('a');

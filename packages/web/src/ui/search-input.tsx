@@ -3,21 +3,21 @@ import { type ReactNode, useEffect, useEffectEvent, useState } from 'react';
 import { Icon } from './icon.tsx';
 
 interface SearchInputProps extends Omit<TextInputProps, 'value' | 'onChange'> {
-  /** What is looked for now; from the address, as a rule. */
+  /** The current search text, usually from the URL. */
   readonly text: string;
   readonly go: (text: string) => void;
 }
 
 const pauseMilliseconds = 300;
 
-/** Looks for what is typed once the typing pauses. What comes back of it does not stand in the way of further typing. */
+/** A search input that searches when the user stops typing. Results do not change the text while the user is typing. */
 export function SearchInput({ text, go, ...rest }: SearchInputProps): ReactNode {
   const [typed, setTyped] = useState(text);
   const [previousText, setPreviousText] = useState(text);
   const [submittedText, setSubmittedText] = useState(text);
   if (text !== previousText) {
     setPreviousText(text);
-    if (text !== submittedText) setTyped(text); // cleared or changed elsewhere
+    if (text !== submittedText) setTyped(text); // the text was changed from outside
   }
   const send = useEffectEvent((next: string) => {
     setSubmittedText(next);

@@ -1,4 +1,4 @@
-/** What a page shows when there is nothing, not yet, or no more: each names the next step. */
+/** What a page shows when it is empty, loading or waiting. */
 import { Button, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTexts } from './i18n/texts.tsx';
@@ -9,7 +9,7 @@ interface EmptyProps {
   readonly icon?: IconName;
   readonly title: string;
   readonly text?: ReactNode;
-  /** The next step. */
+  /** The suggested next step. */
   readonly children?: ReactNode;
 }
 
@@ -30,7 +30,7 @@ export function Empty({ icon = 'info', title, text, children }: EmptyProps): Rea
   );
 }
 
-/** Grey lines in the place of rows, after a moment: what comes at once needs none. */
+/** Placeholder rows, shown after a short delay. */
 export function Waiting({ rows = 8 }: { rows?: number }): ReactNode {
   const { problem, loading } = useTexts().common;
   const isVisible = useElapsed(120);
@@ -61,7 +61,7 @@ function useElapsed(milliseconds: number): boolean {
   return isElapsed;
 }
 
-/** Counts down, then calls once. */
+/** Counts down in seconds, then calls the function once. */
 export function Countdown({
   seconds,
   done,
@@ -80,7 +80,7 @@ export function Countdown({
   return <span className="tabular">{text(Math.max(left, 0))}</span>;
 }
 
-/** A button that asks again. */
+/** A retry button. */
 export function RetryButton({ onClick }: { onClick: () => void }): ReactNode {
   const { retry } = useTexts().common;
   return (

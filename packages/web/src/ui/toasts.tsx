@@ -1,4 +1,7 @@
-/** Short messages in the corner: what was done, what failed. Read out by screen readers, gone by themselves unless they failed. */
+/**
+ * Toasts: short messages about what was done or what failed. Screen readers announce them. They disappear after a few
+ * seconds, except failures.
+ */
 import { ActionIcon, Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTexts } from './i18n/texts.tsx';
@@ -18,9 +21,9 @@ let lastId = 0;
 const visibleMilliseconds = 6000;
 
 /**
- * Says something in the corner; `action` may offer to take it back.
+ * Shows a toast; `action` adds a button, for example to undo.
  *
- * @returns what takes the message away, once it no longer holds.
+ * @returns a function that removes the toast.
  */
 export function toast(text: string, more: { failed?: boolean; action?: Toast['action'] } = {}): () => void {
   lastId += 1;
@@ -35,7 +38,7 @@ export function toast(text: string, more: { failed?: boolean; action?: Toast['ac
   return () => dismiss(created.id);
 }
 
-/** What was said to one login, and what it could take back, is nothing to the next one. */
+/** Removes all toasts when another user signs in. */
 export function clearToasts(): void {
   toasts.set([]);
 }

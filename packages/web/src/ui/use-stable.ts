@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'react';
 
-/** An object that stays the same, whose functions are always those of the last drawing. */
+/** An object with a stable identity whose functions are always those of the last render. */
 export function useStable<T extends object>(functions: T): T {
   const latest = useRef(functions);
   useLayoutEffect(() => {

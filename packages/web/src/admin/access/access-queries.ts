@@ -1,4 +1,4 @@
-/** What several access pages ask for. */
+/** Queries that several access pages share. */
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useApiQuery } from '../../data/queries.ts';
@@ -23,7 +23,7 @@ export function useVisibleRoles(): readonly Role[] | undefined {
   return useApiQuery(rolesKey, readRoles, { enabled: may('roles', 'list') }).data;
 }
 
-/** What people call a role; its name where it has no title, or where the caller neither sees nor holds it. */
+/** The title of a role. Its name if it has no title, or if the caller neither has the role nor may list it. */
 export function useRoleTitle(): (name: string) => string {
   const roles = useVisibleRoles();
   const ownTitle = useOwnRoleTitle();
@@ -33,7 +33,7 @@ export function useRoleTitle(): (name: string) => string {
   };
 }
 
-/** Roles for a picker, by title; those with the same title have their names beside it. */
+/** Options of a role picker, by title. Roles with the same title also show their names. */
 export function useRoleOptions(names: readonly string[]): { readonly value: string; readonly label: string }[] {
   const title = useRoleTitle();
   const titles = names.map(title);

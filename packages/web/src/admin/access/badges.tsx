@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 type Tone = 'good' | 'bad' | 'careful' | 'plain';
 const colors: Readonly<Record<Tone, string>> = { good: 'green', bad: 'red', careful: 'yellow', plain: 'gray' };
 
-/** A state in a word; the colour says the same again. */
+/** A state as a word with a matching colour. */
 export function StateBadge({ tone, children }: { tone: Tone; children: ReactNode }): ReactNode {
   return (
     <Badge variant="light" color={colors[tone]} tt="none" fw={500} size="md" miw="max-content">
@@ -13,7 +13,7 @@ export function StateBadge({ tone, children }: { tone: Tone; children: ReactNode
   );
 }
 
-/** Names side by side. */
+/** Several names as badges. */
 export function NameBadges({ names }: { names: readonly string[] }): ReactNode {
   return (
     <Group gap={4}>

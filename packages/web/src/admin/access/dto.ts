@@ -1,4 +1,4 @@
-/** What the server keeps of access, as its lists show it. */
+/** The records of the access collections, as their lists return them. */
 import type { Filter } from '@tablinum/client';
 
 export type { ApiKey, ApiKeyUsage, CreatedApiKey, JournalReport, Webhook } from '@tablinum/client';

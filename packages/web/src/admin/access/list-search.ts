@@ -1,4 +1,4 @@
-/** What of the access pages' lists stands in their addresses. */
+/** The part of the lists of the access pages that is stored in the URL. */
 export interface UsersSearch {
   readonly q?: string;
   readonly role?: string;
@@ -10,7 +10,7 @@ export interface AuditSearch {
   readonly actor?: string;
   readonly action?: string;
   readonly outcome?: string;
-  /** Days, `2026-11-21`; both are counted in. */
+  /** Days such as `2026-11-21`, both inclusive. */
   readonly from?: string;
   readonly to?: string;
   readonly page?: number;
@@ -24,7 +24,7 @@ export interface DeliveriesSearch {
 
 type RawSearch = Record<string, unknown>;
 
-/** Texts and numbers that are given, under the names that are known. */
+/** The known parameters that have a text or a number. */
 function pickSearchParameters<T>(
   raw: RawSearch,
   texts: readonly (keyof T & string)[],

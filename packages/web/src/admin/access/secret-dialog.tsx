@@ -1,4 +1,4 @@
-/** A secret that the server tells once: it stands in memory until the dialog is closed, and nowhere else. */
+/** Shows a secret that the server returns only once. It is kept in memory until the dialog is closed. */
 import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyField } from '../../ui/copy-field.tsx';
@@ -8,7 +8,7 @@ interface SecretDialogProps {
   readonly title: string;
   readonly text: string;
   readonly label: string;
-  /** Null: nothing to be told. */
+  /** The secret; null while the dialog is closed. */
   readonly secret: string | null;
   readonly usage?: { readonly text: string; readonly code: string };
   readonly doneLabel: string;

@@ -3,17 +3,17 @@ import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 
 interface TitleFieldsProps {
-  /** What the title is called here. */
+  /** The label of the title. */
   readonly label: string;
   readonly title: string;
   readonly description: string;
-  /** What was refused of the title. */
+  /** The error of the title. */
   readonly problem: string | undefined;
   readonly changeTitle: (title: string) => void;
   readonly changeDescription: (description: string) => void;
 }
 
-/** How something is called, and what it is for. */
+/** The inputs of a title and a description. */
 export function TitleFields(props: TitleFieldsProps): ReactNode {
   const t = useTexts().common;
   return (

@@ -1,6 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 
-/** The search of the page's address, and a step to another; a step that names no page goes to the first. */
+/**
+ * The search parameters of the URL, and a function that changes them. A change without a page goes to the first page.
+ */
 export function useListSearch<T extends { readonly page?: number }>(): readonly [T, (change: Partial<T>) => void] {
   const rawSearch: unknown = useSearch({ strict: false });
   const search = rawSearch as T;
@@ -10,7 +12,7 @@ export function useListSearch<T extends { readonly page?: number }>(): readonly 
     const nextSearch = Object.fromEntries(
       next.filter(([, value]) => value !== undefined && value !== '' && value !== 0),
     );
-    // Back closes what was opened; other steps leave no trace.
+    // An opened entry adds to the browser history, so that Back closes it; other changes replace the history entry.
     const isOpening = 'entry' in change && Boolean(change.entry);
     void navigate({ to: '.', search: nextSearch as never, replace: !isOpening });
   };

@@ -10,7 +10,7 @@ import { toast } from '../../ui/toasts.tsx';
 import { TitleFields } from '../access/title-fields.tsx';
 import { mainApplicationName } from './application-parts.tsx';
 
-/** What people call an application, and how it is run. */
+/** The title, description and start settings of an application. */
 export function ApplicationDetails({ application }: { application: Application }): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();
@@ -83,7 +83,7 @@ export function ApplicationDetails({ application }: { application: Application }
   );
 }
 
-/** The object that a text says, or null. */
+/** Parses a JSON object; null if the text is not one. */
 function parseObject(text: string): object | null {
   try {
     const parsed: unknown = JSON.parse(text.trim() || '{}');

@@ -38,7 +38,7 @@ type ApplicationWithErrors = Application &
     }[];
   };
 
-/** One application: whether it runs, why not, and its end. */
+/** The page of one application: its state, its errors, its settings, and the button that deletes it. */
 export function ApplicationPage(): ReactNode {
   const t = useAccessTexts().applications;
   const app = useApplication();

@@ -1,4 +1,4 @@
-/** What the list of applications and the page of one share. */
+/** Parts that the list of applications and the page of one application share. */
 
 import type { Application } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
@@ -19,7 +19,7 @@ export function ApplicationStatus({ status }: Pick<Application, 'status'>): Reac
   return <StateBadge tone={tone}>{statuses[status] ?? status}</StateBadge>;
 }
 
-/** Leads into another application, with a login of its own that the server gives an administrator of main. */
+/** Opens another application. The server creates a session there for an administrator of main. */
 export function useEnterApplication(): (name: string) => Promise<void> {
   const navigate = useNavigate();
   const currentApplication = useApplication();
@@ -30,7 +30,7 @@ export function useEnterApplication(): (name: string) => Promise<void> {
   });
 }
 
-/** Elsewhere than in main there is nothing to manage. */
+/** Shown in other applications than main: applications are only managed in main. */
 export function MainApplicationOnly({ children }: { children?: ReactNode }): ReactNode {
   const t = useAccessTexts().applications;
   if (useApplication() === mainApplicationName) return children;

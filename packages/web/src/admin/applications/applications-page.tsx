@@ -22,7 +22,7 @@ import {
   useEnterApplication,
 } from './application-parts.tsx';
 
-/** The applications of this server, managed in main. */
+/** The list of applications. It is only available in main. */
 export function ApplicationsPage(): ReactNode {
   const t = useAccessTexts().applications;
   if (useApplication() === mainApplicationName) return <Applications />;

@@ -1,7 +1,7 @@
 import type { Filter } from '@tablinum/client';
 import type { AuditSearch } from '../access/list-search.ts';
 
-/** The filter of the API for what the page asks; days are those of the reader's own zone. */
+/** The API filter for the search of the page. Days are in the time zone of the browser. */
 export function buildAuditFilter({ actor, action, outcome, from, to }: AuditSearch): Filter | undefined {
   const parts = [
     ...(actor ? [{ actor: { $includes: actor } }] : []),

@@ -27,7 +27,7 @@ interface SearchProps {
   readonly go: (change: Partial<AuditSearch>) => void;
 }
 
-/** Who did what: found by person, action, outcome and time. */
+/** The audit journal, with filters for actor, action, outcome and time. */
 export function AuditPage(): ReactNode {
   const t = useAccessTexts().audit;
   const may = useMay();
@@ -173,7 +173,7 @@ function Outcome({ entry: { outcome, code, count } }: { entry: AuditEntry }): Re
   );
 }
 
-/** The title, and the name where it is another: the entry itself holds the name. */
+/** The title of the role, and its name where the two differ, because the entry contains the name. */
 function appendName(title: string, name: string): string {
   return title === name ? name : `${title} (${name})`;
 }

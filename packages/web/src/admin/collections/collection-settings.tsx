@@ -130,7 +130,7 @@ function readOptions({ options }: Collection): CollectionOptions {
   return { timestamps, authors, paranoid, logging };
 }
 
-/** The options that were switched. */
+/** The options whose value has changed. */
 function findChangedOptions(collection: Collection, options: CollectionOptions): Partial<CollectionOptions> {
   const before = readOptions(collection);
   const changedNames = optionNames.filter((name) => before[name] !== options[name]);

@@ -11,7 +11,7 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
 
-/** Every collection of the application, and the way to a new one. */
+/** The list of collections, with a link to create one. */
 export function CollectionsPage(): ReactNode {
   const t = useTexts().data.collections;
   const app = useApplication();

@@ -1,4 +1,4 @@
-/** One collection as it is defined: its words, its fields, and its end. */
+/** The definition of one collection: its labels, its fields, and the button that deletes it. */
 import { Stack, Text } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { useParams } from '@tanstack/react-router';

@@ -11,7 +11,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { ImpactReport } from './impact.tsx';
 
-/** The end of a collection, after the report of what goes with it. */
+/** Deletes a collection after a confirmation that lists what is deleted with it. */
 export function DestroyCollection({ collection }: { collection: Collection }): ReactNode {
   const t = useTexts();
   const application = useApplication();

@@ -1,4 +1,7 @@
-/** Places collections in columns so that arrows run one way where they can: who is named stands left of who names it. */
+/**
+ * Arranges collections in columns so that most arrows point in one direction: the target of a relation is left of its
+ * source.
+ */
 import type { Collection } from '@tablinum/client';
 
 export interface Box {
@@ -22,10 +25,10 @@ const width = 190;
 const gapX = 90;
 const gapY = 28;
 const maxHeight = 900;
-/** Fields shown in a box; the others are counted. */
+/** Fields shown in a box. The number of the others is shown below them. */
 export const maxFields = 8;
 
-/** A belongsTo, and a belongsToMany once: what hasOne and hasMany say stands at their other end. */
+/** One arrow for each belongsTo and belongsToMany. hasOne and hasMany are the other sides of a belongsTo. */
 export function buildArrows(collections: readonly Collection[]): Arrow[] {
   const names = new Set(collections.map((each) => each.name));
   return collections.flatMap(({ name, fields }) =>
@@ -66,7 +69,7 @@ export function layoutCollections(collections: readonly Collection[]): Box[] {
   return boxes;
 }
 
-/** The longest way of belongsTo from each, cycles cut where they close. */
+/** The length of the longest chain of belongsTo relations from each collection. A cycle is cut where it closes. */
 function computeDepths(names: readonly string[], arrows: readonly Arrow[]): Map<string, number> {
   const found = new Map<string, number>();
   const visiting = new Set<string>();

@@ -1,4 +1,4 @@
-/** Collections as boxes, relations as arrows; the same as a list for who does not see them. */
+/** Collections as boxes and relations as arrows; the same as a list for screen readers. */
 import { Group, Text, Title } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { Link } from '@tanstack/react-router';
@@ -120,7 +120,7 @@ function fitView(boxes: readonly Box[], width: number, height: number): View {
   return { x: Math.max(margin, (width - wide * scale) / 2), y: Math.max(margin, (height - high * scale) / 2), scale };
 }
 
-/** Handlers that tell how far the pointer has gone since it was last asked. */
+/** Pointer handlers that report how far the pointer has moved since the last event. */
 function useDrag(
   onDrag: (x: number, y: number) => void,
 ): Pick<HTMLAttributes<Element>, 'onPointerDown' | 'onPointerMove' | 'onPointerUp'> {

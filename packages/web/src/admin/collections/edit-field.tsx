@@ -18,7 +18,7 @@ interface EditFieldProps {
   readonly done: () => void;
 }
 
-/** A field that is added or changed. */
+/** The form that adds or changes a field. */
 export function EditField({ collection, field, schema, done }: EditFieldProps): ReactNode {
   const t = useTexts();
   const application = useApplication();

@@ -1,7 +1,7 @@
 import type { Field, FieldChange } from '@tablinum/client';
 import { keyOptionsByType, type OptionName, optionKinds, optionsByType, typeGroups } from './field-types.ts';
 
-/** A field while it is worked on: its options as the form holds them. */
+/** A field while it is edited, with its options as the form stores them. */
 export interface FieldDraft {
   readonly name: string;
   readonly type: string;
@@ -33,7 +33,7 @@ function toFormValue(name: OptionName, value: unknown): string | boolean {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The definition that a draft stands for; what is empty is left out. */
+/** The field definition of a draft, without empty values. */
 export function toField(draft: FieldDraft): Field {
   const { name, type, title, description } = draft;
   return { name, type, ...(title && { title }), ...(description && { description }), ...parseOptions(draft) };
@@ -48,7 +48,7 @@ function parseOptions({ type, options }: FieldDraft): Partial<Field> {
   return parsed;
 }
 
-/** Types whose default value is text as it stands: "5" is no number there. */
+/** Types whose default value is always text: "5" is not parsed as a number. */
 const textTypes: ReadonlySet<string> = new Set([...typeGroups.text, ...typeGroups.moments, 'uid']);
 
 function parseOption(name: OptionName, value: string | boolean | undefined, type: string): unknown {
@@ -73,7 +73,7 @@ function parseJsonOrText(text: string): unknown {
   }
 }
 
-/** What differs from the field as it is; null takes an option away. */
+/** The difference between a field and its draft. Null removes an option. */
 export function diffField(before: Field, draft: FieldDraft): FieldChange {
   const after = toField(draft);
   const changes: Record<string, unknown> = {};
@@ -83,7 +83,7 @@ export function diffField(before: Field, draft: FieldDraft): FieldChange {
     'description',
     ...(optionsByType[before.type] ?? []),
     ...(optionsByType[draft.type] ?? []),
-    // The server refuses a type that has no place for what the field says; what the form does not show is removed.
+    // The server refuses options that the new type does not have, so options that the form does not show are removed.
     ...(before.type === draft.type ? [] : (Object.keys(optionKinds) as OptionName[])),
   ]);
   for (const name of names)

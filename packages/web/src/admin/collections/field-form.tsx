@@ -1,4 +1,4 @@
-/** One field: its name, its type, and what this type can be told. */
+/** The form of one field: its name, its type, and the options of this type. */
 import { Checkbox, Group, Select, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import type { ReactNode } from 'react';
@@ -17,16 +17,16 @@ import { RelationForm } from './relation-form.tsx';
 interface FieldFormProps {
   readonly draft: FieldDraft;
   readonly change: (draft: FieldDraft) => void;
-  /** Names that a relation may lead to. */
+  /** Names of the collections that a relation can target. */
   readonly targets: readonly string[];
-  /** The collection that the field belongs to, and all others: relations offer the links that exist. */
+  /** The collection that the field belongs to, and all collections, for the existing links that a relation can use. */
   readonly collectionName?: string;
   readonly collections?: readonly Collection[];
-  /** The field exists already. */
+  /** The field already exists. */
   readonly exists?: boolean;
-  /** The collection is being made: one of its fields may be the key. */
+  /** The collection is new, so the field can be its primary key. */
   readonly mayBeKey?: boolean;
-  /** What the server said, by property. */
+  /** Error messages of the server, by property. */
   readonly problems?: Readonly<Record<string, string>>;
 }
 

@@ -1,7 +1,7 @@
-/** What each type of field can be told, as a form asks for it. */
+/** The options of each field type, and the inputs that a form uses for them. */
 import type { Field } from '@tablinum/client';
 
-/** How an option is asked for. */
+/** The kind of input of an option. */
 export type OptionKind =
   | 'truth'
   | 'whole'
@@ -48,7 +48,7 @@ const columnOptions: readonly OptionName[] = ['required', 'unique', 'index', 'al
 const unindexedOptions: readonly OptionName[] = ['required', 'allowNull', 'defaultValue'];
 const numberOptions: readonly OptionName[] = ['min', 'max', 'precision'];
 
-/** The options of each type that are its own, the telling ones first. */
+/** The options that are specific to each type, the most important ones first. */
 const typeSpecificOptions: Readonly<Record<string, readonly OptionName[]>> = {
   string: ['maxLength', 'pattern', ...columnOptions],
   text: ['maxLength', 'pattern', ...columnOptions],
@@ -77,12 +77,12 @@ const typeSpecificOptions: Readonly<Record<string, readonly OptionName[]>> = {
   belongsToMany: ['target', 'through', 'foreignKey', 'otherKey', 'sourceKey', 'targetKey'],
 };
 
-/** The options of each type; hints for displays are told by every one. */
+/** The options of each type. Every type has display hints. */
 export const optionsByType: Readonly<Record<string, readonly OptionName[]>> = Object.fromEntries(
   Object.entries(typeSpecificOptions).map(([type, options]) => [type, [...options, 'uiSchema']]),
 );
 
-/** What only the fields of a collection that is being made can be told: one of them may be its key. */
+/** Options of fields in a new collection only: one field can be the primary key. */
 export const keyOptionsByType: Readonly<Record<string, readonly OptionName[]>> = {
   integer: ['primaryKey', 'autoIncrement'],
   bigInt: ['primaryKey', 'autoIncrement'],
@@ -90,7 +90,7 @@ export const keyOptionsByType: Readonly<Record<string, readonly OptionName[]>> =
   uid: ['primaryKey'],
 };
 
-/** The types as they stand in the choice, by what they hold. */
+/** The field types by group, in the order of the type picker. */
 export const typeGroups = {
   text: ['string', 'text', 'email', 'url', 'phone', 'color', 'password'],
   numbers: ['integer', 'decimal', 'double', 'float', 'bigInt'],

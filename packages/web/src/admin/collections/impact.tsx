@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 
-/** What a trial run of a definition change says that it would do. */
+/** Shows the result of a dry run of a definition change. */
 export function ImpactReport({ impact }: { impact: Impact }): ReactNode {
   const t = useTexts().data.definition;
   return (

@@ -4,7 +4,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 
-/** An index over several fields while it is written. */
+/** An index over several fields while it is edited. */
 export interface IndexDraft {
   readonly id: number;
   readonly fields: readonly string[];
@@ -17,7 +17,7 @@ export function createIndexDrafts(definitions: IndexDefinitions = []): readonly 
   return definitions.map(({ fields, unique = false }, id) => ({ id, fields, unique }));
 }
 
-/** As the API takes them; those without fields are left out. */
+/** The indexes in the format of the API, without those that have no fields. */
 export function toIndexes(drafts: readonly IndexDraft[]): IndexDefinitions {
   return drafts.filter(({ fields }) => fields.length > 0).map(({ fields, unique }) => ({ fields, unique }));
 }
@@ -25,12 +25,15 @@ export function toIndexes(drafts: readonly IndexDraft[]): IndexDefinitions {
 interface IndexListProps {
   readonly indexes: readonly IndexDraft[];
   readonly change: (indexes: readonly IndexDraft[]) => void;
-  /** Names of the fields to choose from. */
+  /** Names of the available fields. */
   readonly fields: readonly string[];
   readonly error?: string | undefined;
 }
 
-/** Indexes over several fields: their order counts, and a unique one allows each combination once. */
+/**
+ * Edits indexes over several fields. The order of the fields matters; a unique index allows each combination of values
+ * once.
+ */
 export function IndexList({ indexes, change, fields, error }: IndexListProps): ReactNode {
   const t = useTexts().data.indexes;
   const set = (next: IndexDraft): void => change(indexes.map((each) => (each.id === next.id ? next : each)));

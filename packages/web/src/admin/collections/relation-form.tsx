@@ -10,20 +10,23 @@ import { RelationPicture } from './relation-picture.tsx';
 interface RelationFormProps {
   readonly draft: FieldDraft;
   readonly change: (draft: FieldDraft) => void;
-  /** Name of the collection that the field belongs to. */
+  /** The name of the collection that the field belongs to. */
   readonly collectionName: string;
   readonly targets: readonly string[];
   readonly collections: readonly Collection[];
-  /** The relation exists: its link stays what it is. */
+  /** The relation already exists: its link cannot be changed. */
   readonly exists: boolean;
   readonly problems: Readonly<Record<string, string>>;
   /** The input of any other option. */
   readonly option: (name: OptionName) => ReactNode;
-  /** Title and description, which can be left out. */
+  /** The optional title and description. */
   readonly rest: ReactNode;
 }
 
-/** What a relation needs to know: the other collection, which link it uses, and what a delete does. All else is folded. */
+/**
+ * The inputs of a relation: the linked collection, the link that it uses, and what a delete does. Other options are in
+ * a folded section.
+ */
 export function RelationForm(props: RelationFormProps): ReactNode {
   const { draft, change, collectionName, targets, collections, exists, problems, option, rest } = props;
   const t = useTexts().data.relation;
@@ -96,7 +99,7 @@ interface LinkChoiceProps {
   readonly choose: (link: ExistingLink | null) => void;
 }
 
-/** Links that are there already come first; another one is only made when it is chosen. */
+/** Existing links are listed first. Another link is only created if it is selected. */
 function LinkChoice({ links, used, target, collectionName, choose }: LinkChoiceProps): ReactNode {
   const t = useTexts().data.relation;
   return (

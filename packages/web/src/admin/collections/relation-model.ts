@@ -1,18 +1,18 @@
-/** What a relation means, said from either side: which records point where, and which existing links it can use. */
+/** The meaning of a relation from either side: which records point to which, and which existing links it can use. */
 import type { Collection, Field } from '@tablinum/client';
 import type { FieldDraft } from './field-draft.ts';
 
-/** A link that exists already and that a new relation can show from its own side. */
+/** An existing link that a new relation can use from the other side. */
 export interface ExistingLink {
-  /** Tells it from the others. */
+  /** Identifies the entry. */
   readonly id: string;
-  /** The field that made it, in the other collection. */
+  /** The field of the other collection that defines the link. */
   readonly field: Field;
-  /** The options of the new relation that make it use this link. */
+  /** The options with which a new relation uses this link. */
   readonly options: FieldDraft['options'];
 }
 
-/** Links that begin or end in the other collection and lead here. */
+/** The relations of the target collection that lead to this collection. */
 export function findExistingLinks(
   type: string,
   collectionName: string,
@@ -37,7 +37,7 @@ function buildLinkOptions(field: Field): FieldDraft['options'] {
   };
 }
 
-/** The options that say which link a relation uses. */
+/** The options that select the link of a relation. */
 export const linkOptions = ['foreignKey', 'otherKey', 'sourceKey', 'targetKey', 'through'] as const;
 
 /** The collection whose records hold the key, and the one that they point to. */

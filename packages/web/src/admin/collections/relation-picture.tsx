@@ -13,7 +13,7 @@ interface RelationPictureProps {
   readonly link: Field | undefined;
 }
 
-/** Which records point where: a sentence, and the same as a small picture. */
+/** Explains in a sentence and a small picture which records point to which. */
 export function RelationPicture({ draft, collectionName, target, link }: RelationPictureProps): ReactNode {
   const t = useTexts().data.relation;
   const formatSentence = t.sentence[draft.type as keyof typeof t.sentence];

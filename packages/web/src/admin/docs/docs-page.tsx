@@ -7,8 +7,9 @@ import { Page } from '../../ui/page.tsx';
 import classes from './docs-page.module.css';
 
 /**
- * The server's own documentation page, for whoever is signed in. It has a policy of its own, since its reference sets styles
- * that the policy of this page forbids; it is told who asks by a message, and keeps that in memory.
+ * The API reference of the server in an iframe, for the current user. The page has its own Content-Security-Policy,
+ * because it sets styles that the policy of this page forbids. It receives the token in a message and keeps it in
+ * memory.
  */
 export function DocsPage(): ReactNode {
   const t = useTexts().data.docs;

@@ -17,7 +17,7 @@ interface ConditionRowProps {
   readonly variables: readonly string[];
 }
 
-/** A field, what is asked of it, and the value beside it. */
+/** One condition: a field, an operator, and a value. */
 export function ConditionRow({ condition, change, remove, fields, variables }: ConditionRowProps): ReactNode {
   const { filterBuilder: t, operators } = useTexts().data.records;
   const { path, operator } = condition;
@@ -67,7 +67,7 @@ export function ConditionRow({ condition, change, remove, fields, variables }: C
   );
 }
 
-/** `artist → Name` for a field behind a relation. */
+/** The label of a field path: `artist → Name` for a field of a linked record. */
 function formatPathTitle(path: string, field: Field): string {
   return [...path.split('.').slice(0, -1), getTitle(field)].join(' → ');
 }

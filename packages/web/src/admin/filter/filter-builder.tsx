@@ -11,7 +11,7 @@ interface FilterBuilderProps {
   readonly apply: (filter: Filter | undefined) => void;
 }
 
-/** The filter of a list: applied by its button. */
+/** The filter of a list. It is applied with a button. */
 export function FilterBuilder({ collection, filter, apply }: FilterBuilderProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
   const draft = useFilterDraft(collection, filter);

@@ -1,4 +1,4 @@
-/** A filter while it is written: as groups of conditions, or as the API's own JSON. */
+/** A filter while it is edited, as groups of conditions or as JSON in the format of the API. */
 import type { Collection, Filter } from '@tablinum/client';
 import { useMemo, useState } from 'react';
 import { useSchema } from '../../data/schema.ts';
@@ -9,25 +9,28 @@ export interface FilterDraft {
   readonly fields: FilterFields;
   readonly group: FilterGroup;
   readonly change: (group: FilterGroup) => void;
-  /** The text of the API's own form; null while it is written as conditions. */
+  /** The filter as JSON text; null while it is edited as conditions. */
   readonly json: string | null;
   readonly setJson: (json: string) => void;
   readonly toggle: () => void;
-  /** What was given, or is written as JSON, has no form as conditions. */
+  /** The JSON filter cannot be shown as conditions. */
   readonly isTooComplex: boolean;
-  /** It was to be applied: values that the server would refuse are marked. */
+  /** The user has tried to apply the filter: invalid values are marked. */
   readonly isChecked: boolean;
-  /** The filter; undefined for none, null where the JSON is none or a value would be refused. */
+  /** The filter; undefined for none, null if the JSON or a value is invalid. */
   readonly parse: () => Filter | undefined | null;
-  /** As {@link parse}; null also while a condition is not finished. For rules, which a condition less would widen. */
+  /**
+   * Like {@link parse}, but also null while a condition is incomplete. For rules, because a missing condition would
+   * widen them.
+   */
   readonly parseComplete: () => Filter | undefined | null;
   readonly clear: () => void;
 }
 
-/** What stands for a collection while there is none: no field to choose. */
+/** A collection without fields, used while none is selected. */
 export const emptyCollection: Collection = { name: '', title: null, description: null, fields: [], options: {} };
 
-/** @param filter what it begins with; it is shown as conditions once the fields that it names are known. */
+/** @param filter the initial filter. It is shown as conditions once the fields that it names are known. */
 export function useFilterDraft(collection: Collection, filter: Filter | undefined): FilterDraft {
   const { data: schema } = useSchema();
   const fields = useMemo(() => buildFilterFields(collection, schema?.byName), [collection, schema]);

@@ -1,4 +1,4 @@
-/** Groups of conditions on fields, also behind relations; what they cannot say is written as the API's own JSON. */
+/** Edits a filter as groups of conditions on fields and fields of linked records, or as JSON. */
 import { Alert, Anchor, Group, JsonInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
@@ -9,11 +9,11 @@ import { FilterCheckedContext } from './operand-input.tsx';
 
 interface FilterEditorProps {
   readonly draft: FilterDraft;
-  /** Variables such as `{{$user.id}}` that a value may be; none unless told. */
+  /** Variables such as `{{$user.id}}` that can be used as values; none by default. */
   readonly variables?: readonly string[];
-  /** What is said of no conditions. */
+  /** The text shown while there are no conditions. */
   readonly none?: string;
-  /** Buttons beside the switch between conditions and JSON. */
+  /** Buttons next to the switch between conditions and JSON. */
   readonly children?: ReactNode;
 }
 

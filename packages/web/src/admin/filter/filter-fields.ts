@@ -1,20 +1,20 @@
-/** What a filter may name: fields by their path through relations. */
+/** The fields that a filter can name, by their path through relations. */
 import type { Collection, Field } from '@tablinum/client';
 import { findKeyField } from '../../data/records/label.ts';
 import { listOperators } from './operators.ts';
 
-/** Relations that a path may go through. */
+/** The relations that a path can go through. */
 const maxPathDepth = 5;
 
 export interface FilterFields {
-  /** To be chosen: those of the collection, and those of the collections that it leads to; by their path. */
+  /** The fields offered in the field picker, by path: those of the collection and of its linked collections. */
   readonly offered: ReadonlyMap<string, Field>;
   readonly relations: readonly Field[];
   /** The name of the primary key. */
   readonly key: string;
-  /** The field at a path, however many relations it goes through; null where there is none. */
+  /** The field at a path of any number of relations; null if there is none. */
   fieldAt(path: string): Field | null;
-  /** The fields of the collection that a path of relations leads to; null where it leads nowhere. */
+  /** The fields of the collection at the end of a path of relations; null if the path does not exist. */
   under(path: string): FilterFields | null;
 }
 

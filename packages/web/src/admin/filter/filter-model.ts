@@ -1,6 +1,6 @@
 /**
- * A filter as it is written by hand: conditions, in groups of which all, any, not all or none hold, one inside another. A
- * group may be about a linked record: then one and the same has to fit all of it.
+ * The model of a filter in the form: conditions in nested groups, of which all, any, not all or none must match. A
+ * group can be about a linked record: then a single linked record must match all of its parts.
  */
 import type { Filter } from '@tablinum/client';
 import type { FilterFields } from './filter-fields.ts';
@@ -9,12 +9,12 @@ import { findOpposite } from './operators.ts';
 
 export interface Condition {
   readonly kind: 'condition';
-  /** Its name on the page, as long as it stands there. */
+  /** Identifies the node in the form. */
   readonly id: number;
-  /** A field, or a field behind relations: `artist.name`. */
+  /** The path of a field, such as `title` or `artist.name`. */
   readonly path: string;
   readonly operator: string;
-  /** What stands beside it: nothing, one text, a pair or a list. */
+  /** The texts of the operand: none, one, a pair or a list. */
   readonly texts: readonly string[];
 }
 
@@ -22,16 +22,16 @@ export interface FilterGroup {
   readonly kind: 'group';
   readonly id: number;
   readonly match: '$and' | '$or';
-  /** It holds where its parts do not. */
+  /** The group is negated. */
   readonly not: boolean;
-  /** The path of relations to the record that the parts are about; null for the record itself. */
+  /** The path of relations to the record that the parts apply to; null for the record itself. */
   readonly under: string | null;
   readonly parts: readonly FilterNode[];
 }
 
 export type FilterNode = Condition | FilterGroup;
 
-/** How deep the server lets filters nest. */
+/** The maximum nesting depth of filters on the server. */
 export const maxFilterDepth = 16;
 
 let lastId = 0;
@@ -48,7 +48,7 @@ export function newGroup(given: Partial<Omit<FilterGroup, 'kind' | 'id'>> = {}):
   return { match: '$and', not: false, under: null, parts: [], ...given, kind: 'group', id: nextId() };
 }
 
-/** The wire's filter, or null where there is none; conditions that are not finished yet are left out. */
+/** The filter in the format of the API, without incomplete conditions; null if nothing remains. */
 export function toFilter(node: FilterNode, fields: FilterFields): Filter | null {
   if (node.kind === 'condition') {
     const field = fields.fieldAt(node.path);
@@ -63,7 +63,7 @@ export function toFilter(node: FilterNode, fields: FilterFields): Filter | null 
   return node.not ? { $not: about } : about;
 }
 
-/** Whether every condition says something: one that is left out would make a rule wider. */
+/** Whether every condition is complete. An incomplete condition would be left out and make a rule wider. */
 export function isComplete(root: FilterGroup, fields: FilterFields): boolean {
   const isNodeComplete = (node: FilterNode, fields: FilterFields | null): boolean => {
     if (fields === null) return false;
@@ -74,7 +74,7 @@ export function isComplete(root: FilterGroup, fields: FilterFields): boolean {
   return root.parts.every((each) => isNodeComplete(each, fields));
 }
 
-/** Whether the server takes every value that was entered; what is empty is left out. */
+/** Whether the server accepts every entered value. Empty values are ignored. */
 export function hasValidOperands(node: FilterNode, fields: FilterFields): boolean {
   if (node.kind === 'group') {
     const groupFields = resolveGroupFields(node, fields);
@@ -84,7 +84,7 @@ export function hasValidOperands(node: FilterNode, fields: FilterFields): boolea
   return field === null || node.texts.every((text) => operandProblem(field, node.operator, text) === null);
 }
 
-/** The fields that the parts of a group name. */
+/** The fields that the parts of a group can name. */
 export function resolveGroupFields({ under }: FilterGroup, fields: FilterFields): FilterFields | null {
   return under === null ? fields : fields.under(under);
 }
@@ -93,15 +93,17 @@ export function countConditions(node: FilterNode): number {
   return node.kind === 'condition' ? 1 : node.parts.reduce((sum, each) => sum + countConditions(each), 0);
 }
 
-/** How much of {@link maxFilterDepth} a group takes before its parts. */
+/** How many levels of {@link maxFilterDepth} a group itself uses. */
 export function measureGroupDepth({ not, under }: Pick<FilterGroup, 'not' | 'under'>): number {
   return 1 + (not ? 1 : 0) + (under === null ? 0 : 1);
 }
 
-/** What no groups and conditions say. */
+/** Thrown for a filter that cannot be shown as groups and conditions. */
 class UnrepresentableFilter extends Error {}
 
-/** The groups that say the same as a filter; null where none do, as of a field that is not there. */
+/**
+ * The groups of conditions that are equivalent to a filter; null if there are none, for example for an unknown field.
+ */
 export function toFilterModel(filter: Filter | undefined, fields: FilterFields): FilterGroup | null {
   try {
     const nodes = filter ? parseNodes(filter, fields) : [];
@@ -112,7 +114,7 @@ export function toFilterModel(filter: Filter | undefined, fields: FilterFields):
   }
 }
 
-/** What all have to hold. */
+/** The nodes of a filter object, all of which must match. */
 function parseNodes(filter: unknown, fields: FilterFields): FilterNode[] {
   return readMembers(filter).flatMap(([name, value]) =>
     name.startsWith('$')
@@ -154,7 +156,7 @@ function parseFieldNodes(path: string, value: unknown, fields: FilterFields): Fi
   return field.target ? parseRelationNodes(path, value, fields) : parseFieldTests(path, value, fields);
 }
 
-/** Tests of one field; logic between them is logic between conditions. */
+/** The conditions on one field. Logical operators inside of it become groups. */
 function parseFieldTests(path: string, value: unknown, fields: FilterFields): FilterNode[] {
   if (value === null || typeof value !== 'object') return [parseCondition(path, '$eq', value, fields)];
   if (Array.isArray(value)) return [parseCondition(path, '$in', value, fields)];
@@ -165,7 +167,7 @@ function parseFieldTests(path: string, value: unknown, fields: FilterFields): Fi
   );
 }
 
-/** What is asked of linked records: one condition is a longer path, several are a group about one record. */
+/** The conditions on linked records. One condition becomes a longer path; several become a group about one record. */
 function parseRelationNodes(path: string, value: unknown, fields: FilterFields): FilterNode[] {
   const target = fields.under(path);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
@@ -188,7 +190,7 @@ function parseCondition(path: string, name: string, value: unknown, fields: Filt
   return { ...newCondition(path, operator), texts };
 }
 
-/** Other spellings of the same test. */
+/** Replaces the aliases of operators. */
 function normaliseTest(name: string, value: unknown): readonly [operator: string, operand: unknown] {
   if (name === '$endWith') return ['$endsWith', value];
   if (value === null && name === '$eq') return ['$null', true];

@@ -1,4 +1,4 @@
-/** One group of conditions, with the groups inside it. */
+/** One group of conditions with its nested groups. */
 import { Button, Group, Menu, Select, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { getTitle } from '../../data/schema.ts';
@@ -21,18 +21,18 @@ import { listOperators } from './operators.ts';
 interface GroupEditorProps {
   readonly group: FilterGroup;
   readonly change: (group: FilterGroup) => void;
-  /** Those of what stands around the group. */
+  /** The fields of the enclosing group. */
   readonly fields: FilterFields;
   readonly variables: readonly string[];
-  /** What is said of no conditions. */
+  /** The text shown while there are no conditions. */
   readonly none: string;
-  /** How many levels may still follow. */
+  /** The number of further levels that are allowed. */
   readonly remainingLevels: number;
-  /** Absent for the outermost. */
+  /** Absent for the outermost group. */
   readonly remove?: () => void;
 }
 
-/** A group and one condition in it. */
+/** A new group with one empty condition. */
 const minLevels = 2;
 
 export function GroupEditor({
@@ -109,7 +109,7 @@ interface GroupHeadProps {
   readonly remove?: () => void;
 }
 
-/** How the parts hold together, and the way out. */
+/** The header of a group: how its parts are combined, and the button that removes it. */
 function GroupHead({ group, change, remove }: GroupHeadProps): ReactNode {
   const t = useTexts().data.records.filterBuilder;
   const { under, match, not } = group;
@@ -151,7 +151,7 @@ function GroupHead({ group, change, remove }: GroupHeadProps): ReactNode {
 interface ChoiceProps {
   readonly label: string;
   readonly value: string;
-  /** Value to what it is called. */
+  /** Value to label. */
   readonly choices: Readonly<Record<string, string>>;
   readonly choose: (value: string) => void;
 }
@@ -173,7 +173,7 @@ function Choice({ label, value, choices, choose }: ChoiceProps): ReactNode {
 
 interface AddGroupProps {
   readonly fields: FilterFields;
-  /** There is room for a group about a linked record too. */
+  /** A group about a linked record fits into the depth limit too. */
   readonly canNest: boolean;
   readonly add: (group: FilterGroup) => void;
 }

@@ -1,4 +1,4 @@
-/** What stands beside an operator: one value, two, a list, or a period. */
+/** The input of an operand: one value, two values, a list, or a period. */
 import { Autocomplete, Group, Select, TagsInput, TextInput } from '@mantine/core';
 import type { Field } from '@tablinum/client';
 import { createContext, type ReactNode, use, useState } from 'react';
@@ -18,7 +18,7 @@ interface OperandInputProps {
 
 const inlineComboboxProps = { withinPortal: false } as const;
 
-/** Whether values that the server would refuse are marked before their field is left. */
+/** Whether invalid values are marked before their input loses the focus. */
 export const FilterCheckedContext = createContext(false);
 
 export function OperandInput({ field, condition, change, variables }: OperandInputProps): ReactNode {

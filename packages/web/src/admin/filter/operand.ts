@@ -1,17 +1,17 @@
-/** What stands beside an operator, as texts of inputs and as the wire has it. */
+/** The operand of an operator: conversion between the texts of inputs and the values of the API. */
 import type { Field } from '@tablinum/client';
 import { parseInputText } from '../records/value-text.ts';
 import { filterOperators } from './operators.ts';
 import { isDay, isPeriod, parsePeriod } from './period.ts';
 
-/** A whole value that stands for one of the caller's, such as `{{$user.id}}`; of every type. */
+/** A variable such as `{{$user.id}}`, which is allowed for fields of every type. */
 const variablePattern = /^\{\{.*\}\}$/s;
 const decimalPattern = /^-?\d+(?:\.\d+)?$/;
 
-/** Why a text stands for no operand. */
+/** Why a text is not a valid operand. */
 export type OperandProblem = 'period' | 'number' | 'date' | 'json' | 'moment';
 
-/** The operand that texts stand for, or null while they are not finished: one text, a pair of them, or a list. */
+/** The operand of one text, a pair of texts or a list of texts; null while they are incomplete. */
 export function parseOperand(
   field: Field,
   operator: string,
@@ -31,7 +31,7 @@ export function parseOperand(
   return combineOperands(texts.map((each) => parseScalar(toElementField(field), each)));
 }
 
-/** The texts that stand for an operand, or null where no texts do. */
+/** The texts of an operand; null if it cannot be shown as texts. */
 export function formatOperand(field: Field, operator: string, value: unknown): readonly string[] | null {
   const kind = filterOperators[operator]?.[1];
   if (kind === undefined) return null;
@@ -45,7 +45,7 @@ export function formatOperand(field: Field, operator: string, value: unknown): r
     : null;
 }
 
-/** What is wrong with one of the texts of a condition; null where nothing is, and while it is empty. */
+/** What is wrong with one text of a condition; null if it is valid or empty. */
 export function operandProblem(field: Field, operator: string, text: string): OperandProblem | null {
   const kind = filterOperators[operator]?.[1];
   const given = text.trim();
@@ -64,7 +64,7 @@ function parseScalar(field: Field, text: string): { readonly value: unknown } | 
   return 'value' in result ? result : null;
 }
 
-/** What an element of a list is read as. */
+/** The field by which an element of a list is parsed. */
 function toElementField(field: Field): Field {
   return field.type === 'array' || field.multiple ? { ...field, type: 'string', multiple: false } : field;
 }
@@ -87,7 +87,7 @@ function formatScalar(value: unknown): string | null {
   return value === null || typeof value === 'object' ? null : String(value);
 }
 
-/** Exact numbers may be sent as numbers and as texts. */
+/** Compares operands. Exact numbers can be numbers or texts. */
 function isSameOperand({ type }: Field, parsed: unknown, value: unknown): boolean {
   const text = (each: unknown): string =>
     JSON.stringify(each, (_, part: unknown) =>

@@ -1,10 +1,10 @@
-/** The operators of filters: which of them fit a field, and what stands beside each. */
+/** The filter operators: the fields that they apply to, and their kind of operand. */
 import type { Field } from '@tablinum/client';
 
 export type OperandKind = 'one' | 'list' | 'pair' | 'none' | 'period' | 'periods';
 type Family = 'scalar' | 'text' | 'any' | 'boolean' | 'relation' | 'date' | 'array';
 
-/** Every operator of the wire, with the kind of fields it fits and what stands beside it. */
+/** Every operator of the API, with the family of fields that it applies to and the kind of its operand. */
 export const filterOperators: Readonly<Record<string, readonly [Family, OperandKind]>> = {
   $eq: ['scalar', 'one'],
   $ne: ['scalar', 'one'],
@@ -47,7 +47,7 @@ export const filterOperators: Readonly<Record<string, readonly [Family, OperandK
   $notNull: ['any', 'none'],
 };
 
-/** Periods that count from today, as the choice offers them. */
+/** The periods relative to today that are offered. */
 export const relativePeriods = [
   'today',
   'yesterday',
@@ -66,7 +66,7 @@ export const relativePeriods = [
   'nextYear',
 ] as const;
 
-/** Flags may be asked the other way round: `{$exists: false}` is `{$notExists: true}`. */
+/** Operators that negate each other: `{$exists: false}` is `{$notExists: true}`. */
 const opposites = [
   ['$isTruly', '$isFalsy'],
   ['$arrayEmpty', '$arrayNotEmpty'],
@@ -75,7 +75,7 @@ const opposites = [
   ['$null', '$notNull'],
 ] as const;
 
-/** The operator that holds where the given flag does not. */
+/** The negation of an operator without an operand; null if there is none. */
 export function findOpposite(operator: string): string | null {
   const pair = opposites.find((each) => (each as readonly string[]).includes(operator));
   return pair ? (pair[0] === operator ? pair[1] : pair[0]) : null;
@@ -93,7 +93,7 @@ const listFamilies = (field: Field): readonly Family[] => {
   return ['scalar', 'any'];
 };
 
-/** The operators that fit a field, the usual ones first. */
+/** The operators that apply to a field, the most common ones first. */
 export function listOperators(field: Field): string[] {
   const fieldFamilies = listFamilies(field);
   return Object.entries(filterOperators)

@@ -24,7 +24,7 @@ import type { ApiKey, ApiKeyUsage, CreatedApiKey } from '../access/dto.ts';
 import { KeyStateBadge, LifetimeInput, lifetimes, overlaps, TokenDialog } from './key-parts.tsx';
 import { getKeyState } from './key-state.ts';
 
-/** One key: what it is used for, its successor, its end. */
+/** The page of one API key: its usage, and the buttons that rotate and revoke it. */
 export function KeyPage(): ReactNode {
   const t = useAccessTexts().keys;
   const app = useApplication();

@@ -1,4 +1,4 @@
-/** What the list of keys and the page of one share. */
+/** Parts that the list of API keys and the page of one key share. */
 import { Autocomplete } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
@@ -24,7 +24,7 @@ interface LifetimeInputProps {
   readonly error: string | undefined;
 }
 
-/** A time such as `30d`, of one's own or from the list. */
+/** The input of a duration such as `30d`, typed or chosen from a list. */
 export function LifetimeInput({ data, change, ...rest }: LifetimeInputProps): ReactNode {
   return <Autocomplete {...rest} data={[...data]} onChange={change} />;
 }
@@ -32,7 +32,7 @@ export function LifetimeInput({ data, change, ...rest }: LifetimeInputProps): Re
 export const lifetimes = ['24h', '7d', '30d', '90d', '1y', 'never'];
 export const overlaps = ['none', '1h', '24h', '7d'];
 
-/** The token of a key that was just made. */
+/** Shows the token of a new key. */
 export function TokenDialog({ createdKey, done }: { createdKey: CreatedApiKey | null; done: () => void }): ReactNode {
   const t = useAccessTexts().keys;
   const application = useApplication();

@@ -2,7 +2,7 @@ import type { ApiKey } from '../access/dto.ts';
 
 const expiresSoonMilliseconds = 7 * 24 * 3_600_000;
 
-/** Whether a key works, and for how long. */
+/** The state of an API key: whether it works, and for how long. */
 export function getKeyState(
   { expiresAt, inactiveReason }: Pick<ApiKey, 'expiresAt' | 'inactiveReason'>,
   now = Date.now(),

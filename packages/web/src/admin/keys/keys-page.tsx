@@ -13,7 +13,7 @@ import { useRoleOptions, useRoleTitle, useVisibleRoles } from '../access/access-
 import type { ApiKey, CreatedApiKey } from '../access/dto.ts';
 import { KeyStateBadge, LifetimeInput, lifetimes, TokenDialog } from './key-parts.tsx';
 
-/** The keys of programs, and the way to a new one, whose token is told once. */
+/** The list of API keys, with a dialog that creates one and shows its token once. */
 export function KeysPage(): ReactNode {
   const { keys: t, never } = useAccessTexts();
   const app = useApplication();

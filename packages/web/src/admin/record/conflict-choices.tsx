@@ -7,18 +7,21 @@ import { CellValue } from '../records/cell-value.tsx';
 
 interface ConflictChoicesProps {
   readonly fields: readonly Field[];
-  /** The record as it was edited here, and as somebody else saved it. */
+  /** The record with the edits of this page, and as somebody else saved it. */
   readonly mine: RecordValues;
   readonly theirs: RecordValues;
   /** @param theirs the fields in which the other side's value is kept. */
   readonly save: (theirs: readonly Field[]) => void;
-  /** Back to the form; nothing of it changes. */
+  /** Returns to the form without a change. */
   readonly back: () => void;
 }
 
 type Side = 'mine' | 'theirs';
 
-/** Both values of every field that two people changed. One of them is chosen for each field before anything is saved. */
+/**
+ * Shows both values of every field that two people changed. The user chooses one for each field before anything is
+ * saved.
+ */
 export function ConflictChoices({ fields, mine, theirs, save, back }: ConflictChoicesProps): ReactNode {
   const t = useTexts().data.record.conflict;
   const [sides, setSides] = useState<Readonly<Record<string, Side>>>({});

@@ -17,11 +17,11 @@ interface ExistingRecordProps {
   readonly collection: Collection;
   readonly schema: Schema;
   readonly id: Key;
-  /** The way back. */
+  /** The link to the list. */
   readonly above: ReactNode;
 }
 
-/** A record that is there, with the records that its to-one relations name. */
+/** The page of an existing record. Its to-one relations are loaded with it. */
 export function ExistingRecord({ collection, schema, id, above }: ExistingRecordProps): ReactNode {
   const app = useApplication();
   const appends = collection.fields

@@ -10,11 +10,11 @@ interface FieldsFormProps {
   readonly values: RecordValues;
   readonly linked: Readonly<Record<string, RecordValues | null>>;
   readonly change: ChangeField;
-  /** What the server said, by member of the body. */
+  /** Error messages of the server, by property of the request body. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
-/** The inputs of a record. */
+/** The inputs of the fields of a record. */
 export function FieldsForm({ fields, values, linked, change, problems }: FieldsFormProps): ReactNode {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="sm">
@@ -39,7 +39,7 @@ export function FieldsForm({ fields, values, linked, change, problems }: FieldsF
   );
 }
 
-/** Fields that a form asks for: a relation in the place of its foreign key, nothing that the server keeps. */
+/** The fields of a form: relations instead of their foreign keys, and no fields that the server manages. */
 export function listFormFields(collection: Collection, isNew: boolean): Field[] {
   const { fields } = collection;
   const foreignKeys = new Set(fields.filter((field) => field.type === 'belongsTo').map((field) => field.foreignKey));

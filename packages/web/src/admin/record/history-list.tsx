@@ -18,11 +18,11 @@ interface HistoryListProps {
   readonly collection: Collection;
   readonly id: Key;
   readonly reverted: () => void;
-  /** The role may bring back a former state. */
+  /** The role may restore an earlier version. */
   readonly mayRevert: boolean;
 }
 
-/** What happened to a record, the newest first; each state can be brought back. */
+/** The history of a record, newest first. Each version can be restored. */
 export function HistoryList({ collection, id, reverted, mayRevert }: HistoryListProps): ReactNode {
   const t = useTexts().data.record;
   const app = useApplication();

@@ -19,7 +19,7 @@ import { useLeaveGuard } from './use-leave-guard.ts';
 interface NewRecordProps {
   readonly collection: Collection;
   readonly schema: Schema;
-  /** The way back. */
+  /** The link to the list. */
   readonly above: ReactNode;
 }
 
@@ -39,7 +39,7 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
   const app = useApplication();
   const navigate = useNavigate();
   const [draft, change] = useRecordDraft();
-  // The same for every attempt: one whose reply was lost makes no second record.
+  // The same key for every attempt, so that a retry after a lost response does not create a second record.
   const [idempotencyKey, renewKey] = useState(createIdempotencyKey);
   useLeaveGuard(Object.keys(draft.changes).length > 0);
   const create = useMutation({
@@ -94,7 +94,7 @@ function readDefaults({ fields }: Collection): Record<string, unknown> {
   return Object.fromEntries(fieldsWithDefault.map((field) => [field.name, field.defaultValue]));
 }
 
-/** A UUID that was cleared again is made by the server. */
+/** Removes UUIDs that were cleared, so that the server generates them. */
 function omitClearedUids({ fields }: Collection, changes: RecordValues): RecordValues {
   const uidNames = new Set(fields.filter(({ type }) => type === 'uid').map(({ name }) => name));
   return Object.fromEntries(Object.entries(changes).filter(([name, value]) => value !== null || !uidNames.has(name)));

@@ -18,7 +18,7 @@ interface RecordActionsProps {
   readonly record: RecordValues;
 }
 
-/** What is done with a record as a whole: into the trash, back, and away for good. */
+/** The actions on a whole record: delete, restore, and delete permanently. */
 export function RecordActions({ collection, schema, record }: RecordActionsProps): ReactNode {
   const t = useTexts().data;
   const app = useApplication();

@@ -1,12 +1,12 @@
-/** What was changed of a record and not yet saved. */
+/** The unsaved changes of a record. */
 import type { RecordValues } from '@tablinum/client';
 import { type Dispatch, type SetStateAction, useState } from 'react';
 import { InvalidInput } from '../records/field-input.tsx';
 
 export interface RecordDraft {
-  /** By member of the body. */
+  /** By property of the request body. */
   readonly changes: RecordValues;
-  /** The records that were chosen, by relation: their names are shown. */
+  /** The chosen records by relation, so that their labels can be shown. */
   readonly linked: Readonly<Record<string, RecordValues | null>>;
 }
 
@@ -28,12 +28,12 @@ export function useRecordDraft(): readonly [RecordDraft, ChangeField, Dispatch<S
   return [draft, change, setDraft];
 }
 
-/** Whether every text stands for a value of its field. */
+/** Whether every text is a valid value of its field. */
 export function isValidDraft({ changes }: RecordDraft): boolean {
   return !Object.values(changes).some((value) => value instanceof InvalidInput);
 }
 
-/** A draft without the changes that are saved. */
+/** The draft without the changes that were saved. */
 export function removeSavedChanges({ changes, linked }: RecordDraft, saved: RecordValues): RecordDraft {
   return {
     changes: Object.fromEntries(Object.entries(changes).filter(([name, value]) => saved[name] !== value)),

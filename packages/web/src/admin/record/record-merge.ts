@@ -1,15 +1,15 @@
-/** A draft of a record against the version that somebody else saved meanwhile. */
+/** Merges a draft with the version that somebody else has saved meanwhile. */
 import type { Field, RecordValues, RecordWithEtag } from '@tablinum/client';
 import { getWriteName } from '../../data/schema.ts';
 import type { RecordDraft } from './record-draft.ts';
 
-/** What a save that came too late found: the newer record, and the fields that both sides changed. */
+/** The result of a save of an outdated version: the newer record, and the fields that both sides changed. */
 export interface StaleDraft {
   readonly theirs: RecordWithEtag<RecordValues>;
   readonly fields: readonly Field[];
 }
 
-/** The fields of the draft that have another value in `theirs` than the draft began with. */
+/** The fields of the draft whose value in `theirs` differs from the value that the draft began with. */
 export function findConflictingFields(
   fields: readonly Field[],
   draft: RecordDraft,

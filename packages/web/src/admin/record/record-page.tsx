@@ -1,4 +1,4 @@
-/** One record: its fields, what it is linked with, and how it came to be so; or a new one. */
+/** The page of a record with its fields, relations and history, or of a new record. */
 import type { Collection } from '@tablinum/client';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';

@@ -6,7 +6,7 @@ import { getWriteName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 
-/** What was refused, by member of the body, without what has been changed since. */
+/** The errors by property of the request body, without those of values that were changed since. */
 export function listOpenProblems(
   error: unknown,
   submitted: RecordValues,
@@ -20,13 +20,13 @@ export function listOpenProblems(
 
 interface RecordProblemProps {
   readonly error: Error | null;
-  /** Those of {@link listOpenProblems}. */
+  /** The result of {@link listOpenProblems}. */
   readonly problems: Readonly<Record<string, string>>;
-  /** The fields of the form: what is wrong with them stands beside them. */
+  /** The fields of the form, which show their own errors. */
   readonly fields: readonly Field[];
 }
 
-/** Below the inputs of a record: how many of them need a correction, and what no input shows. */
+/** Shown below the form: the number of invalid inputs, and the errors that no input shows. */
 export function RecordProblem({ error, problems, fields }: RecordProblemProps): ReactNode {
   const t = useTexts().data.record;
   if (!(error instanceof Failure) || Object.keys(error.details).length === 0) return <FormProblem error={error} />;

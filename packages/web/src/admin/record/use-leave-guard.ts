@@ -2,7 +2,7 @@ import { useBlocker } from '@tanstack/react-router';
 import { confirm } from '../../ui/confirm.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 
-/** Asks before a page is left on which something is not saved yet. */
+/** Asks for a confirmation before the user leaves a page with unsaved changes. */
 export function useLeaveGuard(unsaved: boolean): void {
   const t = useTexts().data.record;
   useBlocker({

@@ -32,12 +32,12 @@ interface RecordSaving {
   readonly save: () => void;
   readonly saving: boolean;
   readonly error: Error | null;
-  /** What was sent when it failed. */
+  /** The values that were sent when it failed. */
   readonly submitted: RecordValues;
   readonly reset: () => void;
-  /** Fields that somebody else changed too; null while there are none. */
+  /** The fields that somebody else changed too; null if there are none. */
   readonly stale: StaleDraft | null;
-  /** Saves with the other side's values in these fields. */
+  /** Saves with the values of the other side in these fields. */
   readonly resolve: (theirs: readonly Field[]) => void;
   readonly back: () => void;
 }
@@ -48,8 +48,9 @@ interface Attempt {
 }
 
 /**
- * Saves the draft of a record under the version that it began with. Changes of other fields by somebody else are no conflict:
- * the draft is saved over the newer version. Where both changed a field, the choice is made field by field.
+ * Saves the draft of a record under the version that it began with. If somebody else has changed other fields, the
+ * draft is saved over the newer version. If both have changed the same field, the user chooses a value for each of
+ * these fields.
  */
 export function useRecordSaving(options: RecordSavingOptions): RecordSaving {
   const { collection, id, fields, base, setBase, draft, setDraft, reload } = options;
@@ -58,7 +59,7 @@ export function useRecordSaving(options: RecordSavingOptions): RecordSaving {
   const records = getClient(app).records(collection.name);
   const [stale, setStale] = useState<StaleDraft | null>(null);
 
-  /** @returns false where the choice has to be made first. */
+  /** @returns false if the user must resolve a conflict first. */
   const send = async (attempt: Attempt): Promise<boolean> => {
     const version = attempt.base.etag === null ? {} : { ifMatch: attempt.base.etag };
     try {

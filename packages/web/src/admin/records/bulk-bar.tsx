@@ -15,14 +15,14 @@ interface BulkBarProps {
   readonly schema: Schema;
   readonly rows: RowWindow;
   readonly selection: BulkSelection;
-  /** Where more records match than are selected: how many, and what selects them all. */
+  /** If more records match than are selected: their number, and a function that selects all of them. */
   readonly more: { readonly count: number; readonly estimate: boolean; readonly select: () => void } | null;
   readonly clear: () => void;
   readonly trash: boolean;
   readonly reload: () => void;
 }
 
-/** What can be done with the selected records at once. */
+/** The bulk actions for the selected records. */
 export function BulkBar(props: BulkBarProps): ReactNode {
   const { collection, schema, selection, more, clear, trash } = props;
   const t = useTexts().data.records.bulk;

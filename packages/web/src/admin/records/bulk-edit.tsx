@@ -20,7 +20,7 @@ interface BulkEditProps {
   readonly done: () => void;
 }
 
-/** One field, set to the same value in all records of the target. Clearing it has to be confirmed. */
+/** Sets one field to the same value in all selected records. Clearing a field needs a confirmation. */
 export function BulkEdit({ collection, fields, selection, cancel, done }: BulkEditProps): ReactNode {
   const t = useTexts();
   const labels = t.data.records.bulk;
@@ -44,7 +44,7 @@ export function BulkEdit({ collection, fields, selection, cancel, done }: BulkEd
     if (!field || value instanceof InvalidInput || save.isPending) return;
     if (empty && !confirming) {
       setConfirming(true);
-      cancelButton.current?.focus(); // a key that is held down confirms nothing
+      cancelButton.current?.focus(); // so that a key that is held down does not confirm
     } else save.mutate(field);
   };
   const change = (next: unknown, record?: RecordValues | null): void => {

@@ -1,13 +1,13 @@
-/** Which records a bulk action writes, and how the writes are sent: by filter where one can say it, else by keys in batches. */
+/** The records of a bulk action. Writes are sent with a filter where possible, else with keys in batches. */
 import type { Key, Records, RecordValues, WriteParameters } from '@tablinum/client';
 import type { ListQuery } from '../../data/records/row-window.ts';
 
 export type BulkSelection =
   | { readonly kind: 'keys'; readonly keys: readonly Key[] }
-  /** Every record of the list as it is filtered and searched, loaded or not. */
+  /** Every record that matches the filter and the search of the list, loaded or not. */
   | { readonly kind: 'matching'; readonly query: ListQuery; readonly keyField: string; readonly count: number };
 
-/** Keys travel in the URL of a write, which has room for about this many. */
+/** Keys are sent in the URL, whose length limits their number. */
 const keysPerRequest = 500;
 const keysPerPage = 1000;
 
@@ -18,9 +18,9 @@ export function countSelected(selection: BulkSelection): number {
 export type WriteSelector = Pick<WriteParameters, 'filterByTk' | 'filter'>;
 
 /**
- * Runs a write for all records of the target.
+ * Runs a write for all selected records.
  *
- * @param write returns what the server wrote: the records, or their number.
+ * @param write returns the records that the server has written, or their number.
  * @returns how many records the server has written.
  */
 export async function writeSelected(

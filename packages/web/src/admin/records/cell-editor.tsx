@@ -1,4 +1,4 @@
-/** The input in the place of a cell: Enter saves and goes down, Tab saves and goes on, Escape leaves the value. */
+/** The editor of a cell. Enter saves and moves down, Tab saves and moves right, Escape cancels. */
 import type { Field, Key, RecordValues } from '@tablinum/client';
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import type { Row } from '../../data/records/row-window.ts';
@@ -10,13 +10,13 @@ import { getInputProps } from './field-input.tsx';
 import { RelationSelect } from './relation-select.tsx';
 import { parseInputText, toInputText } from './value-text.ts';
 
-/** Where the grid goes on after an edit. */
+/** The direction in which the grid moves after an edit. */
 export type Move = 'down' | 'right' | 'left' | 'stay';
 
 interface CellEditorProps {
   readonly field: Field;
   readonly row: Row;
-  /** The key that began it stands in the place of the value; null keeps the value. */
+  /** The key that opened the editor and replaces the value; null keeps the value. */
   readonly typed: string | null;
   readonly save: (write: CellWrite, move: Move) => void;
   readonly cancel: () => void;
@@ -29,20 +29,20 @@ export function CellEditor(props: CellEditorProps): ReactNode {
   return <TextEditor {...props} />;
 }
 
-/** The input has the focus from its first moment on. */
+/** Focuses the input when it is mounted. */
 function focusEditor(element: HTMLElement | null): void {
   positionEditor(element);
   element?.focus({ preventScroll: true });
 }
 
-/** What would be cut off at the lower edge of the grid opens upwards. */
+/** Opens the editor upwards if it would be cut off at the lower edge of the grid. */
 function positionEditor(element: HTMLElement | null): void {
   const grid = element?.closest('[role=grid]');
   if (!element || !grid) return;
   if (element.getBoundingClientRect().bottom > grid.getBoundingClientRect().bottom) element.dataset['up'] = 'true';
 }
 
-/** Runs once: an editor that goes loses its focus too. */
+/** Runs only the first callback: an editor that is removed also fires blur. */
 function useRunOnce(): (run: () => void) => void {
   const ended = useRef(false);
   return (run) => {
@@ -52,7 +52,7 @@ function useRunOnce(): (run: () => void) => void {
   };
 }
 
-/** What the keys of an editor do; others are its own. */
+/** Handles the keys that end an edit. Other keys are left to the input. */
 function createKeyHandler(cancel: () => void, end: (move: Move) => void): (event: KeyboardEvent) => void {
   return (event) => {
     event.stopPropagation();
@@ -166,7 +166,7 @@ function RelationEditor({ field, row, typed, save, cancel }: CellEditorProps): R
         close={() => setTimeout(() => runOnce(cancel), 0)}
         keys={(event) => {
           event.stopPropagation();
-          // Enter before anything is searched for or marked keeps the link.
+          // Enter without a search text or a marked option keeps the link.
           if (event.key === 'Escape' || (event.key === 'Enter' && !hasMarkedOption(event.currentTarget)))
             runOnce(cancel);
         }}

@@ -9,11 +9,11 @@ import { formatValue } from './value-text.ts';
 interface CellValueProps {
   readonly field: Field;
   readonly values: RecordValues;
-  /** In as many lines as it takes; else in one, cut off where it does not fit. */
+  /** Shows the whole value; otherwise one line, cut off where it does not fit. */
   readonly whole?: boolean;
 }
 
-/** A value as it is read. */
+/** Shows a value for reading. */
 export const CellValue = memo(function CellValue({ field, values, whole = false }: CellValueProps): ReactNode {
   const value = values[field.name];
   if (field.target) return <Linked field={field} values={values} />;

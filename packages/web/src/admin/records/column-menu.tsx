@@ -7,7 +7,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { type ColumnChoice, listColumnFields } from './columns.ts';
 
-/** Which columns a grid shows, and in which order. */
+/** The menu that selects the columns of a grid and their order. */
 export function ColumnMenu({
   collection,
   choice,

@@ -1,20 +1,20 @@
-/** Where the columns of a grid stand, and which of them are drawn: of two hundred, those in view. */
+/** The positions of grid columns, and which of them are drawn: only the visible ones. */
 import type { Field } from '@tablinum/client';
 
-/** Pixels of what stands before every row: its box and the way to its page. */
+/** Pixels of the row header, which contains the checkbox and the link to the record. */
 export const rowHeaderWidth = 76;
-/** Columns drawn beside those in view. */
+/** Columns drawn to the left and right of the visible ones. */
 const overscan = 2;
 export interface DrawnColumn {
   readonly field: Field;
   readonly column: number;
-  /** Its place among the tracks of the template. */
+  /** Its position in the grid template, from 1. */
   readonly track: number;
 }
 
 export interface Tracks {
   readonly drawn: readonly DrawnColumn[];
-  /** Of the drawn columns, and of the gaps between them. */
+  /** The tracks of the drawn columns and of the gaps between them, as `grid-template-columns`. */
   readonly template: string;
 }
 
@@ -23,7 +23,7 @@ export interface ColumnRange {
   readonly last: number;
 }
 
-/** The left edge of each column, and the right one of the last. */
+/** The left edge of each column and the right edge of the last one, in pixels. */
 export function computeEdges(widths: readonly number[]): readonly number[] {
   let edge = rowHeaderWidth;
   return [edge, ...widths.map((width) => (edge += width))];
@@ -40,7 +40,7 @@ export function getColumnEdges(edges: readonly number[], column: number): { left
   return { left, right: edges[column + 1] ?? left };
 }
 
-/** Tracks for the columns that are drawn; what is left out between two of them is one track. */
+/** Builds the tracks of the drawn columns. The columns that are left out between two of them share one track. */
 export function buildTracks(columns: readonly number[], fields: readonly Field[], edges: readonly number[]): Tracks {
   const tracks = [rowHeaderWidth];
   let end = rowHeaderWidth;
@@ -57,7 +57,7 @@ export function buildTracks(columns: readonly number[], fields: readonly Field[]
   return { drawn, template: [...tracks, ...(rest > 0 ? [rest] : [])].map((each) => `${each}px`).join(' ') };
 }
 
-/** The columns that a stretch of pixels touches, and a few beside them. */
+/** The columns in a range of pixels, and a few next to them. */
 export function findColumnsBetween(edges: readonly number[], from: number, to: number): ColumnRange {
   const first = edges.findIndex((_, column) => (edges[column + 1] ?? Number.POSITIVE_INFINITY) > from);
   const after = edges.findIndex((edge) => edge >= to);

@@ -1,12 +1,12 @@
-/** Which fields a grid shows, in which order and how wide: remembered for each collection in this browser. */
+/** The columns of a grid, their order and widths. They are stored for each collection in this browser. */
 import type { Collection, Field } from '@tablinum/client';
 import { useState } from 'react';
 import { isRelation } from '../collections/field-types.ts';
 
 export interface ColumnChoice {
-  /** Names of the shown fields, in their order. */
+  /** The names of the shown fields, in their order. */
   readonly shown: readonly string[];
-  /** Name to pixels, where they were set. */
+  /** Pixels by field name, for columns that were resized. */
   readonly widths: Readonly<Record<string, number>>;
 }
 
@@ -14,7 +14,7 @@ const maxInitialColumns = 10;
 const buildStorageKey = (application: string, collection: string): string =>
   `tablinum.columns.${application}.${collection}`;
 
-/** Fields that a column can show: no passwords, and a relation in the place of its foreign key. */
+/** The fields that a column can show: relations instead of their foreign keys, and no passwords. */
 export function listColumnFields({ fields }: Collection): Field[] {
   const foreignKeys = new Set(fields.filter((field) => field.type === 'belongsTo').map((field) => field.foreignKey));
   return fields.filter((field) => field.type !== 'password' && !foreignKeys.has(field.name));
@@ -30,7 +30,7 @@ export function useColumns(
     try {
       localStorage.setItem(buildStorageKey(application, collection.name), JSON.stringify(next));
     } catch {
-      // Then it holds for this page alone.
+      // Without storage the choice is only valid until the page is reloaded.
     }
   };
   return [choice, change];
@@ -45,12 +45,12 @@ function loadColumnChoice(application: string, collection: Collection): ColumnCh
     const storedColumns = stored?.shown.filter((name) => names.has(name)) ?? [];
     if (stored && storedColumns.length > 0) return { shown: storedColumns, widths: stored.widths };
   } catch {
-    // What cannot be read is not there.
+    // An unreadable entry is ignored.
   }
   return { shown: pickInitialColumns(collection), widths: {} };
 }
 
-/** Own fields first, then what the server keeps; to-many relations when they are asked for. */
+/** The columns that are shown by default: editable fields, then updatedAt, without to-many relations. */
 function pickInitialColumns(collection: Collection): string[] {
   const fields = listColumnFields(collection).filter(
     (field) => !isRelation(field.type) || field.type === 'belongsTo' || field.type === 'hasOne',

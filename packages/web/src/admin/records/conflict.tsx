@@ -1,4 +1,4 @@
-/** Two people changed the same field: both values side by side, and whose is kept. It stays until one is chosen. */
+/** Shows both values of a field that two people changed. The dialog stays open until one is chosen. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { Field, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
@@ -9,7 +9,7 @@ import { CellValue } from './cell-value.tsx';
 
 export interface Conflict {
   readonly field: Field;
-  /** The record with the value that was typed here, and as the server has it. */
+  /** The record with the value that was entered here, and as the server has stored it. */
   readonly mine: RecordValues;
   readonly theirs: RecordValues;
   readonly saveMine: () => void;

@@ -12,7 +12,7 @@ import {
 } from './column-tracks.ts';
 import { type ColumnChoice, getColumnWidth } from './columns.ts';
 
-/** Where the first column stays in view; narrower screens need the room. */
+/** From this width on, the first column stays visible while the grid is scrolled sideways. */
 const wideScreenQuery = '(min-width: 48em)';
 
 export interface ColumnLayout extends Tracks {
@@ -22,7 +22,7 @@ export interface ColumnLayout extends Tracks {
   readonly scrollToColumn: (column: number) => void;
 }
 
-/** @param retainedColumn a column that stays drawn wherever it is: the one that is edited; -1 for none. */
+/** @param retainedColumn a column that is always drawn because it is being edited; -1 for none. */
 export function useColumnLayout(
   scroller: RefObject<HTMLElement | null>,
   fields: readonly Field[],
@@ -69,7 +69,7 @@ function useRange(scroller: RefObject<HTMLElement | null>, edges: readonly numbe
   return range;
 }
 
-/** What stays in view at the left covers nothing that is asked for. */
+/** The scroll position at which a column is visible and not covered by the sticky columns at the left. */
 function computeScrollLeft(element: HTMLElement, edges: readonly number[], column: number): number {
   const sticky = matchMedia(wideScreenQuery).matches ? getColumnEdges(edges, 0).right : rowHeaderWidth;
   const { scrollLeft, clientWidth } = element;

@@ -1,4 +1,4 @@
-/** The names of a grid's columns: they sort, and have edges to be dragged. */
+/** The header of a grid. Titles sort the list; the edges of columns can be dragged. */
 import { Checkbox } from '@mantine/core';
 import type { Field } from '@tablinum/client';
 import { memo, type ReactNode, useRef } from 'react';
@@ -11,19 +11,19 @@ import classes from './grid.module.css';
 import { isNumber } from './value-text.ts';
 
 interface GridHeaderProps {
-  /** The cells are named after it: `<id>-h<column>`. */
+  /** The prefix of the ids of the cells: `<id>-h<column>`. */
   readonly id: string;
   readonly drawn: readonly DrawnColumn[];
   readonly choice: ColumnChoice;
   readonly template: string;
   readonly width: number;
   readonly sort: readonly string[];
-  /** Of the rows that were loaded. */
+  /** How many of the loaded rows are selected. */
   readonly selected: 'all' | 'some' | 'none';
   readonly actions: HeaderActions;
 }
 
-/** The same object for as long as the grid lives. */
+/** The object keeps its identity for the lifetime of the grid. */
 export interface HeaderActions {
   changeSort(sort: readonly string[]): void;
   resize(field: string, width: number): void;
@@ -115,7 +115,7 @@ function HeadCell({ id, field, column, track, sortable, sort, changeSort, width,
 const minWidth = 60;
 const maxWidth = 800;
 
-/** The right edge of a column, to be dragged; with the keyboard in steps of 16 pixels. */
+/** The right edge of a column. It can be dragged, or moved with the arrow keys in steps of 16 pixels. */
 function Resizer({
   label,
   width,

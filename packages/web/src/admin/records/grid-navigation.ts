@@ -8,11 +8,11 @@ export interface CellPosition {
 interface Bounds {
   readonly count: number;
   readonly columns: number;
-  /** Rows of one view. */
+  /** The number of rows that are visible at once. */
   readonly page: number;
 }
 
-/** Where a key leads from a cell, or null for one that leads nowhere; beyond the edges, too. */
+/** The cell that a key moves to; it can be outside of the grid. Null for keys that do not move. */
 export function findDestination(
   { key, ctrlKey, metaKey }: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey'>,
   { row, column }: CellPosition,

@@ -1,4 +1,4 @@
-/** One row of a grid. It is drawn again only when something of it has changed: rows that scroll by cost nothing. */
+/** One row of a grid. It is memoised, so that scrolling does not render rows again. */
 import type { Collection, Field } from '@tablinum/client';
 import { type MouseEvent, memo, type ReactNode } from 'react';
 import { getRecordLabel } from '../../data/records/label.ts';
@@ -13,7 +13,7 @@ import classes from './grid.module.css';
 import type { Editing } from './grid-props.ts';
 import { isNumber } from './value-text.ts';
 
-/** The same object for as long as the grid lives. */
+/** The object keeps its identity for the lifetime of the grid. */
 export interface RowActions {
   activate(row: number, column: number, editing: boolean): void;
   edit(row: number, column: number): void;
@@ -24,23 +24,23 @@ export interface RowActions {
 }
 
 interface GridRowProps {
-  /** The cells are named after it: `<id>-<row>-<column>`. */
+  /** The prefix of the ids of the cells: `<id>-<row>-<column>`. */
   readonly id: string;
   readonly index: number;
-  /** Pixels from the top. */
+  /** Pixels from the top of the list. */
   readonly start: number;
   readonly row: Row | undefined;
   readonly collection: Collection;
   readonly drawn: readonly DrawnColumn[];
   readonly template: string;
-  /** Where its records stand: `/a/main/data/albums`. */
+  /** The path of the list, such as `/a/main/data/albums`. */
   readonly address: string;
   readonly selected: boolean;
-  /** The active column, where the active cell is in this row; else -1. */
+  /** The active column if the active cell is in this row; else -1. */
   readonly active: number;
-  /** The column that is edited; else -1. */
+  /** The column that is being edited; else -1. */
   readonly editing: number;
-  /** The edit that goes on in this row, or null. */
+  /** The open editor in this row, or null. */
   readonly edited: Editing | null;
   readonly actions: RowActions;
 }
@@ -98,13 +98,13 @@ function getRowAttributes(row: Row | undefined, selected: boolean): Record<strin
   };
 }
 
-/** Plain elements: a hundred of them are made a second while somebody scrolls. */
+/** Uses plain elements, because about a hundred of them are created each second while the user scrolls. */
 function RowHeader({ row, collection, address, selected, actions }: GridRowProps): ReactNode {
   const t = useTexts().data.records;
   if (!row) return <div role="gridcell" aria-colindex={1} className={classes.lead} />;
   const label = getRecordLabel(collection, row.values);
   const open = (event: MouseEvent): void => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return; // another tab
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return; // the browser opens another tab
     event.preventDefault();
     actions.open(row);
   };

@@ -4,16 +4,16 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Empty } from '../../ui/states.tsx';
 
 interface NothingFoundProps {
-  /** A filter or search is set. */
+  /** A filter or a search is set. */
   readonly isNarrowed: boolean;
   readonly trash: boolean;
   readonly clear: () => void;
   readonly leaveTrash: () => void;
-  /** The way to a new record, for who may make one. */
+  /** A link to a new record, for users who may create one. */
   readonly create: ReactNode;
 }
 
-/** In the place of an empty grid. */
+/** Shown instead of an empty grid. */
 export function NothingFound({ isNarrowed, trash, clear, leaveTrash, create }: NothingFoundProps): ReactNode {
   const t = useTexts().data.records;
   if (isNarrowed)

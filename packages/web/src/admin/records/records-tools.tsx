@@ -1,4 +1,4 @@
-/** What narrows a grid: search, filter, columns, trash. */
+/** The tools of a list: search, filter, columns, trash. */
 import { Badge, Button, Modal, Popover } from '@mantine/core';
 import type { Collection, Filter } from '@tablinum/client';
 import { type ReactNode, useMemo, useState } from 'react';
@@ -55,7 +55,7 @@ interface FilterButtonProps {
   readonly go: (filter: Filter | undefined) => void;
 }
 
-/** Opens the filter below itself; on a phone as a page of its own. */
+/** The button that opens the filter, as a popover or, on narrow screens, in full-screen. */
 function FilterButton({ collection, filter, go }: FilterButtonProps): ReactNode {
   const t = useTexts().data.records;
   const { data: schema } = useSchema();

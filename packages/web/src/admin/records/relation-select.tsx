@@ -10,23 +10,23 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 interface RelationSelectProps {
   readonly field: Pick<Field, 'target' | 'targetKey' | 'required'>;
   readonly label?: string;
-  /** Instead of a label that is seen. */
+  /** The accessible name, if there is no visible label. */
   readonly name?: string;
   readonly value: Key | null;
-  /** The linked record, where it is known: its name stands there at once. */
+  /** The linked record, if it is known, so that its label need not be loaded. */
   readonly record?: RecordValues | null;
   readonly change: (key: Key | null, record: RecordValues | null) => void;
   readonly error?: ReactNode;
   readonly open?: boolean;
-  /** The key that opened it: the search begins with it. */
+  /** The key that opened the select; the search begins with it. */
   readonly typed?: string | null;
   readonly close?: () => void;
-  /** Hears the keys of its input. */
+  /** Called for key events of the input. */
   readonly keys?: (event: KeyboardEvent) => void;
   readonly disabled?: boolean;
 }
 
-/** Chooses a record of another collection by what people call it, searched on the server. */
+/** Selects a record of another collection by its label. The search runs on the server. */
 export function RelationSelect({
   field,
   label,
@@ -55,7 +55,7 @@ export function RelationSelect({
   const chosenLabel = linkedRecord ? getRecordLabel(target, linkedRecord) : null;
   const [text, setText] = useState(chosenLabel ?? '');
   const [debouncedText] = useDebouncedValue(text, 200);
-  // Mantine begins with the label of the value; this runs after it.
+  // Mantine sets the search text to the label of the value first; this effect runs later.
   const begin = useEffectEvent(() => typed && setText(typed));
   useEffect(() => void begin(), []);
   const searching = text !== '' && text !== chosenLabel;

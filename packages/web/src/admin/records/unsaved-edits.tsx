@@ -10,7 +10,7 @@ import classes from './records-page.module.css';
 import type { CellSaving } from './use-cell-saving.ts';
 import { formatValue } from './value-text.ts';
 
-/** Edits of cells that were not saved: what was typed, why, and the ways on. Nothing of it is lost without asking. */
+/** Lists the cell edits that could not be saved, with their errors, and buttons to retry or discard them. */
 export function UnsavedEdits({ saving }: { saving: CellSaving }): ReactNode {
   const t = useTexts().data.records.unsaved;
   const { unsaved, retry, discard } = saving;
@@ -43,7 +43,7 @@ export function UnsavedEdits({ saving }: { saving: CellSaving }): ReactNode {
   );
 }
 
-/** What the server said of the field, where it said so; else of the request. */
+/** The error of the field, or that of the request if the field has none. */
 function getEditError(error: unknown, member: string): string {
   return error instanceof Failure ? (error.details[member] ?? error.message) : getErrorMessage(error);
 }

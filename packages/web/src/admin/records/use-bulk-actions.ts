@@ -19,17 +19,20 @@ interface BulkActionsOptions {
 interface BulkActions {
   readonly restore: (which: BulkSelection) => Promise<void>;
   readonly destroy: () => Promise<void>;
-  /** Reads the rows of the target again. */
+  /** Reads the selected rows again. */
   readonly refresh: () => void;
 }
 
-/** Deletes and restores the selected records; the toast says how many the server has written. */
+/** Deletes and restores the selected records. A toast shows how many the server has written. */
 export function useBulkActions(options: BulkActionsOptions): BulkActions {
   const { collection, rows, selection, clear, trash, reload } = options;
   const t = useTexts().data.records.bulk;
   const records = useClient().records(collection.name);
   const report = (error: unknown): void => void toast(getErrorMessage(error), { failed: true });
-  /** Rows that were removed keep their place until the list is read again; of a whole list nothing else is left. */
+  /**
+   * Removed rows stay in the list, marked, until it is read again. After a write to the whole list, the list is read at
+   * once.
+   */
   const handleRemoved = (which: BulkSelection): void => {
     if (which.kind === 'keys') rows.markRemoved(which.keys);
     else reload();

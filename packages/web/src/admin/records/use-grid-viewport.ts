@@ -21,14 +21,17 @@ export interface GridViewport extends Omit<ColumnLayout, 'scrollToColumn'> {
   readonly scrollTo: (position: CellPosition) => void;
 }
 
-/** The rows and columns that are visible. Reads the rows that are scrolled to and restores the scroll position of the list. */
+/**
+ * The rows and columns that are visible. Reads the rows that are scrolled to and restores the scroll position of the
+ * list.
+ */
 export function useGridViewport(
   { rows, fields, choice, positionKey }: Pick<GridProps, 'rows' | 'fields' | 'choice' | 'positionKey'>,
   editing: Editing | null,
 ): GridViewport {
   const scroller = useRef<HTMLDivElement>(null);
   const count = Math.min(useStore(rows).count ?? 0, maxRows);
-  // The editor follows its record when the list is sorted anew.
+  // The editor follows its record when the order of the list changes.
   const foundIndex = editing ? rows.indexOf(editing.row.key) : -1;
   const editedRow = foundIndex >= 0 ? foundIndex : editing?.position.row;
   const { scrollToColumn, ...columns } = useColumnLayout(scroller, fields, choice, editing?.position.column ?? -1);

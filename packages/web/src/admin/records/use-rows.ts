@@ -10,16 +10,16 @@ import type { RecordsSearch } from './records-search.ts';
 
 interface Rows {
   readonly rows: RowWindow;
-  /** What the list shows: filter, search, order. */
+  /** The filter, search and order of the list. */
   readonly view: ListQuery;
-  /** From the first page on: what is new takes its place. */
+  /** Reads the list again from the first page, including new records. */
   readonly reload: () => void;
 }
 
 /**
- * The rows of what is asked for; live while they are shown. Another role, order or filter is another reading.
+ * The rows of a list, updated by realtime events. A change of role, order or filter opens a new window.
  *
- * @param names the fields in view: the records that its relations name come along.
+ * @param names the shown fields. Records of shown to-one relations are loaded with the rows.
  */
 export function useRows(collection: Collection, names: readonly string[], search: RecordsSearch): Rows {
   const [application, role] = useScope();
@@ -44,12 +44,12 @@ export function useRows(collection: Collection, names: readonly string[], search
       else if (name.endsWith('.updated')) rows.refresh(changedKey);
       else rows.markRemoved([changedKey]);
     },
-    () => rows.renew(), // an open editor stays
+    () => rows.renew(), // an open editor stays open
   );
   return { rows, view, reload };
 }
 
-/** To-one relations come along, so that a cell says who and not which number. */
+/** To-one relations are loaded with the records, so that cells can show labels instead of keys. */
 function buildListQuery(
   collection: Collection,
   names: readonly string[],

@@ -1,8 +1,8 @@
-/** Values of fields as people read and write them: one text for each, and back. */
+/** Converts the values of fields to text and back. */
 import type { Field } from '@tablinum/client';
 import { parseExactJson } from '../../data/exact-json.ts';
 
-/** What a text stands for, or why it stands for nothing. */
+/** The value of a text, or why the text is not valid. */
 export type ParsedValue = { readonly value: unknown } | { readonly problem: 'number' | 'json' | 'moment' };
 
 const numberTypes = new Set(['integer', 'bigInt', 'float', 'double', 'sort']);
@@ -15,7 +15,7 @@ export function toInputText(field: Field, value: unknown): string {
   return String(value);
 }
 
-/** The value that a text stands for; an empty one is null. */
+/** Parses the text of an input. An empty text is null. */
 export function parseInputText(field: Field, text: string): ParsedValue {
   if (text === '') return { value: null };
   if (numberTypes.has(field.type)) return parseNumber(field, text);
@@ -26,7 +26,7 @@ export function parseInputText(field: Field, text: string): ParsedValue {
     const date = new Date(text);
     return Number.isNaN(date.getTime()) ? { problem: 'moment' } : { value: date.toISOString() };
   }
-  // People write telephone numbers in groups; the server takes digits.
+  // Phone numbers can be typed with separators; the server only accepts digits.
   if (field.type === 'phone') return { value: text.replace(/[\s().\u2013-]/g, '') || null };
   return { value: text };
 }
@@ -46,7 +46,7 @@ function parseJson(text: string): ParsedValue {
   }
 }
 
-/** An instant in the reader's own zone, in the form of an input of date and time. */
+/** A timestamp in the local time zone, in the format of a datetime-local input. */
 function toLocalDateTime(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
@@ -60,7 +60,10 @@ const numberFormat = new Intl.NumberFormat();
 
 const maxShownLength = 500;
 
-/** The text that is shown for a value: moments in the reader's own zone and form. @param whole long texts too. */
+/**
+ * The text that is shown for a value. Timestamps use the local time zone and format. @param whole does not shorten long
+ * texts.
+ */
 export function formatValue(field: Field, value: unknown, whole = false): string {
   if (value === null || value === undefined) return '';
   if (field.type === 'datetime' && !field.dateOnly) {

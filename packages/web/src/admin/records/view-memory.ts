@@ -1,4 +1,4 @@
-/** Where somebody was in a list, for the way back from a record: filter and order, and how far it was scrolled. */
+/** Remembers the filter, order and scroll position of lists, for the way back from a record. */
 import type { RecordsSearch } from './records-search.ts';
 
 const views = new Map<string, RecordsSearch>();

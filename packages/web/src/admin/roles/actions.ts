@@ -1,4 +1,4 @@
-/** What a rule may grant, in the order of the matrix. */
+/** The actions that a rule can grant, in the order of the matrix. */
 export const recordActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'import', 'history'] as const;
 
 export const grantableActions: readonly string[] = [...recordActions, 'publish'];

@@ -1,4 +1,7 @@
-/** Which rule decides for a role, as the server finds it: for the matrix, which shows all of it at once. */
+/**
+ * Finds the rule that decides for a role, with the same precedence as the server. The matrix shows all decisions at
+ * once.
+ */
 import type { Permission, Role } from '../access/dto.ts';
 
 export type DecisionSource = 'own' | 'all' | 'public' | 'configure' | 'nothing';
@@ -8,15 +11,15 @@ export interface Decision {
   readonly permission: Permission | null;
 }
 
-/** Whose rules are asked. */
+/** The role whose permissions are shown. */
 export interface RoleRules {
   readonly role: Pick<Role, 'allowConfigure'>;
   readonly ownRules: readonly Permission[];
-  /** Those of `public`; none where the role is public itself. */
+  /** The rules of the role `public`; empty if that is the role itself. */
   readonly publicRules: readonly Permission[];
 }
 
-/** A collection, one of the server's own, all collections, or a word that is none. */
+/** A user-defined collection, a system collection, all collections, or a name that is not a collection. */
 export interface Resource {
   readonly name: string;
   readonly kind: 'defined' | 'system' | 'all' | 'word';
@@ -35,7 +38,7 @@ export function findDecision({ role, ownRules, publicRules }: RoleRules, resourc
   return publicRule ? { source: 'public', permission: publicRule } : { source: 'nothing', permission: null };
 }
 
-/** Of the rules for one resource, one that names the action before one for every action. */
+/** The rule for an action of a resource. A rule that names the action takes precedence over a rule for all actions. */
 export function findRule(rules: readonly Permission[], resource: string, action: string): Permission | null {
   const resourceRules = rules.filter((each) => each.resource === resource);
   return (

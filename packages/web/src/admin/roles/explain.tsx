@@ -18,7 +18,7 @@ interface Explanation {
   readonly permission: Permission | null;
 }
 
-/** Asks the server which rule decides, also for one record and one user. */
+/** Asks the server which rule decides, optionally for one record and one user. */
 export function Explain({ role }: { role: string }): ReactNode {
   const t = useAccessTexts();
   const { data: schema } = useSchema();

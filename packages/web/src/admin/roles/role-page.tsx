@@ -29,7 +29,7 @@ interface RoleData {
   readonly publicRules: RoleWithPermissions['permissions'];
 }
 
-/** One role: its words, its rules, and why it may do what. */
+/** The page of one role: its labels, its permissions, and an explanation of single decisions. */
 export function RolePage(): ReactNode {
   const t = useAccessTexts().roles;
   const app = useApplication();

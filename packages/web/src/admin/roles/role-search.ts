@@ -1,4 +1,4 @@
-/** Which cell of a role's matrix is open: a link shows a colleague the same. */
+/** The open cell of a permission matrix. It is stored in the URL, so that it can be shared as a link. */
 export interface RoleSearch {
   readonly resource?: string;
   readonly action?: string;

@@ -14,7 +14,7 @@ import { NameBadges } from '../access/badges.tsx';
 import type { Role } from '../access/dto.ts';
 import { TitleFields } from '../access/title-fields.tsx';
 
-/** Every role, and the way to a new one. */
+/** The list of roles, with a dialog that creates one. */
 export function RolesPage(): ReactNode {
   const t = useTexts();
   const access = useAccessTexts();

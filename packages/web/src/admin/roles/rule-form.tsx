@@ -1,4 +1,4 @@
-/** One rule of a role: its actions, the records and the fields that they reach. Saved as one permission. */
+/** The form of one rule: its actions, and the records and fields that it grants. It is stored as one permission. */
 import { Alert, Button, Checkbox, Group, MultiSelect, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -15,7 +15,7 @@ import { presets, recordActions } from './actions.ts';
 import { findDecision, findRule, type Resource, type RoleRules } from './decision.ts';
 import { type RuleValues, saveRule } from './save-rule.ts';
 
-/** Whole values of a filter that stand for something of the caller or the moment. */
+/** Variables that can be used as values in the filter of a rule. */
 const variables = ['{{$user.id}}', '{{$user.email}}', '{{$user.username}}', '{{$role}}', '{{$now}}'];
 
 type FieldMode = 'all' | 'only' | 'except';
@@ -24,9 +24,9 @@ interface RuleFormProps {
   readonly roleRules: RoleRules;
   readonly role: string;
   readonly resource: Resource;
-  /** The cell that was opened. */
+  /** The action of the opened cell. */
   readonly action: string;
-  /** Null for all collections, and for words that are none. */
+  /** Null for all collections and for names that are not collections. */
   readonly collection: Collection | null;
   readonly done: () => void;
 }

@@ -1,4 +1,6 @@
-/** Saves a rule of a role: what it takes over from others of the same collection is taken from them in the same transaction. */
+/**
+ * Saves a rule of a role. Its actions are removed from the other rules of the same collection in the same transaction.
+ */
 import type { BatchOperation, Client, Filter } from '@tablinum/client';
 import type { Permission } from '../access/dto.ts';
 
@@ -11,7 +13,7 @@ export interface RuleValues {
   readonly exceptFields: readonly string[] | null;
 }
 
-/** @param existingRule the rule that is changed; null for a new one. */
+/** @param existingRule the rule to change; null for a new one. */
 export async function saveRule(
   client: Client,
   values: RuleValues,

@@ -1,4 +1,4 @@
-/** What concerns the one who is signed in: who that is, the password, and where else. */
+/** The account page of the current user: profile, password, and sessions. */
 import { Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import type { CallerInfo, Session } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';

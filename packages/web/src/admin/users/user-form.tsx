@@ -1,4 +1,4 @@
-/** Who a user is, and how the user signs in. */
+/** The form of a user: name, roles and credentials. */
 import { Button, Group, MultiSelect, PasswordInput, Select, Stack, TextInput } from '@mantine/core';
 import type { RecordValues } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -106,7 +106,10 @@ function createDraft(user: User | null): Draft {
   };
 }
 
-/** What is to be written; of a present user only what differs, since a new e-mail ends links that are on their way. */
+/**
+ * The values to write. For an existing user only the changed ones, because writing the e-mail address invalidates reset
+ * links.
+ */
 function toValues(draft: Draft, user: User | null): RecordValues {
   const { password, roles, defaultRole } = draft;
   const given = {
@@ -116,7 +119,7 @@ function toValues(draft: Draft, user: User | null): RecordValues {
     defaultRole: defaultRole !== null && roles.includes(defaultRole) ? defaultRole : null,
   };
   const secret = password === '' ? {} : { password };
-  const named = roles.length === 0 && user === null ? {} : { roles }; // a new one gets the default roles
+  const named = roles.length === 0 && user === null ? {} : { roles }; // a new user gets the default roles
   if (!user)
     return { ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)), ...named, ...secret };
   const differing = Object.entries(given).filter(([name, value]) => user[name as keyof typeof given] !== value);

@@ -18,12 +18,12 @@ import { useListSearch } from '../access/use-list-search.ts';
 
 const pageSize = 50;
 
-/** What people call a user. */
+/** The display name of a user. */
 export function getUserName({ nickname, email, username, id }: User): string {
   return nickname || email || username || `#${id}`;
 }
 
-/** Everybody who signs in, found by name, role and status. */
+/** The list of users, with filters for name, role and status. */
 export function UsersPage(): ReactNode {
   const t = useAccessTexts().users;
   const app = useApplication();

@@ -1,4 +1,4 @@
-/** What a webhook has sent, the newest first, and whether it arrived. */
+/** The deliveries of a webhook, newest first. */
 import { Button, Select, Stack, Text } from '@mantine/core';
 import type { ListMeta } from '@tablinum/client';
 import type { ReactNode } from 'react';
@@ -82,7 +82,7 @@ export function Deliveries({ webhookId }: { webhookId: number }): ReactNode {
 
 interface DeliveryTableProps {
   readonly deliveries: readonly Delivery[];
-  /** Null where the role may not. */
+  /** Null if the role does not allow it. */
   readonly replay: ((id: Delivery['id']) => void) | null;
 }
 

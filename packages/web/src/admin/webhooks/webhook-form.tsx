@@ -1,4 +1,4 @@
-/** Where a webhook sends to, what, and as whom. */
+/** The form of a webhook: its URL, events, filter and role. */
 import { Button, Group, Select, Stack, TagsInput, Text, TextInput, Title } from '@mantine/core';
 import type { Collection, Filter } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -106,7 +106,7 @@ export function WebhookForm({ webhook, save, saving, error }: WebhookFormProps):
   );
 }
 
-/** The one collection whose events are meant, or null. */
+/** The collection of all events, if they belong to exactly one; else null. */
 function findSingleCollection(
   events: readonly string[],
   collectionsByName: ReadonlyMap<string, Collection> | undefined,

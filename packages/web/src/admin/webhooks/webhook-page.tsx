@@ -27,7 +27,7 @@ interface TestResult {
   readonly error: string | null;
 }
 
-/** One webhook: whether it arrives, what was sent, where to. */
+/** The page of one webhook: its state, its deliveries, and its settings. */
 export function WebhookPage(): ReactNode {
   const t = useAccessTexts().webhooks;
   const app = useApplication();

@@ -11,7 +11,7 @@ import { NameBadges } from '../access/badges.tsx';
 import type { Webhook } from '../access/dto.ts';
 import { WebhookStateBadge } from './webhook-state.tsx';
 
-/** Who is told when something happens. */
+/** The list of webhooks. */
 export function WebhooksPage(): ReactNode {
   const t = useAccessTexts().webhooks;
   const app = useApplication();

@@ -3,7 +3,7 @@ import type { Collection, Field, Key, RecordValues } from '@tablinum/client';
 const labelFieldNames = ['title', 'name', 'label', 'subject', 'nickname', 'username', 'email', 'code'];
 const textTypes = new Set(['string', 'text', 'email', 'phone', 'url']);
 
-/** The field that names a record to people: one that is called so, else the first text, else the key. */
+/** The field that labels a record: one with a telling name, else the first text field, else the key. */
 export function findLabelField(collection: Collection): Field {
   const { fields } = collection;
   const namedField = labelFieldNames
@@ -16,7 +16,7 @@ export function findKeyField({ fields }: Collection): Field {
   return fields.find((field) => field.primaryKey) ?? fields[0] ?? { name: 'id', type: 'integer' };
 }
 
-/** What people call a record: the value of its telling field, or its key. */
+/** The label of a record: the value of its label field, or its key. */
 export function getRecordLabel(collection: Collection | null | undefined, record: RecordValues): string {
   if (!collection) return String(record['title'] ?? record['name'] ?? record['id'] ?? '');
   const text = record[findLabelField(collection).name];
@@ -25,7 +25,7 @@ export function getRecordLabel(collection: Collection | null | undefined, record
     : String(text);
 }
 
-/** Whether two keys name the same record: a key in an address is text. */
+/** Whether two keys identify the same record. Keys in URLs and events are text. */
 export function isSameKey(a: Key | null | undefined, b: Key | null | undefined): boolean {
   return a != null && b != null && String(a) === String(b);
 }

@@ -1,9 +1,9 @@
 /**
- * The rows of a list as a grid shows them: a hundred thousand of them have a place, and only what was looked at is read.
+ * The rows of a list for a grid. Only the pages that were scrolled to are read.
  *
- * A page is read by the cursor of the one before it where that is there, else by its number: scrolling goes by keyset, and
- * a jump by the scroll bar is one read all the same. A page keeps its place until the whole is read anew, so that nothing
- * jumps while others write: a row that changes is replaced, one that goes is marked. Keys of events are texts.
+ * A page is read with the cursor of the previous page if that is known, else by its number: scrolling uses keyset
+ * pagination, and a jump with the scroll bar is still a single request. Rows keep their index until the list is read
+ * again, so that the view does not jump while others write: changed rows are replaced, removed rows are marked.
  */
 import type { Client, Key, ReadParameters, RecordValues } from '@tablinum/client';
 import { ObservableState } from '../../ui/store.ts';
@@ -12,15 +12,15 @@ import { isSameKey } from './label.ts';
 export interface Row {
   readonly key: Key;
   readonly values: RecordValues;
-  /** For If-Match. */
+  /** The version of the record, for If-Match; null if it is not known. */
   readonly version: number | null;
-  /** No longer in the list: destroyed, or out of its filter. */
+  /** The record was deleted or no longer matches the filter. */
   readonly isRemoved: boolean;
-  /** When it changed under the reader's eyes, in milliseconds; 0 if never. */
+  /** When the row was changed while it was shown, in milliseconds since the epoch; 0 if never. */
   readonly changedAt: number;
 }
 
-/** What a list shows, and in which order. */
+/** The filter, search, order and relations of a list. */
 export type ListQuery = Pick<ReadParameters, 'filter' | 'search' | 'sort' | 'appends' | 'onlyDeleted'>;
 
 interface Page {
@@ -29,18 +29,18 @@ interface Page {
 }
 
 export interface WindowState {
-  /** Null until the first page is there. */
+  /** The number of rows; null until the first page has been read. */
   readonly count: number | null;
   readonly countIsEstimate: boolean;
   readonly error: Error | null;
-  /** Grows with every change of a row: who draws looks again. */
+  /** Incremented with every change, so that the grid renders again. */
   readonly revision: number;
-  /** Records made by others since the list was read. */
+  /** The number of records that others have created since the list was read. */
   readonly added: number;
 }
 
 export const pageSize = 100;
-/** Pages kept; those farthest from the view go first. */
+/** Maximum number of pages in memory. The pages that are farthest from the view are dropped first. */
 const maxPages = 60;
 
 export class RowWindow extends ObservableState<WindowState> {
@@ -66,7 +66,7 @@ export class RowWindow extends ObservableState<WindowState> {
     return this.#pages.get(Math.floor(index / pageSize))?.rows[index % pageSize];
   }
 
-  /** Reads what is missing of a stretch of rows. */
+  /** Reads the missing pages of a range of rows. */
   ensure(first: number, last: number): void {
     this.#wanted = [first, last];
     const from = Math.floor(Math.max(first, 0) / pageSize);
@@ -76,13 +76,13 @@ export class RowWindow extends ObservableState<WindowState> {
     if (this.#pages.size > maxPages) this.#drop((from + to) / 2);
   }
 
-  /** Reads what is in view once more, after a failure. */
+  /** Reads the visible rows again after a failure. */
   retry(): void {
     this.#update({ error: null });
     this.ensure(...this.#wanted);
   }
 
-  /** Puts values that were just written in their place, unless a newer version of the row has arrived already. */
+  /** Updates a row with values that were just written, unless a newer version of it has already arrived. */
   replace(key: Key, values: RecordValues, version: number | null): void {
     this.#change(key, (row) =>
       version !== null && row.version !== null && row.version > version
@@ -91,7 +91,7 @@ export class RowWindow extends ObservableState<WindowState> {
     );
   }
 
-  /** Where a record stands in the list, as far as its page was read; -1 otherwise. */
+  /** The index of a record in the list; -1 if its page has not been read. */
   indexOf(key: Key): number {
     for (const [number, { rows }] of this.#pages) {
       const index = rows.findIndex((row) => isSameKey(row.key, key));
@@ -100,12 +100,12 @@ export class RowWindow extends ObservableState<WindowState> {
     return -1;
   }
 
-  /** Every row that was read and is still in the list. */
+  /** Every row that has been read and is still in the list. */
   loaded(): Row[] {
     return [...this.#pages.values()].flatMap(({ rows }) => rows.filter(({ isRemoved }) => !isRemoved));
   }
 
-  /** Reads the pages in view again and forgets the others. What is shown stays until the new rows arrive. */
+  /** Reads the visible pages again and drops the others. The old rows are shown until the new ones arrive. */
   renew(): void {
     const [from, to] = this.#wanted.map((row) => Math.floor(Math.max(row, 0) / pageSize)) as [number, number];
     for (const page of [...this.#pages.keys()]) if (page < from || page > to) this.#pages.delete(page);
@@ -113,15 +113,15 @@ export class RowWindow extends ObservableState<WindowState> {
     for (let page = from; page <= to; page += 1) if (!this.#reading.has(page)) void this.#read(page, true);
   }
 
-  /** Rows keep their place until the list is read anew. */
+  /** Marks rows as removed. They keep their index until the list is read again. */
   markRemoved(keys: readonly Key[]): void {
     for (const key of keys) this.#change(key, (row) => ({ ...row, isRemoved: true }));
   }
 
   /**
-   * Reads a row again that somebody else has changed; several at once after a moment.
+   * Reads a row again after somebody else has changed it. Several rows are read in one request after a short delay.
    *
-   * @param discard replaces the values that are shown even if the version is the same.
+   * @param discard replaces the shown values even if the version is the same.
    */
   refresh(key: Key, discard = false): void {
     const row = this.byKey(key);
@@ -131,13 +131,13 @@ export class RowWindow extends ObservableState<WindowState> {
     this.#refreshTimer ??= setTimeout(() => void this.#refreshNow(), 80);
   }
 
-  /** A record is there that was not: one that was gone comes back to its place, any other is told of. */
+  /** A record was created or restored. A known row is read again; any other record is only counted. */
   noteAdded(key: Key): void {
     if (this.byKey(key)) this.refresh(key);
     else this.#update({ added: this.state.added + 1 });
   }
 
-  /** The rows of the list that are there. */
+  /** The rows of a range that have been read. */
   rowsBetween(first: number, last: number): Row[] {
     const rows: Row[] = [];
     for (let index = first; index <= last; index += 1) {
@@ -150,7 +150,7 @@ export class RowWindow extends ObservableState<WindowState> {
   async #read(page: number, shouldCount: boolean): Promise<void> {
     this.#reading.add(page);
     try {
-      // The cursor of a page that is read again may be outdated.
+      // When a page is read again, the cursor of the page before it may be outdated.
       const after = this.#pages.has(page) ? null : this.#pages.get(page - 1)?.nextCursor;
       const pageParameter = after ? { after } : { page: page + 1 };
       const { data, meta } = await this.#records().list({
@@ -203,7 +203,7 @@ export class RowWindow extends ObservableState<WindowState> {
           this.#change(key, (row) => ({ ...row, values, version, isRemoved: false, changedAt: Date.now() }));
       }
     } catch {
-      // The rows stay as they are; the next event or reading sets them right.
+      // The rows stay unchanged; the next event or read corrects them.
     }
   }
 
@@ -216,7 +216,7 @@ export class RowWindow extends ObservableState<WindowState> {
     return { key, values, version: versions[String(key)] ?? null, isRemoved: false, changedAt: 0 };
   }
 
-  /** The row of a record, where it is there. */
+  /** The row of a record, if it has been read. */
   byKey(key: Key): Row | undefined {
     for (const { rows } of this.#pages.values()) {
       const row = rows.find((each) => isSameKey(each.key, key));

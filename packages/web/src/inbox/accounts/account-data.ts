@@ -1,4 +1,4 @@
-/** Accounts as their pages read and write them. */
+/** Reads and writes mail accounts and their members. */
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useApiQuery } from '../../data/queries.ts';
@@ -24,7 +24,7 @@ export interface Member {
   readonly username: string | null;
 }
 
-/** Keys under which pages keep what a change of an account changes. */
+/** The query keys that a change of an account invalidates. */
 export const accountKeys = ['mail-accounts', 'mail-account', 'mail-members'] as const;
 
 export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
@@ -34,7 +34,7 @@ export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
   });
 }
 
-/** Those who see the mail; an error for roles that see no users. */
+/** The members of an account; fails if the role may not list users. */
 export function useMembers(id: number): UseQueryResult<readonly Member[], Error> {
   return useApiQuery(['mail-members', id], async (client, signal) => {
     const query = { fields: ['id', 'nickname', 'email', 'username'], pageSize: 1000, sort: ['id'] };
@@ -42,7 +42,7 @@ export function useMembers(id: number): UseQueryResult<readonly Member[], Error>
   });
 }
 
-/** Users whose name or address holds what is typed; an error for roles that see none. */
+/** Users whose name or address contains a text; fails if the role may not list users. */
 export function useFoundUsers(typed: string): UseQueryResult<readonly Member[], Error> {
   return useApiQuery(
     ['users', 'found', typed],
@@ -59,7 +59,7 @@ export function useFoundUsers(typed: string): UseQueryResult<readonly Member[], 
   );
 }
 
-/** What people call a user. */
+/** The display name of a user. */
 export function getMemberName({ nickname, email, username, id }: Member): string {
   const name = nickname || username;
   return name && email ? `${name} <${email}>` : name || email || `#${id}`;

@@ -1,4 +1,4 @@
-/** An account as it stands in its form, and what of it is sent. */
+/** The draft of a mail account in its form, and the request body made from it. */
 import { emptyToNull } from '../../data/use-api-mutation.ts';
 import type { AccountRecord, MailServer } from './account-data.ts';
 
@@ -9,7 +9,7 @@ export interface ServerDraft {
   readonly user: string;
 }
 
-/** They go in and never come out: a form begins with them empty. */
+/** Secrets can be written but not read: their inputs are empty at first. */
 export const secretNames = ['password', 'smtpPassword', 'refreshToken', 'clientSecret'] as const;
 export type SecretName = (typeof secretNames)[number];
 
@@ -21,11 +21,11 @@ export interface AccountDraft {
   readonly imap: ServerDraft;
   readonly smtp: ServerDraft;
   readonly secrets: Readonly<Record<SecretName, string>>;
-  /** Null where they are not to be changed. */
+  /** Null if the members are not changed. */
   readonly members: readonly number[] | null;
 }
 
-/** The ports that go with a kind of security, as a rule. */
+/** The usual port for each kind of security. */
 export const defaultPorts = {
   imap: { tls: '993', starttls: '143', none: '143' },
   smtp: { tls: '465', starttls: '587', none: '25' },
@@ -51,7 +51,7 @@ function createServerDraft(server: MailServer | null, port: string): ServerDraft
   return { host: server.host, port: String(server.port), security: server.security, user: server.user ?? '' };
 }
 
-/** What `accounts:create` takes; of an account that is there only what differs. */
+/** The request body of `accounts:create`; for an existing account only the changed values. */
 export function toAccountValues(draft: AccountDraft, account: AccountRecord | null): Record<string, unknown> {
   const values: Record<string, unknown> = {
     address: draft.address.trim(),

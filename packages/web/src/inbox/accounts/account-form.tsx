@@ -23,7 +23,7 @@ import { ServerFields } from './server-fields.tsx';
 interface AccountFormProps {
   /** Null for a new one. */
   readonly account: AccountRecord | null;
-  /** Null where the role sees none. */
+  /** Null if the role may not list users. */
   readonly members: readonly Member[] | null;
   readonly save: (values: Record<string, unknown>) => void;
   readonly saving: boolean;

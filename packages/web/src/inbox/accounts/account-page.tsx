@@ -22,7 +22,7 @@ import { ExportSection } from './export-section.tsx';
 import { FoldersSection } from './folders-section.tsx';
 import { ImportSection } from './import-section.tsx';
 
-/** One account: its mail in and out, its folders, its servers, who sees it. */
+/** The page of one mail account: import, export, folders, servers and members. */
 export function MailAccountPage(): ReactNode {
   const t = useInboxTexts().accounts;
   const app = useApplication();
@@ -61,7 +61,7 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
   const rights = useMailRights() ?? noRights;
   const otherAccounts = useAccounts().data?.otherAccounts ?? [];
   const members = useMembers(account.id);
-  /** After each the form begins anew, with what the server has made of it, and without secrets. */
+  /** Changes after every save, so that the form starts again with the stored values and without secrets. */
   const [form, setForm] = useState({ saves: 0, account });
   const save = useApiMutation<AccountRecord, Record<string, unknown>>({
     write: (client, values) => client.post('accounts:update', values, { filterByTk: account.id }),
@@ -100,7 +100,7 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
   );
 }
 
-/** For an administrator who sees an account without its mail. */
+/** Shown to administrators who can manage an account without seeing its mail. */
 function NotMember({ account }: { account: AccountRecord }): ReactNode {
   const t = useInboxTexts().accounts;
   const { data: check } = useCheck();

@@ -13,7 +13,7 @@ import type { Account } from '../mail-types.ts';
 import type { Accounts } from '../read-accounts.ts';
 import { useMailRights } from '../rights.ts';
 
-/** The accounts that the user sees; an administrator those of others too. */
+/** The list of mail accounts. Administrators also see the accounts of others. */
 export function AccountsPage(): ReactNode {
   const t = useInboxTexts().accounts;
   const app = useApplication();

@@ -11,13 +11,13 @@ import { getFolderKey } from '../folders/folder-pane.tsx';
 import { formatSize } from '../size-text.ts';
 import type { AccountRecord } from './account-data.ts';
 
-/** The mail of an account, or of one folder, as a file. */
+/** Exports the mail of an account or of one folder as a file. */
 export function ExportSection({ account }: { account: AccountRecord }): ReactNode {
   const texts = useInboxTexts();
   const t = texts.accounts.export;
   const application = useApplication();
   const [folder, setFolder] = useState<string | null>(null);
-  /** Bytes that are here; null while nothing is on its way. */
+  /** Bytes received so far; null while no export is running. */
   const [received, setReceived] = useState<number | null>(null);
   const start = async (): Promise<void> => {
     setReceived(0);

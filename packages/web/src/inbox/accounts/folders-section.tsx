@@ -87,7 +87,7 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
   );
 }
 
-/** Such as `Sent (INBOX.Sent)`; the path alone if the folder has no special role. */
+/** Such as `Sent (INBOX.Sent)`; only the path if the folder has no special role. */
 function formatFolderName(mailbox: Mailbox, texts: InboxTexts): string {
   const name = texts.folderName(getFolderKey(mailbox));
   return name === mailbox.path ? name : `${name} (${mailbox.path})`;

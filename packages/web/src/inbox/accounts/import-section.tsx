@@ -22,7 +22,7 @@ interface ImportJob {
   readonly error: unknown;
 }
 
-/** A file of messages, brought into an account; how far it is, and what became of it. */
+/** Imports a file of messages into an account; shows the progress and the result. */
 export function ImportSection({ account }: { account: AccountRecord }): ReactNode {
   const t = useInboxTexts().accounts.import;
   const application = useApplication();
@@ -65,7 +65,7 @@ export function ImportSection({ account }: { account: AccountRecord }): ReactNod
             accept=".mbox,.eml,.mbx,message/rfc822,application/mbox"
             resetRef={resetFileInput}
             onChange={(file) => {
-              // Otherwise the browser tells of no choice where the same file is chosen once more.
+              // Without the reset the browser reports no change when the same file is chosen again.
               resetFileInput.current?.();
               if (file) void start(file);
             }}

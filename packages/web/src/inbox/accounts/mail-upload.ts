@@ -1,41 +1,41 @@
 /**
- * Brings a file of messages in, piece by piece, since one request has a minute: the server stores each piece and says what
- * became of it. An import may be repeated, so a piece that got lost is sent again.
+ * Uploads a file of messages in parts, because a request is limited to one minute. The server stores each part and
+ * returns the result. Imports are idempotent, so a lost part is sent again.
  */
 import { type Client, Failure } from '@tablinum/client';
 
-/** What became of the messages of a file. */
+/** The result of an import. */
 export interface ImportReport {
   readonly stored: number;
   readonly duplicates: number;
   readonly unparsable: number;
   readonly failed: number;
-  /** Deleted in the program that wrote the file. */
+  /** Messages that were marked as deleted in the file. */
   readonly skipped: number;
-  /** Messages by their number in the file, from 1. */
+  /** Problems by the number of the message in the file, from 1. */
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
 interface MailUpload {
   readonly account: number;
-  /** Path or role; made where there is none. */
+  /** The path or role of the target folder, which is created if it does not exist. */
   readonly mailbox: string;
   readonly file: Blob;
-  /** Told after each piece: bytes that are in, and what became of them. */
+  /** Called after each part with the number of imported bytes and the result so far. */
   readonly onProgress: (bytes: number, report: ImportReport) => void;
   readonly signal: AbortSignal;
 }
 
-/** Bytes of a piece; one message is never parted. */
+/** Bytes of a part. A message is never split. */
 const chunkBytes = 2 * 1024 * 1024;
 const emptyReport: ImportReport = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0, problems: [] };
-/** Of what cannot be read, so many are told. */
+/** Maximum number of reported problems. */
 const maxProblems = 100;
-/** Seconds before a piece that got lost, or was not taken yet, is sent again. */
+/** Seconds before a lost or refused part is sent again. */
 const retryDelays = [1, 4, 15];
 const maxRetryDelay = 60;
 
-/** @throws Failure where a piece is refused; what came before it stays. */
+/** @throws Failure if a part is refused. The parts before it stay imported. */
 export async function importMail(client: Client, upload: MailUpload): Promise<ImportReport> {
   const { account, mailbox, file, onProgress, signal } = upload;
   const isMbox = (await file.slice(0, 5).text()) === 'From ';
@@ -96,7 +96,7 @@ function mergeReports(one: ImportReport, next: ImportReport): ImportReport {
   };
 }
 
-/** An mbox in pieces that begin and end with messages. */
+/** Splits an mbox file into parts at message boundaries. */
 export async function* splitMbox(file: Blob, size = chunkBytes): AsyncGenerator<Blob> {
   let from = 0;
   while (from < file.size) {
@@ -114,14 +114,15 @@ export async function* splitMbox(file: Blob, size = chunkBytes): AsyncGenerator<
   }
 }
 
-/** A character for each byte. */
+/** Decodes one character for each byte. */
 async function decodeBytes(bytes: Blob): Promise<string> {
   return new TextDecoder('windows-1252').decode(await bytes.arrayBuffer());
 }
 
 /**
- * Where the last message begins; 0 where none does. A line after an empty one that begins with `From ` and has a date, or one with nothing, a
- * dash or an address behind it (Thunderbird, Takeout) that a header follows.
+ * The start of the last message; 0 if there is none. A message starts with a line after an empty one that begins with
+ * `From ` and contains a date, or with `From `, nothing, a dash or an address (Thunderbird, Takeout), followed by a
+ * header.
  */
 function findLastMessage(text: string): number {
   for (let index = text.lastIndexOf('\nFrom '); index > 0; index = text.lastIndexOf('\nFrom ', index - 1)) {

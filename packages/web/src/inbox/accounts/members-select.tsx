@@ -5,14 +5,14 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { getMemberName, type Member, useFoundUsers } from './account-data.ts';
 
 interface MembersSelectProps {
-  /** Those who are members already; null where the role does not see them. */
+  /** The current members; null if the role may not list users. */
   readonly present: readonly Member[] | null;
   readonly value: readonly number[];
   readonly change: (members: readonly number[]) => void;
   readonly error: string | undefined;
 }
 
-/** Users who see the mail of an account; found by name. */
+/** Selects the members of an account. Users are found by name. */
 export function MembersSelect({ present, value, change, error }: MembersSelectProps): ReactNode {
   const t = useInboxTexts().accounts;
   const [typed, setTyped] = useState('');

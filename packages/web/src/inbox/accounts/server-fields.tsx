@@ -7,11 +7,11 @@ interface ServerFieldsProps {
   readonly kind: 'imap' | 'smtp';
   readonly server: ServerDraft;
   readonly change: (server: ServerDraft) => void;
-  /** What was refused, by the place in the body, such as `imap.host`. */
+  /** Error messages by path in the request body, such as `imap.host`. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
-/** Where mail comes from, or goes to. */
+/** The inputs of the IMAP or SMTP server of an account. */
 export function ServerFields({ kind, server, change, problems }: ServerFieldsProps): ReactNode {
   const t = useInboxTexts().accounts;
   const ports = defaultPorts[kind];
@@ -23,7 +23,7 @@ export function ServerFields({ kind, server, change, problems }: ServerFieldsPro
     autoCapitalize: 'none',
     spellCheck: false,
   });
-  /** A port that nobody chose goes along. */
+  /** Replaces a default port by that of the new kind of security; other ports are kept. */
   const changeSecurity = (security: ServerDraft['security']): void => {
     const isDefaultPort = Object.values(ports).some((each) => each === server.port);
     change({ ...server, security, ...(isDefaultPort && { port: ports[security] }) });

@@ -1,4 +1,4 @@
-/** The e-mails of conversations with what an action needs of them, and writes about as many as there are. */
+/** Reads the e-mails of conversations with the properties that actions need, and writes e-mails in batches. */
 import type { Client, ListMeta } from '@tablinum/client';
 import type { Email } from '../mail-types.ts';
 
@@ -7,10 +7,10 @@ export type EmailPlacement = Pick<
   'id' | 'accountId' | 'mailboxId' | 'folder' | 'read' | 'starred' | 'outgoing' | 'receivedAt'
 > & { readonly conversationId: number };
 
-/** What one request takes: keys in a filter, e-mails of a page and of a write. */
+/** Limits of one request: keys in a filter, e-mails of a page, e-mails of a write. */
 const batchSizes = { conversations: 200, emails: 1000 };
 
-/** All of them, however many. */
+/** All of them, over all pages. */
 export async function readPlacements(
   client: Client,
   conversations: readonly number[],
@@ -43,7 +43,7 @@ export async function readPlacements(
   return found;
 }
 
-/** A write that stopped on its way: what came before was done, and stays. */
+/** A write that failed after some batches. The batches before it stay written. */
 export class PartialFailure extends Error {
   readonly done: number;
   readonly all: number;
@@ -56,9 +56,9 @@ export class PartialFailure extends Error {
 }
 
 /**
- * Writes about e-mails, a thousand at a time, one after the other.
+ * Writes e-mails in sequential batches of a thousand.
  *
- * @throws PartialFailure where the server refuses after the first thousand; what it threw where it refuses at once.
+ * @throws PartialFailure if a batch after the first one fails; the original error if the first one fails.
  */
 export async function writeInBatches(
   ids: readonly number[],

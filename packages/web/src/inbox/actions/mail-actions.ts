@@ -101,7 +101,10 @@ export class MailActions {
     this.#removeFromList(rows, { message: texts.done.archived(rows.length), action: 'move', write });
   }
 
-  /** Moves the conversations to the trash. E-mails that are already there are left out: the server would delete them permanently. */
+  /**
+   * Moves the conversations to the trash. E-mails that are already there are left out: the server would delete them
+   * permanently.
+   */
   trash(rows: readonly Conversation[]): void {
     const { client, texts } = this.#context;
     const write: EmailWrite = (ids) => client.post('emails:destroy', { ids });
@@ -211,7 +214,10 @@ export class MailActions {
     return emails;
   }
 
-  /** The e-mails of each conversation that are in the shown folder; if there are none, those outside of {@link fixedFolders}. */
+  /**
+   * The e-mails of each conversation that are in the shown folder; if there are none, those outside of {@link
+   * fixedFolders}.
+   */
   #selectAffected(emails: readonly EmailPlacement[]): readonly EmailPlacement[] {
     const { folder } = this.#context;
     return [...groupByConversation(emails).values()].flatMap((all) => {

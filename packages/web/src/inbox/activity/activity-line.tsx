@@ -7,7 +7,7 @@ import { Icon } from '../../ui/icon.tsx';
 import classes from './activity-line.module.css';
 import { useCampaignActivity } from './campaign-activity.ts';
 
-/** The last thing that a campaign did, in one line; behind it those before. Nothing where nothing happened. */
+/** The latest campaign event in one line, with a list of the earlier ones. Hidden while there are none. */
 export function ActivityLine(): ReactNode {
   const t = useInboxTexts().activity;
   const activities = useCampaignActivity();

@@ -1,4 +1,6 @@
-/** What campaigns did since the page was opened, the newest first; kept while somebody goes to other pages. */
+/**
+ * The campaign events since the application was opened, newest first. They are kept when the user visits other pages.
+ */
 import type { Event } from '@tablinum/client';
 import { useScope } from '../../data/queries.ts';
 import { useRealtimeEvents } from '../../data/realtime-events.ts';
@@ -11,7 +13,7 @@ export interface Activity {
   readonly name: string;
   /** ISO 8601 */
   readonly time: string;
-  /** A line of what the event carries, as far as it fits. */
+  /** A short summary of the payload in one line. */
   readonly summary: string;
 }
 
@@ -26,10 +28,10 @@ function addActivity(key: string, activity: Activity): void {
   activitiesByScope.set(new Map(activitiesByScope.state).set(key, activities));
 }
 
-/** Listens while it is used; roles that may not hear of campaigns get an empty list. */
+/** The campaign events; empty for roles that may not subscribe to them. */
 export function useCampaignActivity(): readonly Activity[] {
   const [application, role] = useScope();
-  // Another login begins with nothing.
+  // Another user starts with an empty list.
   const key = JSON.stringify([application, role, useLoginGeneration(application)]);
   useRealtimeEvents(
     'campaign',
@@ -46,7 +48,10 @@ function toActivity({ cursor, name, at: time, payload }: Event): Activity {
 const maxDetailLength = 60;
 const maxSummaryLength = 160;
 
-/** `to: 12 · subject: Spring`: what a stranger put into an event, as plain words; nothing inside of it is followed. */
+/**
+ * A summary such as `to: 12 · subject: Spring`. The payload is untrusted and shown as plain text; nested values are
+ * left out.
+ */
 export function summarisePayload(payload: unknown): string {
   if (payload === null || payload === undefined) return '';
   if (typeof payload !== 'object') return truncateLine(String(payload), maxSummaryLength);

@@ -1,14 +1,14 @@
-/** People whose mail was seen, for the fields of a message: asked of the account's own e-mails, nothing is kept. */
+/** Suggests recipients from the e-mails of the account. Nothing is stored. */
 import type { Client } from '@tablinum/client';
 import { useApiQuery } from '../../data/queries.ts';
 import type { Email, MailAddress } from '../mail-types.ts';
 import { addressText } from './addresses.ts';
 
 const maxSuggestions = 8;
-/** E-mails that are looked through, the newest ones. */
+/** The number of e-mails that are searched, newest first. */
 const scannedEmails = 40;
 
-/** @returns as they stand in a field, those that wrote or were written to most first. */
+/** @returns addresses as texts for an input, the most frequent ones first. */
 export function useAddressSuggestions(accountId: number | null, typed: string): readonly string[] {
   const terms = typed.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const { data } = useApiQuery(

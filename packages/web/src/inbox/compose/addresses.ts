@@ -1,6 +1,9 @@
 import type { MailAddress } from '../mail-types.ts';
 
-/** `Ada <ada@example.com>` as the API takes it. What is no address is sent as it stands: the server names it. */
+/**
+ * Parses an address such as `Ada <ada@example.com>` for the API. An invalid address is sent unchanged, so that the
+ * server reports it.
+ */
 export function parseAddress(text: string): MailAddress | string {
   const named = /^"?([^"<>]*?)"?\s*<([^<>]*)>$/.exec(text.trim());
   if (!named) return text.trim();
@@ -8,19 +11,19 @@ export function parseAddress(text: string): MailAddress | string {
   return { name: name.trim(), address: address.trim() };
 }
 
-/** Whether it may be one; the server has the last word. */
+/** Whether a text can be an e-mail address. The server makes the final check. */
 export function isAddress(text: string): boolean {
   const parsed = parseAddress(text);
   return /^[^\s@<>",;]+@[^\s@<>",;]+$/.test(typeof parsed === 'string' ? parsed : parsed.address);
 }
 
-/** As it stands in a field; a name that a list of addresses would break at is quoted. */
+/** The text of an address in an input. Names with separators are quoted. */
 export function addressText({ name, address }: MailAddress): string {
   if (!name) return address;
   return /[,;"<>]/.test(name) ? `"${name.replaceAll(/["<>]/g, '')}" <${address}>` : `${name} <${address}>`;
 }
 
-/** Several that were typed or pasted at once: parted at commas, semicolons and line ends that stand in no quotation. */
+/** Splits a list of addresses at commas, semicolons and line breaks outside of quotes. */
 export function splitAddresses(text: string): string[] {
   return [...text.matchAll(/(?:"[^"]*"|[^,;"\n])+/g)].map(([each]) => each.trim()).filter(Boolean);
 }

@@ -85,7 +85,10 @@ interface ComposerElements {
   readonly body: RefObject<HTMLTextAreaElement | null>;
 }
 
-/** Scrolls the composer into view and puts the cursor into the text of a reply; new messages begin with their recipients. */
+/**
+ * Scrolls the composer into view and puts the cursor into the text of a reply; new messages begin with their
+ * recipients.
+ */
 function useInitialFocus(isReady: boolean, kind: DraftOrigin['kind']): ComposerElements {
   const body = useRef<HTMLTextAreaElement>(null);
   const container = useRef<HTMLElement>(null);

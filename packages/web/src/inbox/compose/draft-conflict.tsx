@@ -5,7 +5,7 @@ import { Icon } from '../../ui/icon.tsx';
 import classes from './composer.module.css';
 import type { Conflict, DraftSession } from './draft-session.ts';
 
-/** The draft has gone on elsewhere: both texts stand here until its writer has chosen. */
+/** Shows both versions of a draft that was changed elsewhere, until the user has chosen. */
 export function DraftConflict({ conflict, session }: { conflict: Conflict; session: DraftSession }): ReactNode {
   const t = useInboxTexts().compose.conflict;
   const isDeleted = conflict.kind === 'gone';

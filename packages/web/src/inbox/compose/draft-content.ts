@@ -1,9 +1,9 @@
-/** A message as it stands in the fields of the composer, as the API takes it, and as the API tells it again. */
+/** The content of a message in the composer, and its conversion from and to the format of the API. */
 import type { Email, MailAddress } from '../mail-types.ts';
 import { addressText, isAddress, parseAddress } from './addresses.ts';
 
 export interface DraftContent {
-  /** Each an address, or `Name <address>`. */
+  /** Each entry is an address or `Name <address>`. */
   readonly to: readonly string[];
   readonly cc: readonly string[];
   readonly bcc: readonly string[];
@@ -14,8 +14,8 @@ export interface DraftContent {
 export const emptyContent: DraftContent = { to: [], cc: [], bcc: [], subject: '', text: '' };
 
 /**
- * What `emails:saveDraft` and its kin take. Messages are written as plain text. What is no address yet keeps nothing else from
- * being saved; nothing is sent while one stands there (`findInvalidAddress`).
+ * The request body of `emails:saveDraft` and the reply actions. Messages are plain text. Invalid addresses are left
+ * out, so that the draft can be saved; a message with an invalid address cannot be sent (`findInvalidAddress`).
  */
 export function toRequestBody({ to, cc, bcc, subject, text }: DraftContent): object {
   return {
@@ -28,7 +28,7 @@ export function toRequestBody({ to, cc, bcc, subject, text }: DraftContent): obj
   };
 }
 
-/** The first among those that it goes to which is no address, or null. */
+/** The first recipient that is not a valid address, or null. */
 export function findInvalidAddress({ to, cc, bcc }: DraftContent): string | null {
   return [...to, ...cc, ...bcc].find((each) => !isAddress(each)) ?? null;
 }
@@ -44,7 +44,7 @@ export function toDraftContent({ to, cc, bcc, subject, text }: Email): DraftCont
   };
 }
 
-/** Whether two say the same; line ends and spaces do not count, since a message passes through MIME in between. */
+/** Whether two contents are equal. Line ends and trailing spaces are ignored, because MIME changes them. */
 export function isSameContent(one: DraftContent, other: DraftContent): boolean {
   return computeFingerprint(one) === computeFingerprint(other);
 }
@@ -54,16 +54,16 @@ function computeFingerprint({ to, cc, bcc, subject, text }: DraftContent): strin
   return JSON.stringify([people, [subject, text].map((each) => each.replace(/\s+/g, ' ').trim())]);
 }
 
-/** The line that mail programs know a signature by (RFC 3676, 4.3). */
+/** The separator line before a signature (RFC 3676, section 4.3). */
 const signatureDelimiter = '\n\n-- \n';
 
-/** A text that somebody begins to write, above the signature and what is quoted. */
+/** The end of a new message: the signature, and the quoted text below it. */
 export function appendSignature(signature: string | null, quoted = ''): string {
   const signed = signature?.trim() ? signatureDelimiter + signature.trim() : '';
   return signed + (quoted === '' ? '' : `\n\n${quoted}`);
 }
 
-/** The text under another account's signature; one that somebody changed stays. */
+/** Replaces the signature of one account by that of another. An edited signature is kept. */
 export function replaceSignature(text: string, before: string | null, after: string | null): string {
   const oldSignature = appendSignature(before);
   if (oldSignature === '') return after ? text.trimEnd() + appendSignature(after) : text;

@@ -1,7 +1,9 @@
 /**
- * One message while it is written: stored on the server from the first change on, saved a moment after each one, one request
- * after the other, sent once. What is typed is never lost by a refusal: it stays here, and the next save carries all of it. Where the draft has
- * gone on elsewhere, both texts are kept, and the writer settles it.
+ * One message while it is written. It is stored on the server from the first change on, saved shortly after each change
+ * with one request at a time, and sent once.
+ *
+ * A failed save loses nothing: the content stays here, and the next save contains all of it. If the draft was changed
+ * elsewhere, both versions are kept until the user resolves the conflict.
  */
 import type { Client } from '@tablinum/client';
 import { ObservableState } from '../../ui/store.ts';
@@ -17,27 +19,27 @@ import {
 } from './draft-content.ts';
 import { isNotFound, isOutcomeUnknown, isStale, StoredDraft } from './stored-draft.ts';
 
-/** What a message begins as. */
+/** What a message starts from: an empty one, another e-mail, or a stored draft. */
 export type DraftOrigin =
   | { readonly kind: 'new'; readonly accountId: number }
   | { readonly kind: 'reply' | 'replyAll' | 'forward'; readonly email: number; readonly conversation: number }
   | { readonly kind: 'draft'; readonly email: number; readonly conversation: number };
 
-/** The draft has gone on elsewhere: what is there now, or that it is there no more. */
+/** The draft was changed or deleted elsewhere. */
 export type Conflict =
   | { readonly kind: 'changed'; readonly theirs: DraftContent; readonly version: string | null }
   | { readonly kind: 'gone' };
 
-/** What became of a file; the error is null where the draft waits for its writer. */
+/** The result of attaching a file. The error is null if the draft has an unresolved conflict. */
 export type AttachResult = { readonly done: true } | { readonly done: false; readonly error: Error | null };
 
-/** How a conflict ends: with what stands here, with what stands there, or with one below the other. */
+/** How a conflict is resolved: with this version, with the other one, or with both texts one below the other. */
 export type ConflictResolution = 'mine' | 'theirs' | 'both';
 
 export interface DraftState {
-  /** Null until it is begun. */
+  /** Null until the message has been loaded. */
   readonly content: DraftContent | null;
-  /** The account that it comes from; null until it is known. */
+  /** The sending account; null until it is known. */
   readonly accountId: number | null;
   readonly attachments: readonly Attachment[];
   readonly saving: 'no' | 'soon' | 'now' | 'saved';
@@ -45,7 +47,7 @@ export interface DraftState {
   readonly error: Error | null;
 }
 
-/** From the last change to its save, and from a save that did not arrive to the next, in milliseconds. */
+/** Milliseconds from a change to its save, and from a failed save to the next one. */
 const saveDelay = 700;
 const retryDelay = 4000;
 
@@ -60,11 +62,11 @@ export class DraftSession extends ObservableState<DraftState> {
   #isClosed = false;
   #isSuspended = false;
   #sending = false;
-  /** Files on their way, and how many did not arrive. */
+  /** The running uploads, and the number of failed ones. */
   readonly #files = new Set<Promise<AttachResult>>();
   #missing = 0;
 
-  /** @param signatures texts by account, for those that have one. */
+  /** @param signatures the signatures by account id, for accounts that have one. */
   constructor(client: Client, beginning: DraftOrigin, signatures: ReadonlyMap<number, string>) {
     const accountId = beginning.kind === 'new' ? beginning.accountId : null;
     super({ content: null, accountId, attachments: [], saving: 'no', conflict: null, error: null });
@@ -73,12 +75,12 @@ export class DraftSession extends ObservableState<DraftState> {
     this.#signatures = signatures;
   }
 
-  /** Something stands here alone. */
+  /** Some changes are not stored on the server yet. */
   get hasUnsavedChanges(): boolean {
     return !this.#isClosed && (this.state.saving === 'soon' || this.state.saving === 'now');
   }
 
-  /** Discarding it would lose something that somebody has written or attached; files that a forward takes along are not. */
+  /** The user has written or attached something. The attachments of a forwarded message do not count. */
   get hasWork(): boolean {
     return this.#isEdited || this.#beginning.kind === 'draft';
   }
@@ -89,13 +91,13 @@ export class DraftSession extends ObservableState<DraftState> {
     await this.#enqueue(() => this.#beginNow());
   }
 
-  /** Whoever writes it is not signed in: nothing is asked, in nobody else's name either. */
+  /** Stops all requests while the author is not signed in, so that none is sent in the name of another user. */
   suspend(): void {
     this.#isSuspended = true;
     clearTimeout(this.#timer);
   }
 
-  /** Its writer is here: it is begun, and what stands here alone is saved. */
+  /** Continues after the author has signed in: loads the message if needed, and saves unsaved changes. */
   resume(): void {
     this.#isSuspended = false;
     void this.begin();
@@ -113,7 +115,8 @@ export class DraftSession extends ObservableState<DraftState> {
         this.#adoptServerState(email);
         this.updateState({ content: toDraftContent(email), error: null });
       } else {
-        // A draft on the server would lift the conversation in every list, so the first change makes it.
+        // The draft is only created with the first change, because a stored draft would move the conversation to the
+        // top of every list.
         const email = await this.#draft.preview(`emails:${beginning.kind}`, { id: beginning.email, draft: true });
         this.#adoptServerState(email);
         const content = toDraftContent(email);
@@ -132,7 +135,7 @@ export class DraftSession extends ObservableState<DraftState> {
     this.#saveIn(saveDelay);
   }
 
-  /** Saves what is not saved yet. @returns whether all of it is. */
+  /** Saves unsaved changes. @returns whether everything is saved. */
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#isClosed) return true;
@@ -142,7 +145,7 @@ export class DraftSession extends ObservableState<DraftState> {
     return !this.hasUnsavedChanges;
   }
 
-  /** Nothing is sent that waits for a file which does not arrive. */
+  /** Attaches a file. A message is not sent while an upload is running or after it has failed. */
   async attach(file: File): Promise<AttachResult> {
     const work = this.#attach(file);
     this.#files.add(work);
@@ -166,14 +169,17 @@ export class DraftSession extends ObservableState<DraftState> {
   async detach(file: Attachment): Promise<void> {
     await this.#changeDraft(() => {
       const { attachments } = this.state;
-      // Files of a preview get other ids when the draft is made.
+      // The attachments of a preview get new ids when the draft is created.
       const found = attachments.find(({ id }) => id === file.id) ?? attachments.find((each) => isSameFile(each, file));
       const remaining = attachments.filter((each) => each !== found);
       return this.#draft.save({ attachments: remaining.map(({ id }) => ({ id })) });
     });
   }
 
-  /** From another account. A draft stays in its own, so it is made anew there, with its files. */
+  /**
+   * Changes the sending account. A draft cannot change its account, so it is created again in the other one with its
+   * attachments.
+   */
   async changeAccount(accountId: number): Promise<void> {
     const { content, accountId: before } = this.state;
     if (content === null || accountId === before) return;
@@ -181,7 +187,7 @@ export class DraftSession extends ObservableState<DraftState> {
     this.updateState({ content: { ...content, text }, accountId });
     await this.#enqueue(async () => {
       const old = this.#draft.id;
-      // A save that was on its way has told of the account before.
+      // A running save may have reported the previous account.
       this.updateState({ accountId });
       if (old === null) return;
       const now = this.state.content!;
@@ -198,7 +204,7 @@ export class DraftSession extends ObservableState<DraftState> {
     });
   }
 
-  /** Into the outbox. @returns the message there, or null where it was refused. */
+  /** Puts the message into the outbox. @returns its id there, or null if it was not sent. */
   async send(): Promise<number | null> {
     if (this.#sending || this.#isClosed) return null;
     this.#sending = true;
@@ -207,7 +213,7 @@ export class DraftSession extends ObservableState<DraftState> {
       await Promise.all(this.#files);
       if (this.#missing > missing) return null;
       if (this.#draft.id === null) this.updateState({ saving: 'soon' });
-      // What is typed while it is saved goes along.
+      // Text that is typed during a save is saved too before the message is sent.
       do if (!(await this.save()) || this.#draft.id === null || this.#isClosed) return null;
       while (this.state.saving === 'soon');
       return await this.#enqueue(() => this.#sendNow(true));
@@ -216,7 +222,7 @@ export class DraftSession extends ObservableState<DraftState> {
     }
   }
 
-  /** Ends a conflict. What is gone is made anew, as it stands here. */
+  /** Resolves a conflict. A deleted draft is created again with the content of this session. */
   async resolveConflict(resolution: ConflictResolution): Promise<void> {
     const { conflict, content } = this.state;
     if (conflict === null || content === null) return;
@@ -238,7 +244,9 @@ export class DraftSession extends ObservableState<DraftState> {
     await this.save();
   }
 
-  /** It is put aside; an answer of which nothing was written leaves nothing behind. @returns whether all is saved. */
+  /**
+   * Closes the message and keeps the draft. An unchanged reply leaves no draft. @returns whether everything is saved.
+   */
   async close(): Promise<boolean> {
     if (this.state.content === null) return true;
     if (this.#isEdited || this.#beginning.kind === 'draft') return this.save();
@@ -246,14 +254,14 @@ export class DraftSession extends ObservableState<DraftState> {
     return true;
   }
 
-  /** Nothing of it stays. */
+  /** Deletes the draft. */
   async discard(): Promise<void> {
     this.#isClosed = true;
     await this.#queue;
     if (this.state.conflict?.kind !== 'gone') await this.#draft.destroy();
   }
 
-  /** @param mayRetryOnce a draft that only its flags made another one is sent after all. */
+  /** @param mayRetryOnce sends again if only the flags of the draft were changed elsewhere. */
   async #sendNow(mayRetryOnce: boolean): Promise<number | null> {
     try {
       const id = await this.#draft.send();
@@ -297,10 +305,11 @@ export class DraftSession extends ObservableState<DraftState> {
   }
 
   /**
-   * A save came too late, or found no draft. Where nothing was written elsewhere (a flag was set, or the reply to a save of
-   * ours got lost) it is saved again; else that is for the writer to settle.
+   * Handles a save that was refused because the draft has another version or does not exist. If its content was not
+   * changed elsewhere (only a flag was set, or the response to our own save was lost), the draft is saved again;
+   * otherwise it becomes a conflict.
    *
-   * @param isStaleVersion it is another version; else the server says that it is out of reach.
+   * @param isStaleVersion the version differs; otherwise the draft was not found.
    */
   async #recoverFromConflict(content: DraftContent, isStaleVersion: boolean): Promise<boolean> {
     const now = await this.#draft.fetchCurrent().catch(() => undefined);
@@ -320,9 +329,10 @@ export class DraftSession extends ObservableState<DraftState> {
   }
 
   /**
-   * Something that needs the draft to be there. Where only flags have made it another one it is done after all.
+   * Runs a change that needs a stored draft. If only the flags of the draft were changed elsewhere, the change is
+   * retried.
    *
-   * @param isDone whether an earlier attempt had arrived, as the draft shows by now.
+   * @param isDone whether the current draft shows that an earlier attempt has succeeded.
    */
   async #changeDraft(work: () => Promise<Email>, isDone: () => boolean = () => false): Promise<AttachResult> {
     if (this.#draft.id === null) this.updateState({ saving: 'soon' });

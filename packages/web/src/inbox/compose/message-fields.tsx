@@ -16,7 +16,7 @@ interface MessageFieldsProps {
   readonly bodyRef: Ref<HTMLTextAreaElement>;
 }
 
-/** From whom, to whom, what about, and what is said. */
+/** The inputs of a message: sender, recipients, subject and text. */
 export function MessageFields({ session, content, kind, accounts, accountId, bodyRef }: MessageFieldsProps): ReactNode {
   const t = useInboxTexts().compose;
   const [copies, setCopies] = useState(false);

@@ -1,6 +1,6 @@
 /**
- * The message that somebody writes, one for each application. It lies outside of the pages: going elsewhere, or a login that
- * ended, takes nothing of it away. It is shown to nobody but its writer.
+ * The message that is being written, one for each application. It is stored outside of the pages, so that a navigation
+ * or an expired login does not lose it. Only its author sees it.
  */
 import { onReconnect } from '../../data/reachability.ts';
 import { session as login } from '../../data/session.ts';
@@ -12,7 +12,7 @@ export interface OpenMessage {
   readonly id: number;
   readonly beginning: DraftOrigin;
   readonly session: DraftSession;
-  /** Id of the user; null for a key. */
+  /** The id of the user; null for an API key. */
   readonly writer: number | null;
 }
 
@@ -34,10 +34,10 @@ export function useOpenMessage(application: string): OpenMessage | null {
   return useStoreValue(messages, (byApplication) => byApplication.get(application) ?? null);
 }
 
-// It rests until its writer is seen again: somebody else may sign in meanwhile.
+// The session is suspended until its author signs in again, because somebody else may sign in meanwhile.
 login.watch((application) => messages.state.get(application)?.session.suspend());
 
-/** Closing the tab asks first while something stands here alone; a tab that goes out of sight saves it. */
+/** Closing the tab with unsaved changes asks for a confirmation. Drafts are saved when the tab becomes hidden. */
 function saveAll(): void {
   for (const { session } of messages.state.values()) void session.save();
 }

@@ -10,18 +10,21 @@ interface RecipientsInputProps {
   readonly label: string;
   readonly value: readonly string[];
   readonly change: (value: readonly string[]) => void;
-  /** Whose mail tells who is known. */
+  /** The account whose e-mails provide the suggestions. */
   readonly accountId: number | null;
   readonly autoFocus?: boolean;
 }
 
-/** Addresses, with those of mail that was seen offered while somebody types. What is typed stands without a further key. */
+/**
+ * An input of addresses with suggestions from existing e-mails. Typed text becomes an address when the input loses the
+ * focus.
+ */
 export function RecipientsInput({ label, value, change, accountId, autoFocus }: RecipientsInputProps): ReactNode {
   const t = useInboxTexts().compose;
   const [typed, setTyped] = useState('');
   const [debouncedText] = useDebouncedValue(typed, 150);
   const suggestions = useAddressSuggestions(accountId, debouncedText).filter((each) => !value.includes(each));
-  /** A comma or semicolon ends an address, except inside a quoted name. Escape closes what is offered, and nothing else. */
+  /** A comma or semicolon ends an address, except in a quoted name. Escape only closes the suggestions. */
   const handleKeyDown = (event: KeyboardEvent): void => {
     const hasSuggestions = suggestions.length > 0 && event.currentTarget.getAttribute('aria-expanded') === 'true';
     if (event.key === 'Escape' && hasSuggestions) event.stopPropagation();

@@ -1,18 +1,18 @@
 /**
- * A draft as it lies on the server. A save bears the version that it goes on from, so that two tabs do not write over each
- * other; what makes something bears an Idempotency-Key, so that a reply that got lost makes nothing twice.
+ * A draft on the server. A save sends the version that it is based on, so that two tabs do not overwrite each other.
+ * Requests that create something send an Idempotency-Key, so that a retry after a lost response creates nothing twice.
  */
 import { type Client, Failure, type Reply, type RequestOptions } from '@tablinum/client';
 import { createIdempotencyKey } from '../../data/idempotency-key.ts';
 import type { Email } from '../mail-types.ts';
 import { type DraftContent, emptyContent, toDraftContent } from './draft-content.ts';
 
-/** A request that makes a draft. */
+/** A request that creates a draft. */
 interface PendingCreate {
   readonly key: string;
   readonly path: string;
   readonly body: object;
-  /** What it says. */
+  /** The content of the draft. */
   readonly content: DraftContent;
 }
 
@@ -21,7 +21,7 @@ export class StoredDraft {
   #id: number | null = null;
   #version: string | null = null;
   #savedContent: DraftContent = emptyContent;
-  /** While nobody knows whether it arrived it is repeated as it was. */
+  /** Repeated unchanged while its outcome is unknown. */
   #pending: PendingCreate | null = null;
   #sendKey = createIdempotencyKey();
 
@@ -29,12 +29,12 @@ export class StoredDraft {
     this.#client = client;
   }
 
-  /** Null while there is none. */
+  /** Null while there is no stored draft. */
   get id(): number | null {
     return this.#id;
   }
 
-  /** What it said when it was last heard of. */
+  /** The last known content on the server. */
   get savedContent(): DraftContent {
     return this.#savedContent;
   }
@@ -43,15 +43,15 @@ export class StoredDraft {
     return this.#adoptReply(await this.#get(id));
   }
 
-  /** What `path` would make, without making it. Ids in it are of nothing. */
+  /** The draft that `path` would create, without creating it. Its ids are not valid. */
   async preview(path: string, body: object): Promise<Email> {
     return (await this.#post<Email>(path, { query: { dryRun: true }, body })).data;
   }
 
   /**
-   * Makes it, by `emails:saveDraft` or one of the answers.
+   * Creates the draft with `emails:saveDraft` or a reply action.
    *
-   * @returns the draft, and what was saved in it: an earlier text, where the request is one that had got lost.
+   * @returns the draft and its content, which is an earlier one if a lost request was repeated.
    */
   async create(
     path: string,
@@ -70,7 +70,7 @@ export class StoredDraft {
     }
   }
 
-  /** @throws Failure 412 where it is another version by now. */
+  /** @throws Failure 412 if the draft has another version by now. */
   async save(change: object): Promise<Email> {
     return this.#adoptReply(
       await this.#post('emails:saveDraft', { body: { id: this.#id, ...change }, ...this.#match() }),
@@ -83,13 +83,13 @@ export class StoredDraft {
     return this.#adoptReply(await this.#post('emails:attach', { query, body, ...this.#match() }));
   }
 
-  /** Into the outbox, once, however often it is asked. @returns the message there. */
+  /** Puts the draft into the outbox once, however often it is called. @returns the id of the message there. */
   async send(): Promise<number> {
     try {
       const requestOptions = { body: { id: this.#id }, idempotencyKey: this.#sendKey, ...this.#match() };
       return (await this.#post<{ id: number }>('emails:send', requestOptions)).data.id;
     } catch (error) {
-      // What was refused was not done: it may be asked with other contents. What got lost may have been done.
+      // A refused request had no effect, so the next one gets a new key. A lost request may have had an effect.
       if (!isOutcomeUnknown(error)) this.#sendKey = createIdempotencyKey();
       throw error;
     }
@@ -99,7 +99,7 @@ export class StoredDraft {
     if (id !== null) await this.#client.post('emails:destroy', { ids: [id] }, { force: true });
   }
 
-  /** As it is now, without going on from that; null where it was sent or discarded. */
+  /** The current draft on the server, without changing the base version; null if it was sent or discarded. */
   async fetchCurrent(): Promise<{ readonly theirs: DraftContent; readonly version: string | null } | null> {
     try {
       const { data, etag } = await this.#get(this.#id!);
@@ -110,13 +110,13 @@ export class StoredDraft {
     }
   }
 
-  /** The next save goes on from this version. */
+  /** Sets the version that the next save is based on. */
   setBase(version: string | null, content: DraftContent): void {
     this.#version = version;
     this.#savedContent = content;
   }
 
-  /** It is there no more: the next save makes another one. */
+  /** Forgets a draft that no longer exists. The next save creates a new one. */
   reset(): void {
     this.#id = null;
     this.#version = null;
@@ -145,5 +145,5 @@ export class StoredDraft {
 export const isStale = (error: unknown): boolean => error instanceof Failure && error.status === 412;
 export const isNotFound = (error: unknown): boolean =>
   error instanceof Failure && (error.status === 404 || error.status === 403);
-/** Nobody knows whether it was done. */
+/** The outcome of the request is unknown. */
 export const isOutcomeUnknown = (error: unknown): boolean => error instanceof Failure && error.outcomeUnknown;

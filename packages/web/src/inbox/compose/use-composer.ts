@@ -13,15 +13,18 @@ export interface ComposerState {
   readonly message: OpenMessage | null;
   /** The conversation that it belongs to, or null. */
   readonly conversation: number | null;
-  /** Begins another one; the one before is put aside, and stays where it cannot be saved. */
+  /**
+   * Starts another message after the current one was stored as a draft. The current one stays open if it cannot be
+   * saved.
+   */
   begin(beginning: DraftOrigin): Promise<void>;
-  /** It was sent, discarded or put aside. Another one that was begun meanwhile stays. */
+  /** Closes a message that was sent, discarded or stored. A message that was started meanwhile stays open. */
   end(message: OpenMessage): void;
 }
 
 let lastMessageId = 0;
 
-/** What somebody writes in the inbox. */
+/** The message that is being written in the inbox. */
 export function useComposer(accounts: readonly Account[]): ComposerState {
   const [application] = useScope();
   const { data: check } = useCheck();
@@ -34,7 +37,7 @@ export function useComposer(accounts: readonly Account[]): ComposerState {
   const message = check === undefined || belongsToOtherUser ? null : open;
   const begin = async (beginning: DraftOrigin): Promise<void> => {
     const before = belongsToOtherUser ? null : getOpenMessage(application);
-    // A key that is pressed twice begins one answer.
+    // A key that is pressed twice starts only one reply.
     if (before && beginning.kind !== 'new' && isSameOrigin(before.beginning, beginning)) return;
     if (before && !(await before.session.close())) {
       const { error } = before.session.snapshot();

@@ -26,12 +26,12 @@ const icons: Readonly<Record<string, IconName>> = {
 };
 const roleOrder = ['inbox', 'drafts', 'outbox', 'sent', 'archive', 'junk', 'trash', 'all'];
 
-/** What each folder is called in lists: its role, else its path. */
+/** The key of a folder: its role, else its path. */
 export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): string {
   return role ?? path;
 }
 
-/** Views over all mail, and the mailboxes of each account. */
+/** The list of views over all accounts, and of the folders of each account. */
 export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
@@ -125,13 +125,13 @@ function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
   );
 }
 
-/** Those with a role first, the others by name. */
+/** Sorts folders with a role first, the others by name. */
 export function sortFolders(mailboxes: readonly Mailbox[]): readonly Mailbox[] {
   const sortPosition = ({ role }: Mailbox): number => (role === null ? roleOrder.length : roleOrder.indexOf(role));
   return mailboxes.toSorted((a, b) => sortPosition(a) - sortPosition(b) || a.path.localeCompare(b.path));
 }
 
-/** @param single the inbox of an only account stands above already. */
+/** @param single there is only one account, whose inbox is already listed above. */
 function listFolders(mailboxes: readonly Mailbox[], single: boolean): readonly Mailbox[] {
   return sortFolders(single ? mailboxes.filter(({ role }) => role !== 'inbox') : mailboxes);
 }

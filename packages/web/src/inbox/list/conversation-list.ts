@@ -1,9 +1,9 @@
 /**
- * The conversations of a list, the newest first, page after page by the server's cursor, as far as somebody scrolled.
+ * The conversations of a list, newest first, read page by page with the cursor of the server as the user scrolls.
  *
- * Changes show at once, stay while their request is on its way, whatever events say meanwhile, and are put right when the
- * server refuses them (`patch`, `hide`, `settle`). What arrives takes its place at the top only where that is in view:
- * until then it is counted, and nothing jumps.
+ * Changes are shown optimistically: they cover events that arrive during the request and are reverted if the server
+ * refuses them (`patch`, `hide`, `settle`). New conversations are only inserted while the top of the list is visible;
+ * otherwise they are counted, so that the list does not jump.
  */
 import { type Client, Failure, type ListMeta } from '@tablinum/client';
 import { ObservableState } from '../../ui/store.ts';
@@ -13,26 +13,26 @@ import { OptimisticUpdates, type RowChange } from './optimistic-updates.ts';
 
 export interface ListState {
   readonly rows: readonly Conversation[];
-  /** False until the first page is there. */
+  /** False until the first page has been read. */
   readonly isLoaded: boolean;
   readonly hasMore: boolean;
   readonly error: Error | null;
-  /** Conversations that arrived or went on, and do not stand in their place yet. */
+  /** The number of new or updated conversations that are not at the top of the list yet. */
   readonly arrived: number;
 }
 
 const pageSize = 60;
-/** Rows that are read again in one request, and in all: a list that was scrolled further begins anew. */
+/** Rows that are read again in one request, and in total. A longer list is cut at the total. */
 const largePage = 200;
 const maxReloaded = 1000;
 const refreshDelay = 60;
-/** From a reading that did not arrive to the next, in milliseconds. */
+/** Milliseconds from a failed read to the next one. */
 const retryDelay = 3000;
 
 export class ConversationList extends ObservableState<ListState> {
   readonly #client: Client;
   readonly #view: InboxView;
-  /** Keys of rows to read again. */
+  /** The ids of rows that must be read again. */
   readonly #stale = new Set<number>();
   readonly #arrived = new Map<number, Conversation>();
   readonly #optimisticUpdates = new OptimisticUpdates();
@@ -40,9 +40,12 @@ export class ConversationList extends ObservableState<ListState> {
   #reading = false;
   #loading: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the top of the list is in view: then what arrives is shown at once. */
+  /** Whether the top of the list is visible. New conversations are then shown at once. */
   isAtTop = true;
-  /** A conversation in which somebody writes: it stays where it is, though drafts make it the latest. */
+  /**
+   * The conversation of the message that is being written. It keeps its position although saving a draft makes it the
+   * latest one.
+   */
   pinnedConversation: number | null = null;
 
   constructor(client: Client, view: InboxView) {
@@ -51,7 +54,7 @@ export class ConversationList extends ObservableState<ListState> {
     this.#view = view;
   }
 
-  /** Reads the first page, or the next one. Does nothing while one is on its way. */
+  /** Reads the first or the next page. Does nothing while a page is being read. */
   async loadMore(): Promise<void> {
     if (this.#reading || (this.state.isLoaded && !this.state.hasMore)) return;
     this.#reading = true;
@@ -73,13 +76,13 @@ export class ConversationList extends ObservableState<ListState> {
     }
   }
 
-  /** Reads anew what was read before somebody listened, or is being read. */
+  /** Reads the list again, after a running read has finished. */
   async reloadIfLoaded(): Promise<void> {
     await this.#loading;
     if (this.state.isLoaded) await this.reload();
   }
 
-  /** Reads anew what was read, from the top: rows keep their place as far as they are still there. */
+  /** Reads all loaded rows again, from the top. */
   async reload(): Promise<void> {
     const wanted = Math.min(this.state.rows.length, maxReloaded);
     try {
@@ -104,7 +107,7 @@ export class ConversationList extends ObservableState<ListState> {
     }
   }
 
-  /** What arrived takes its place. */
+  /** Moves the new conversations to their position. */
   showArrived(): void {
     const arrived = [...this.#arrived.values()];
     this.#arrived.clear();
@@ -113,7 +116,9 @@ export class ConversationList extends ObservableState<ListState> {
     this.updateState({ rows: sortNewestFirst([...this.#optimisticUpdates.apply(arrived), ...remaining]), arrived: 0 });
   }
 
-  /** Shows a change at once. @returns to be called when the server has answered: from then on, what it tells stands. */
+  /**
+   * Shows a change optimistically. @returns a function to call after the server has answered, which ends the override.
+   */
   patch(ids: readonly number[], change: RowChange): () => void {
     const end = this.#optimisticUpdates.change(ids, change);
     const changed = new Set(ids);
@@ -121,13 +126,13 @@ export class ConversationList extends ObservableState<ListState> {
     return end;
   }
 
-  /** They leave the list at once. */
+  /** Removes conversations from the list optimistically. */
   hide(ids: readonly number[]): void {
     this.#optimisticUpdates.hide(ids);
     this.updateState({ rows: this.state.rows.filter(({ id }) => !this.#optimisticUpdates.isHidden(id)) });
   }
 
-  /** What hid them is over: they are looked at again, and what the server says stands. */
+  /** Ends `hide` and reads the conversations again. @param rows the conversations to insert again after a failure. */
   settle(ids: readonly number[], rows: readonly Conversation[] = []): void {
     this.#optimisticUpdates.unhide(ids);
     const known = new Set(this.state.rows.map(({ id }) => id));
@@ -136,7 +141,9 @@ export class ConversationList extends ObservableState<ListState> {
     for (const id of ids) this.markStale(id);
   }
 
-  /** They stay in the list, though the server does not have them there yet. @returns what ends it. */
+  /**
+   * Keeps conversations in the list although the server does not list them there yet. @returns a function that ends it.
+   */
   retain(ids: readonly number[]): () => void {
     const end = this.#optimisticUpdates.retain(ids);
     return () => {
@@ -145,7 +152,7 @@ export class ConversationList extends ObservableState<ListState> {
     };
   }
 
-  /** Something happened to a conversation: it is read again, several at once after a moment. */
+  /** Reads a changed conversation again. Several are read in one request after a short delay. */
   markStale(id: number): void {
     this.#stale.add(id);
     this.#timer ??= setTimeout(() => void this.#refresh(), refreshDelay);
@@ -159,7 +166,7 @@ export class ConversationList extends ObservableState<ListState> {
       const { rows } = await this.#page(null, keys, largePage);
       this.#settleRows(keys, new Map(rows.map((row) => [row.id, row])));
     } catch (error) {
-      // What was refused, or happened, may stand there wrong: it is asked for again as long as somebody looks.
+      // The rows may be outdated, so a transient failure is retried while the list is shown.
       const isTransient = error instanceof Failure && (error.outcomeUnknown || error.retryAfter !== null);
       if (isTransient && this.hasSubscribers) for (const key of keys) this.#stale.add(key);
       next = retryDelay;
@@ -187,7 +194,7 @@ export class ConversationList extends ObservableState<ListState> {
     return (!this.#view.unread || unread > 0) && (!this.#view.starred || starred > 0);
   }
 
-  /** @param keys these alone, also those that have been read or lost their star since: they keep their place. */
+  /** @param keys reads only these, also if they no longer match the unread or starred filter. */
   async #page(
     after: string | null,
     keys: readonly number[] | null = null,

@@ -2,13 +2,13 @@ import type { Conversation } from '../mail-types.ts';
 
 export type RowChange = (row: Conversation) => Conversation;
 
-/** What was done to rows and is on its way to the server: it lies over whatever is read of them until it has arrived. */
+/** Changes of rows that the server has not confirmed yet. They are applied to all rows that are read meanwhile. */
 export class OptimisticUpdates {
   readonly #changes = new Map<number, RowChange[]>();
   readonly #hidden = new Set<number>();
   readonly #retained = new Map<number, number>();
 
-  /** @returns what ends it. */
+  /** @returns a function that ends it. */
   change(ids: readonly number[], change: RowChange): () => void {
     for (const id of ids) this.#changes.set(id, [...(this.#changes.get(id) ?? []), change]);
     return () => {
@@ -32,7 +32,7 @@ export class OptimisticUpdates {
     return this.#hidden.has(id);
   }
 
-  /** They are on their way back into the list. @returns what ends it. */
+  /** Keeps rows in the list while they are being moved back to it. @returns a function that ends it. */
   retain(ids: readonly number[]): () => void {
     for (const id of ids) this.#retained.set(id, (this.#retained.get(id) ?? 0) + 1);
     return () => {
@@ -48,7 +48,7 @@ export class OptimisticUpdates {
     return this.#retained.has(id);
   }
 
-  /** Rows as they are to be shown. */
+  /** Applies the pending changes to rows. */
   apply(rows: readonly Conversation[]): Conversation[] {
     return rows
       .filter(({ id }) => !this.#hidden.has(id))

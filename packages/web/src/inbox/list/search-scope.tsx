@@ -4,14 +4,14 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { hasFolderOperator, type InboxView, isFolderSearch } from '../inbox-search.ts';
 import classes from './list-bar.module.css';
 
-/** Where a search has looked, and the other choice. */
+/** Shows which folders were searched, with a button to change it. */
 export function SearchScope({ view, setView }: { view: InboxView; setView: (view: InboxView) => void }): ReactNode {
   const t = useInboxTexts().search;
   const { folderName } = useInboxTexts();
   const { q, here: _, folder = 'inbox', ...remaining } = view;
   if (q === undefined || hasFolderOperator(q)) return null;
   const isFolderOnly = isFolderSearch(view);
-  // From the trash all folders are searched from the inbox: a search of all leaves it out.
+  // A search of all folders excludes the trash, so the view changes to the inbox.
   const everywhereView = { ...remaining, q, ...(folder !== 'inbox' && view.here && { folder }) };
   const otherScope = isFolderOnly
     ? everywhereView

@@ -11,7 +11,7 @@ import type { Attachment } from '../mail-types.ts';
 import { formatSize } from '../size-text.ts';
 import classes from './attachment-list.module.css';
 
-/** Files of an e-mail: each can be saved, images and texts looked at. Images that stand in its text are not listed. */
+/** The attachments of an e-mail. Images and texts have a preview. Inline images are not listed. */
 export function AttachmentList({ attachments }: { attachments: readonly Attachment[] }): ReactNode {
   const t = useInboxTexts().attachment;
   const application = useApplication();
@@ -60,13 +60,13 @@ function isPreviewable({ sniffedType }: Attachment): boolean {
   return sniffedType !== null && (sniffedType.startsWith('image/') || sniffedType === 'text/plain');
 }
 
-/** The bytes, of the type that they were seen to be. */
+/** The content of an attachment with its detected media type. */
 async function fetchBytes(application: string, file: Attachment): Promise<Blob> {
   const bytes = await (await getClient(application).send(`attachments/${file.id}`)).blob();
   return new Blob([bytes], { type: file.sniffedType ?? 'application/octet-stream' });
 }
 
-/** Texts are shown up to here. */
+/** Maximum number of bytes of a text preview. */
 const maxTextLength = 200_000;
 
 function Preview({ file }: { file: Attachment }): ReactNode {

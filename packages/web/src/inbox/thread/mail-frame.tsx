@@ -1,6 +1,6 @@
 /**
- * A mail's HTML in a frame of its own: no scripts, no forms, and a policy that loads nothing but what is in the page
- * already. The page fills it and measures it from outside.
+ * The HTML of a mail in a sandboxed iframe without scripts and forms, and with a policy that blocks all network
+ * requests. The page fills the frame and measures its height from outside.
  */
 import { Button, useComputedColorScheme } from '@mantine/core';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
@@ -18,7 +18,7 @@ interface MailFrameProps {
   readonly attachments: readonly Attachment[];
 }
 
-/** Images of other servers: how often they were asked for, and how many could not be had; null while they are on their way. */
+/** The state of remote images: how often they were requested, and how many failed; null while they are loading. */
 interface Remote {
   readonly attempts: number;
   readonly failed: number | null;
@@ -70,7 +70,10 @@ interface RemoteImagesProps {
   readonly load: () => void;
 }
 
-/** They wait until the reader asks: whoever sent them learns then that somebody looks. Nothing remembers the answer. */
+/**
+ * Remote images are only loaded on request, because they tell the sender that the mail was opened. The choice is not
+ * stored.
+ */
 function RemoteImages({ isRequested, failed, load }: RemoteImagesProps): ReactNode {
   const texts = useTexts();
   const t = useInboxTexts().images;
@@ -89,7 +92,7 @@ function RemoteImages({ isRequested, failed, load }: RemoteImagesProps): ReactNo
 
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob: data:";
 
-/** @returns what ends it. */
+/** @returns a function that ends it. */
 function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDark: boolean): () => void {
   const frameDocument = frame.contentDocument!;
   const policyElement = frameDocument.createElement('meta');
@@ -102,7 +105,7 @@ function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDa
   frameDocument.body.replaceChildren(body);
   applyStyles(body);
   frameDocument.adoptedStyleSheets = [createSheet(frame, buildBaseStyle(isDark)), createSheet(frame, style)];
-  // What is typed inside is meant for the page.
+  // Key events inside of the frame are forwarded to the page.
   frameDocument.onkeydown = (event) => {
     const { key, code, shiftKey, ctrlKey, metaKey, altKey } = event;
     frame.dispatchEvent(new KeyboardEvent('keydown', { key, code, shiftKey, ctrlKey, metaKey, altKey, bubbles: true }));
@@ -116,7 +119,7 @@ function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDa
   return () => observer.disconnect();
 }
 
-/** A sheet may only be adopted by the document in whose world it was made. */
+/** A style sheet can only be adopted by the document whose window has created it. */
 function createSheet(frame: HTMLIFrameElement, rules: string): CSSStyleSheet {
   const world = frame.contentWindow as Window & typeof globalThis;
   const sheet = new world.CSSStyleSheet();

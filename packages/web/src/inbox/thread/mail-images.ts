@@ -1,11 +1,11 @@
 /**
- * Images of a mail, put into its frame as bytes: those that came along at once, those of other servers when the reader asks.
- * All are fetched with the login, from this server alone; the frame itself loads nothing.
+ * Loads the images of a mail and puts them into its frame as blobs: attached images at once, remote images on request.
+ * All of them are fetched from this server with the login of the user; the frame itself loads nothing.
  */
 import type { Client } from '@tablinum/client';
 import type { Attachment } from '../mail-types.ts';
 
-/** The server fetches eight at once for all of an application. */
+/** Parallel requests of remote images. The server fetches at most eight at once for an application. */
 const maxConcurrent = 3;
 
 export class MailImages {
@@ -19,7 +19,7 @@ export class MailImages {
     this.#client = client;
   }
 
-  /** Those that the mail names by `cid:`. */
+  /** Shows the attached images that the mail references with `cid:`. */
   async showParts(attachments: readonly Attachment[]): Promise<void> {
     const tasks = [...this.#images('data-cid')].map(async ([contentId, images]) => {
       const part = attachments.find(
@@ -31,7 +31,7 @@ export class MailImages {
     await Promise.allSettled(tasks);
   }
 
-  /** Those of other servers, each address once. @returns how many could not be had. */
+  /** Loads the remote images, each URL once. @returns how many failed. */
   async showRemote(email: number): Promise<number> {
     const queue = [...this.#images('data-src')];
     let failed = 0;
@@ -47,13 +47,13 @@ export class MailImages {
     return failed;
   }
 
-  /** Lets the bytes go. */
+  /** Releases the blobs. */
   end(): void {
     this.#isEnded = true;
     for (const address of this.#addresses) URL.revokeObjectURL(address);
   }
 
-  /** @param type what the bytes are, where that is known better than the reply says it. */
+  /** @param type the media type, if it is known better than from the response. */
   async #show(images: readonly HTMLImageElement[], path: string, query: object, type?: string): Promise<void> {
     const bytes = await (await this.#client.send(path, { query })).blob();
     if (this.#isEnded) return;

@@ -17,13 +17,13 @@ interface MessageProps {
   readonly email: Email;
   readonly opened: boolean;
   readonly toggle: () => void;
-  /** Null where the role sets no stars. */
+  /** Null if the role may not set stars. */
   readonly star: (() => void) | null;
-  /** Of a draft. */
+  /** Only for drafts. */
   readonly continueDraft?: () => void;
 }
 
-/** One e-mail of a conversation: a line while it is folded, all of it otherwise. */
+/** One e-mail of a conversation, collapsed to one line or expanded. */
 export function Message({ email, opened, toggle, star, continueDraft }: MessageProps): ReactNode {
   const t = useInboxTexts();
   const sender = email.from?.[0];
@@ -101,7 +101,7 @@ export function Message({ email, opened, toggle, star, continueDraft }: MessageP
 
 const noFiles: readonly [] = [];
 
-/** Files, without the images that the HTML shows in their place. */
+/** The attachments without the images that the HTML shows inline. */
 function listVisibleAttachments({ html, attachments = noFiles }: Email): Email['attachments'] & object {
   const inlineIds = new Set([...(html ?? '').matchAll(/\sdata-cid="([^"]*)"/g)].map(([, contentId]) => contentId));
   return attachments.filter(({ contentId, disposition }) => {

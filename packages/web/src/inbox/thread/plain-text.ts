@@ -1,15 +1,15 @@
-/** A text mail in pieces: what is said, links in it, and what it quotes at its end. */
+/** Splits a plain-text mail into its text, its links, and the quotation at its end. */
 
 export interface SplitText {
   readonly body: string;
-  /** Null where nothing is quoted. */
+  /** Null if there is no quotation. */
   readonly quoted: string | null;
 }
 
-/** What stands before a quotation: `Ada wrote:`, in any language. */
+/** The line before a quotation, such as `Ada wrote:` in any language. */
 const attributionPattern = /^.{2,200}:\s*$/;
 
-/** The quotation is folded only where nothing is said after it. */
+/** Splits off the quotation at the end of a text. A quotation that is followed by other text is not split off. */
 export function splitQuotation(text: string): SplitText {
   const lines = text.replace(/\s+$/, '').split('\n');
   let first = lines.length;
@@ -25,7 +25,7 @@ export function splitQuotation(text: string): SplitText {
 }
 
 export interface TextPart {
-  /** Where it begins. */
+  /** The index of its first character. */
   readonly start: number;
   readonly text: string;
   readonly link: boolean;

@@ -1,16 +1,16 @@
 /**
- * The HTML of a mail as nodes that may be shown. The server has cleaned it already (docs/mail.md); it is cleaned once more
- * here, by another program, since what stands between a stranger's markup and the reader must not be one program alone.
+ * Sanitises the HTML of a mail. The server has already sanitised it (docs/mail.md); it is sanitised again here by
+ * another program, so that a fault of one of them is not enough for an attack.
  *
- * No text is parsed again afterwards: the nodes that DOMPurify made are the ones that are shown.
+ * The nodes that DOMPurify creates are shown directly; no text is parsed again afterwards.
  */
 import DOMPurify from 'dompurify';
 
 export interface CleanMail {
   readonly content: DocumentFragment;
-  /** Rules of the mail's own, held to `.m-scope` by the server. */
+  /** The style rules of the mail, which the server has restricted to `.m-scope`. */
   readonly style: string;
-  /** It says how it looks: on paper of its own, it stays readable where the interface is dark. */
+  /** The mail sets its own colours. It is shown on a light background, so that it stays readable in dark mode. */
   readonly hasOwnColors: boolean;
   readonly hasRemoteImages: boolean;
 }
@@ -23,7 +23,7 @@ const sanitizeOptions = {
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|data:image\/(?:png|jpeg|gif|webp)[;,])/i,
 };
 
-/** `data-look` is what `style` was: an attribute that the page's policy lets nobody set by markup. */
+/** `style` attributes are renamed to `data-look`, because the policy of the page forbids to set `style` by markup. */
 const styleAttribute = 'data-look';
 const styleSheetPattern = /<style\b[^>]*>([\s\S]*?)<\/style\s*>/gi;
 const tagPattern = /<[a-z][^<>]*>/gi;
@@ -47,7 +47,7 @@ export function cleanMail(html: string): CleanMail {
   };
 }
 
-/** Style attributes come back through the object model, once the nodes stand in their frame. */
+/** Restores the style attributes through the CSSOM after the nodes have been inserted into their frame. */
 export function applyStyles(root: ParentNode): void {
   for (const element of root.querySelectorAll<HTMLElement>(`[${styleAttribute}]`)) {
     element.style.cssText = element.getAttribute(styleAttribute) ?? '';
@@ -63,7 +63,7 @@ function hasOwnColors(content: DocumentFragment, style: string): boolean {
   );
 }
 
-/** Quotations at the end are folded: the browser opens and closes `details` without a script. */
+/** Folds quotations at the end into a `details` element, which needs no script. */
 function foldQuotes(content: DocumentFragment): void {
   for (const quote of content.querySelectorAll('.m-gmail_quote, .m-moz-cite-prefix + blockquote, blockquote')) {
     if (quote.parentElement?.closest('details') || !isLastContent(quote)) continue;
@@ -75,7 +75,7 @@ function foldQuotes(content: DocumentFragment): void {
   }
 }
 
-/** Whether nothing is said after it. */
+/** Whether no text follows the element. */
 function isLastContent(node: Element): boolean {
   for (let here: Node | null = node; here && here.nodeType !== Node.DOCUMENT_FRAGMENT_NODE; here = here.parentNode)
     for (let next = here.nextSibling; next; next = next.nextSibling) if (next.textContent?.trim()) return false;

@@ -11,7 +11,7 @@ import type { MailRights } from '../rights.ts';
 import { Message } from './message.tsx';
 import classes from './thread-pane.module.css';
 
-/** What the buttons above a conversation do; the keys do the same. */
+/** The commands of the buttons above a conversation, which also have keys. */
 export interface ThreadCommands {
   readonly close: () => void;
   readonly archive: () => void;
@@ -38,7 +38,10 @@ interface ThreadPaneProps {
   readonly isComposing: boolean;
 }
 
-/** A conversation: its e-mails, the oldest first, those that were read folded. Opening it marks it read, where the role may. */
+/**
+ * A conversation with its e-mails, oldest first. Read e-mails are collapsed. Opening it marks it read, if the role
+ * allows that.
+ */
 export function ThreadPane(props: ThreadPaneProps): ReactNode {
   const { id, commands, rights } = props;
   const t = useInboxTexts();
@@ -92,7 +95,7 @@ function Messages({
     hasMarkedRead.current = true;
     if (thread.emails.some((each) => !each.read)) void actions.setRead([thread], true);
   }, [thread, actions, rights.mark]);
-  // What arrives while it is read stands open.
+  // E-mails that arrive while the conversation is open are expanded.
   const last = thread.emails.at(-1)?.id;
   useEffect(() => {
     if (last !== undefined) setOpened((before) => new Set(before).add(last));
@@ -136,7 +139,7 @@ function Messages({
   );
 }
 
-/** The last one, and all that nobody has read. */
+/** The last e-mail and all unread ones. */
 function findInitiallyOpened(emails: readonly Email[]): ReadonlySet<number> {
   return new Set(emails.filter(({ read }, index) => !read || index === emails.length - 1).map(({ id }) => id));
 }

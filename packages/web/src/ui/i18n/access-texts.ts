@@ -1,4 +1,7 @@
-/** Texts of the pages of access, which come with them: the sign-in does not wait for them. Another language has a line here too. */
+/**
+ * The texts of the access pages. They are a separate chunk, so that the sign-in page loads without them. A further
+ * language needs an entry here.
+ */
 import { access } from './en/access.ts';
 import { useTexts } from './texts.tsx';
 

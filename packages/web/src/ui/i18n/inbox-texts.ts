@@ -1,4 +1,7 @@
-/** Texts of e-mail, which come with its pages: the sign-in does not wait for them. Another language has a line here too. */
+/**
+ * The texts of e-mail. They are a separate chunk, so that the sign-in page loads without them. A further language needs
+ * an entry here.
+ */
 import { inbox } from './en/inbox.ts';
 import { useTexts } from './texts.tsx';
 

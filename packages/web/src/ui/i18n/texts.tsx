@@ -1,6 +1,6 @@
 /**
- * The one layer of texts: no page holds words of its own. Another language is a file like en.ts of the type
- * {@link Texts}, with a line in {@link languages}; the compiler names what it lacks.
+ * The texts of the interface. Components contain no texts of their own. A further language is a file like en.ts of the
+ * type {@link Texts} with an entry in {@link languages}; the compiler reports missing texts.
  */
 import { createContext, type ReactNode, use } from 'react';
 import { en, type Texts } from './en.ts';
@@ -9,7 +9,7 @@ export type { Texts } from './en.ts';
 
 export const languages: Readonly<Record<string, Texts>> = { en };
 
-/** The first language of the browser that there are texts for. */
+/** The first preferred language of the browser that has texts. */
 export function preferredLanguage(): string {
   return navigator.languages.map((tag) => tag.replace(/-.*$/, '')).find((tag) => languages[tag]) ?? 'en';
 }
@@ -24,7 +24,7 @@ export function TextsProvider({ language, children }: { language: string; childr
   return <TextsContext value={textsIn(language)}>{children}</TextsContext>;
 }
 
-/** The texts: `t.common.save`, or a function where a number or name stands in it. */
+/** The texts of the current language, such as `t.common.save`. A text with a number or a name is a function. */
 export function useTexts(): Texts {
   return use(TextsContext);
 }

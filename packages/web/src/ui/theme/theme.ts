@@ -5,7 +5,7 @@ import {
   type MantineThemeOverride,
 } from '@mantine/core';
 
-/** Verdigris: the one accent. Shade 7 holds 4.5:1 under white text. */
+/** Verdigris, the only accent colour. Shade 7 has a contrast of 4.5:1 with white text. */
 const verdigris: MantineColorsTuple = [
   '#effaf8',
   '#d9f2ee',
@@ -18,7 +18,7 @@ const verdigris: MantineColorsTuple = [
   '#0a554f',
   '#06403b',
 ];
-/** Neutrals with a breath of the accent. */
+/** Greys with a slight tint of the accent colour. */
 const gray: MantineColorsTuple = [
   '#f8faf9',
   '#f1f4f3',
@@ -44,7 +44,7 @@ const dark: MantineColorsTuple = [
   '#0e1312',
 ];
 
-/** The theme; the words that components bring along are those of the language. */
+/** The Mantine theme, with the built-in texts of components in the given language. */
 export const themeIn = ({ close, clear }: { readonly close: string; readonly clear: string }): MantineThemeOverride =>
   createTheme({
     colors: { verdigris, gray, dark },
@@ -76,7 +76,7 @@ export const themeIn = ({ close, clear }: { readonly close: string; readonly cle
           closeButtonProps: { 'aria-label': close },
         },
       },
-      // Choosing what is chosen already changes nothing; the button that clears is within reach of the keyboard.
+      // Selecting the current option does not deselect it; the clear button can be reached with the keyboard.
       Select: {
         defaultProps: {
           allowDeselect: false,
@@ -89,7 +89,7 @@ export const themeIn = ({ close, clear }: { readonly close: string; readonly cle
     },
   });
 
-/** The soft variant of a colour: ground and words on it, 4.5:1 at least. */
+/** The background and text of the light variant of a colour, with a contrast of at least 4.5:1. */
 function buildSoftVariant(color: string, ground: string, textColor: string): Record<string, string> {
   return {
     [`--mantine-color-${color}-light`]: ground,
@@ -98,7 +98,7 @@ function buildSoftVariant(color: string, ground: string, textColor: string): Rec
   };
 }
 
-/** Surfaces and lines have names of their own; muted text holds 4.5:1 on each of them. */
+/** CSS variables of surfaces and lines. Dimmed text has a contrast of 4.5:1 on each of them. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: { '--row-height': '34px' },
   light: {

@@ -105,7 +105,7 @@ export const access = {
     record: 'Record',
     recordHint: 'The key of the record',
     user: 'User',
-    userHint: 'The user whose id replaces {{$user.id}}',
+    userHint: 'The id for {{$user.id}}',
     ask: 'Explain',
     allowed: 'Allowed',
     denied: 'Not allowed',
