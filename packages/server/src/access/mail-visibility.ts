@@ -1,6 +1,6 @@
 /**
- * Who sees mail: the owner and the members of its account, whatever a role may do besides. The predicate is a part of every
- * grant on these collections, so that no path to them goes without it.
+ * Mail is only visible to the owner and the members of its account, whatever else a role may do. Every grant on the
+ * collections of mail contains this predicate, so it applies on every path to them.
  */
 import { normaliseFilter } from '../protocol/filter-normaliser.ts';
 import type { ParsedFilter, ParsedOperand } from '../protocol/record-request.ts';
@@ -9,17 +9,17 @@ import { isMailResource } from '../schema/mail-collections.ts';
 import { buildRowFilter } from './row-filter.ts';
 
 const userIdVariable = '{{$user.id}}';
-const visibleToUser = buildRowFilter(normaliseFilter({ seenBy: { userId: userIdVariable } }))!;
-/** Its owner may make an account before anybody is noted as its member. */
+const visibleToUser = buildRowFilter(normaliseFilter({ seenBy: { userId: userIdVariable } }));
+/** The owner may create an account before it has members. */
 const visibleOrOwned = buildRowFilter(
   normaliseFilter({ $or: [{ ownerId: userIdVariable }, { seenBy: { userId: userIdVariable } }] }),
-)!;
+);
 
 /**
- * The rows of a collection that may be seen at all; null: any.
+ * The rows of a collection that are visible at all; null for all.
  *
- * @param isAdministrator the role's own power decides, no permission: then accounts are seen, so that somebody can look after
- *   them, and nothing of what is in them.
+ * @param isAdministrator true if a privilege of the role decides and not a permission. Administrators see accounts, so
+ *   that they can manage them, but not the mail in them.
  */
 export function mailVisibilityFilter(resource: string, isAdministrator: boolean): RowFilter | null {
   if (!isMailResource(resource)) return null;
@@ -27,7 +27,7 @@ export function mailVisibilityFilter(resource: string, isAdministrator: boolean)
   return visibleToUser;
 }
 
-/** Rows that pass both. */
+/** A row filter that requires both. */
 export function combineRowFilters(first: RowFilter | null, second: RowFilter | null): RowFilter | null {
   if (first === null || second === null) return first ?? second;
   const shift = first.values.length;
@@ -40,7 +40,7 @@ export function combineRowFilters(first: RowFilter | null, second: RowFilter | n
   };
 }
 
-/** A filter whose values begin at a later slot. */
+/** A filter with all slots moved by an offset. */
 function shiftSlots(filter: ParsedFilter, offset: number): ParsedFilter {
   switch (filter.kind) {
     case 'all':

@@ -98,7 +98,7 @@ export function requireFullReadAccess(context: RecordContext, action: 'get' | 'l
     if (hidden)
       throw new ApiError('FIELD_DENIED', `The role may not read "${hidden.name}" of ${name}, and so no whole message.`);
   }
-  if (decide(caller.role, 'attachments', 'get', access, registry).row?.filter)
+  if (decide(caller.role, 'attachments', 'get', { table: access, registry }).row?.filter)
     throw new ApiError('NO_PERMISSION', 'A role with a row filter on attachments reads no whole messages.');
 }
 

@@ -7,7 +7,7 @@ import type { RequestContext } from './request-context.ts';
 
 /** Messages that are whole before they are stored are held against no filter. */
 export function refuseRowFilter({ caller, access, registry }: RecordContext): void {
-  if (decide(caller.role, 'emails', 'create', access, registry).row?.filter)
+  if (decide(caller.role, 'emails', 'create', { table: access, registry }).row?.filter)
     throw new ApiError('NO_PERMISSION', 'A role with a row filter on emails does not bring messages in.');
 }
 

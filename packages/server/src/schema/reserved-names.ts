@@ -11,8 +11,9 @@ export const accountSecrets: ReadonlySet<string> = new Set([
 /** What a get of an e-mail shows as its own though it lies beside it. */
 const exposedContentFields: ReadonlySet<string> = new Set(
   mailCollections
-    .find(({ name }) => name === contentCollection)!
-    .fields.filter((field) => !field.hidden && !field.primaryKey && !field.target && field.name !== 'rawSha256')
+    .filter(({ name }) => name === contentCollection)
+    .flatMap(({ fields }) => fields)
+    .filter((field) => !field.hidden && !field.primaryKey && !field.target && field.name !== 'rawSha256')
     .map(({ name }) => name),
 );
 
