@@ -12,6 +12,7 @@ export type MailResource = (typeof mailResources)[number];
 
 const mailNames: ReadonlySet<string> = new Set(mailResources);
 
+/** Whether a resource is a collection of mail. */
 export function isMailResource(name: string): name is MailResource {
   return mailNames.has(name);
 }

@@ -133,6 +133,7 @@ function fieldSchema(field: Field): ValidationSchema {
   return field.type.storage === 'json' ? { ...schema, not: { type: 'null' } } : schema;
 }
 
+/** Whether the field accepts null. */
 export function isNullable(field: Field): boolean {
   return !field.primaryKey && !field.definition.required && field.definition.allowNull !== false;
 }
