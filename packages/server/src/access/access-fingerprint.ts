@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type AccessTable, publicRole } from './access-table.ts';
 
-/** Tells apart what a role may do from what it might do at another time: a hash of its permissions and of the public's. */
+/** A hash of the permissions of a role and of `public`. It changes when one of them changes. */
 export function computeAccessFingerprint(role: string, { roles }: AccessTable): string {
   const text = JSON.stringify([roles.get(role), roles.get(publicRole)], (_, each: unknown) =>
     each instanceof Set ? [...each] : each,

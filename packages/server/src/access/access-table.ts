@@ -1,6 +1,6 @@
 import type { ParsedFilter } from '../protocol/record-request.ts';
 
-/** A permission row as access decides with it: checked on save, so nothing here is untyped. */
+/** A permission as decisions use it. It was checked when it was saved. */
 export interface Permission {
   readonly id: number;
   readonly role: string;
@@ -18,12 +18,12 @@ export interface Role {
   readonly permissions: readonly Permission[];
 }
 
-/** Every role with its permissions, at one moment. */
+/** A snapshot of all roles with their permissions. */
 export interface AccessTable {
   readonly roles: ReadonlyMap<string, Role>;
 }
 
-/** The role whose holders may do everything. */
+/** The role that may do everything. */
 export const adminRole = 'admin';
 /** The role of callers without a credential. */
 export const publicRole = 'public';

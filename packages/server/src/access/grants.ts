@@ -7,16 +7,16 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
 
 /**
- * Cached decisions of one role. Resource and action may be a caller's invention, of any length: names of collections have
- * at most 60 characters, so longer keys are decided each time.
+ * Bounds of the cached decisions of one role. A request can name any resource and action. Longer keys than those of
+ * collections (names of at most 60 characters) are not cached.
  */
 const decisions = { entries: 50_000, bytes: 8 * 1024 * 1024, keyLength: 130, sizeOf: 100 };
 
 /**
- * The gate: what a role may do, as grants. Pure; what it decides from is given to it.
+ * Returns the grants of a role. Every statement about records takes one of them.
  *
  * One permission row decides for (role, resource, action): the named resource before `*`, then the named action before
- * `*`. Where a role has no deciding row, what `public` may do it may do too.
+ * `*`. If no row of the role decides, the row of `public` decides.
  */
 export function buildGrants(roleName: string, table: AccessTable, registry: Registry): GrantLookup {
   const cache = new LruMap<Grant | null>(decisions);
@@ -24,25 +24,25 @@ export function buildGrants(roleName: string, table: AccessTable, registry: Regi
     const key = `${resource}:${action}`;
     const known = cache.get(key);
     if (known !== undefined) return known;
-    const grant = makeGrant(roleName, resource, action, table, registry);
+    const grant = makeGrant(roleName, resource, action, { table, registry });
     cache.set(key, grant);
     return grant;
   };
 }
 
-/** What decides over an action: the role's own power, a row of the role or of `public`, or nothing. */
+/** The roles with their permissions, and the collections that they are about. */
+export interface AccessRules {
+  readonly table: AccessTable;
+  readonly registry: Registry;
+}
+
+/** What decides on an action: a privilege of the role itself, a permission of the role or of `public`, or nothing. */
 export type Decision =
   | { readonly by: 'admin' | 'configure' | 'nothing'; readonly row: null }
   | { readonly by: 'role' | 'public'; readonly row: Permission };
 
-/** What decides; {@link buildGrants} makes the grant from it, so the two cannot differ. */
-export function decide(
-  roleName: string,
-  resource: string,
-  action: string,
-  table: AccessTable,
-  registry: Registry,
-): Decision {
+/** Decides on an action of a role. {@link buildGrants} creates grants from the same decision. */
+export function decide(roleName: string, resource: string, action: string, { table, registry }: AccessRules): Decision {
   const collection = registry.find(resource);
   const role = table.roles.get(roleName);
   if (!role) return noDecision;
@@ -57,7 +57,7 @@ export function decide(
 
 const noDecision: Decision = { by: 'nothing', row: null };
 
-/** The row that decides, or null. */
+/** The permission that decides, or null. */
 function findDecidingPermission(
   role: Role | undefined,
   resource: string,
@@ -76,20 +76,14 @@ function findByAction(role: Role, resource: string, action: string): Permission 
   return role.permissions.find((row) => row.resource === resource && row.actions.includes(action)) ?? null;
 }
 
-function makeGrant(
-  roleName: string,
-  resource: string,
-  action: string,
-  table: AccessTable,
-  registry: Registry,
-): Grant | null {
-  const traits = registry.getTraits(resource);
+function makeGrant(roleName: string, resource: string, action: string, rules: AccessRules): Grant | null {
+  const traits = rules.registry.getTraits(resource);
   if (traits.readableWith !== undefined)
-    return makeDependentGrant(decide(roleName, traits.readableWith, 'get', table, registry), action);
-  const { by, row } = decide(roleName, resource, action, table, registry);
+    return makeDependentGrant(decide(roleName, traits.readableWith, 'get', rules), action);
+  const { by, row } = decide(roleName, resource, action, rules);
   if (by === 'nothing') return null;
   if (row === null) return { identity: by, rows: buildVisibilityFilter(traits, true), may: (field) => !field.hidden };
-  const collection = registry.find(resource);
+  const collection = rules.registry.find(resource);
   return collection
     ? makeRowGrant(row, collection, action)
     : { identity: `row ${row.id}`, rows: null, may: () => true };
@@ -116,20 +110,21 @@ function makeRowGrant(row: Permission, collection: Collection, action: string): 
   };
 }
 
-/** Null: all fields. A relation and its foreign key are allowed or denied together; a reader may always see the key. */
+/** The ids of allowed fields; null for all. A relation and its foreign key are allowed or denied together; reads always allow the primary key. */
 function findAllowedFieldIds(row: Permission, collection: Collection, action: string): ReadonlySet<number> | null {
-  if (row.fields === null && row.exceptFields === null) return null;
+  const { fields, exceptFields } = row;
+  if (fields === null && exceptFields === null) return null;
   const allowed = new Set<number>();
   for (const field of collection.fields) {
     const names = findLinkedFields(field, collection).map((each) => each.name);
-    const listed = row.fields === null || names.some((name) => row.fields!.has(name));
-    const excepted = names.some((name) => row.exceptFields?.has(name));
+    const listed = fields === null || names.some((name) => fields.has(name));
+    const excepted = exceptFields !== null && names.some((name) => exceptFields.has(name));
     if ((listed && !excepted) || (field.primaryKey && isReadAction(action))) allowed.add(field.id);
   }
   return allowed;
 }
 
-/** A field with what tells the same: a foreign key and all relations that it carries, in the same collection. */
+/** A field with those that reveal the same value: a foreign key and all belongsTo relations that use it. */
 function findLinkedFields(field: Field, collection: Collection): Field[] {
   const { relation } = field;
   const foreignKey = relation?.kind === 'belongsTo' ? relation.sourceField : field.name;

@@ -2,7 +2,7 @@ import type { StoredPermission } from '../database/permission-rows.ts';
 import { normaliseFilter } from '../protocol/filter-normaliser.ts';
 import type { AccessTable, Permission, Role } from './access-table.ts';
 
-/** The access table from its stored rows. */
+/** Creates the access table from stored rows. */
 export function makeAccessTable(
   roles: readonly { readonly name: string; readonly allowConfigure: boolean; readonly builtIn: boolean }[],
   permissions: readonly StoredPermission[],

@@ -13,7 +13,6 @@ import type {
 import { prefixDetails } from '../protocol/error-path.ts';
 import { listServerManagedFields, type Switches, switchNames } from '../schema/collection-options-check.ts';
 import { type CollectionChange, isDefaultKey, type RequestedCollection } from '../schema/definition-check.ts';
-import { fieldTypes } from '../schema/field-types.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { changeCollection } from './change-collection.ts';
 import { changeField } from './change-field.ts';
@@ -21,6 +20,7 @@ import { addField, defineCollection } from './define-collection.ts';
 import { type ChangeScope, runDefinitionSteps } from './definition-change.ts';
 import type { DefinitionContext, DefinitionEvent } from './definition-context.ts';
 import { getEffectiveDefinition, isSameProperty } from './field-differences.ts';
+import { isRelation } from './resolution-draft.ts';
 
 interface FieldChange {
   readonly collection: string;
@@ -58,15 +58,15 @@ export async function applyDefinitions(
     events.length = 0;
     const errorPaths = new ErrorPaths(wanted);
     for (const { collection, change } of plan.switched)
-      await step((tx) => changeCollection(tx, collection, change).catch(errorPaths.inCollection(null, collection)));
+      await step((tx) => changeCollection(tx, collection, change).catch(errorPaths.inCollection(collection)));
     for (const definition of plan.created)
-      await step((tx) => defineCollection(tx, definition).catch(errorPaths.inCollection(definition)));
+      await step((tx) => defineCollection(tx, definition).catch(errorPaths.inCollection(definition.name, definition)));
     for (const { collection, field } of plan.added)
       await step((tx) => addField(tx, collection, field).catch(errorPaths.inField(collection, field.name)));
     for (const { collection, name, changes: changed } of plan.changed)
       await step((tx) => changeField(tx, collection, name, changed).catch(errorPaths.inField(collection, name)));
     for (const { collection, change } of plan.metadataChanges)
-      await step((tx) => changeCollection(tx, collection, change).catch(errorPaths.inCollection(null, collection)));
+      await step((tx) => changeCollection(tx, collection, change).catch(errorPaths.inCollection(collection)));
   });
   return events;
 }
@@ -132,20 +132,23 @@ interface Creation {
   readonly indexes: readonly IndexDefinition[] | undefined;
 }
 
-/** New collections, each after those that its belongsTo fields name; what cannot wait for its target is added later. */
+/** Sorts new collections so that each comes after the targets of its belongsTo fields. Relations in a cycle are added later. */
 function sortByDependency(newDefinitions: readonly CollectionDefinition[]): Creation[] {
   const result: Creation[] = [];
   const createdNames = new Set<string>();
   const waiting = [...newDefinitions];
   const targets = (definition: CollectionDefinition): string[] =>
-    definition.fields.filter((field) => field.type === 'belongsTo').map((field) => field.target!);
+    definition.fields
+      .filter(isRelation)
+      .filter(({ type }) => type === 'belongsTo')
+      .map(({ target }) => target);
   const isAvailable = (name: string, self: string): boolean =>
     name === self || createdNames.has(name) || !newDefinitions.some((each) => each.name === name);
   while (waiting.length > 0) {
     const ready = waiting.findIndex((each) => targets(each).every((target) => isAvailable(target, each.name)));
     const [definition] = waiting.splice(Math.max(0, ready), 1) as [CollectionDefinition];
     const canCreateNow = (field: FieldDefinition): boolean =>
-      !isRelation(field) || (field.type === 'belongsTo' && isAvailable(field.target!, definition.name));
+      !isRelation(field) || (field.type === 'belongsTo' && isAvailable(field.target, definition.name));
     const later = definition.fields.filter((field) => !canCreateNow(field));
     result.push(makeCreation(definition, definition.fields.filter(canCreateNow), later));
     createdNames.add(definition.name);
@@ -161,10 +164,6 @@ function makeCreation(
   if (later.length === 0) return { definition, later, indexes: undefined };
   const { indexes, ...options } = definition.options;
   return { definition: { ...definition, fields, options }, later, indexes };
-}
-
-function isRelation({ type }: FieldDefinition): boolean {
-  return fieldTypes.find(type)?.relation ?? false;
 }
 
 /** Properties that a definition gives and the field does not have so. */
@@ -224,7 +223,7 @@ function mayRebuild({ created, added, changed, switched }: Plan): boolean {
   return changed.length > 0 || relations.length > 0 || switched.length > 0;
 }
 
-/** Tells an error of one definition at its place in the set, such as `[3].fields[1].target`. */
+/** Prefixes the details of an error with the path of the definition in the set, such as `[3].fields[1].target`. */
 class ErrorPaths {
   readonly #definitions: readonly RequestedCollection[];
 
@@ -232,8 +231,8 @@ class ErrorPaths {
     this.#definitions = wanted;
   }
 
-  /** @param created the definition as far as it was made: its fields have other numbers than those of the set. */
-  inCollection(created: CollectionDefinition | null, name = created!.name): (error: unknown) => never {
+  /** @param created the part of the definition that was created first: its fields have other indexes than those of the set. */
+  inCollection(name: string, created: CollectionDefinition | null = null): (error: unknown) => never {
     const renumber = (path: string): string =>
       path.replace(/^fields\[(\d+)\]/, (_, index) => {
         const field = created?.fields.filter((each) => !isDefaultKey(each))[Number(index)];
@@ -251,8 +250,8 @@ class ErrorPaths {
   }
 
   #field(collection: string, name: string): string {
-    const { definition } = this.#definitions.find((each) => each.definition.name === collection)!;
-    const given = definition.fields.filter((each) => !isDefaultKey(each));
+    const requested = this.#definitions.find((each) => each.definition.name === collection);
+    const given = (requested?.definition.fields ?? []).filter((each) => !isDefaultKey(each));
     return `fields[${given.findIndex((each) => each.name === name)}]`;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Changes a field: its words, its bounds, its indexes, its name, its type. Data that does not hold under the new
- * definition refuses the change, so that afterwards every record holds.
+ * Changes a field: its title, bounds, indexes, name or type. The change is refused if a stored value is not valid under
+ * the new definition.
  */
 import { randomBytes } from 'node:crypto';
 import { readDefinitionsInTx, updateField } from '../database/catalogue.ts';
@@ -13,7 +13,7 @@ import { findReferencesTo } from '../records/write/references.ts';
 import { resolveFieldType } from '../schema/field-types.ts';
 import { buildColumnName, buildNextRegistry, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
-import { type Collection, type Field, listColumnFields, makeCollection } from '../schema/registry.ts';
+import { type Collection, type Field, listColumnFields, makeCollection, requireColumn } from '../schema/registry.ts';
 import { appendDefinitionEvent, type ChangeScope, runDefinitionChange, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { findDependentRelations } from './dependent-relations.ts';
@@ -28,10 +28,17 @@ import { planIndexes, toColumnDefinition } from './storage.ts';
 import { toStoredFacts } from './stored-facts.ts';
 import { rejectRequiredField, requireFreeName } from './system-fields.ts';
 
-/** Properties on which a relation or the storage of its keys depends. */
+/** Properties that a field cannot change while it is the key of a relation. */
 const keyProperties = new Set(['type', 'unique', 'index', 'dateOnly', 'multiple', 'precision', 'scale']);
 
-/** @throws ApiError 403 core, 404, 409 unique or needed by a relation, 422 with details. */
+/**
+ * Changes a field of a collection.
+ *
+ * @param changes the properties to change, `newName` among them; the others keep their values.
+ * @returns the name of the field after the change.
+ * @throws ApiError 403 for a core field, 404 for an unknown one, 409 if values are not unique or a relation needs the field,
+ * 422 with `details` for an invalid definition or values that do not fit it.
+ */
 export async function changeField(
   context: DefinitionContext,
   collectionName: string,
@@ -63,14 +70,20 @@ export async function changeField(
   return newName as string;
 }
 
-/** A belongsTo and its foreign key are required, and unique, together: the changes of the other one, or of the others. */
+/**
+ * "required" and "unique" always have the same value on a belongsTo and on its foreign key. If one of the fields changes,
+ * these are the changes of the others.
+ */
 function findKeyChanges(
   context: DefinitionContext,
   collection: Collection,
   field: Field,
   definition: FieldDefinition,
 ): FieldChange[] {
-  if (field.relation?.kind === 'belongsTo') return findForeignKeyChanges(context, collection, field, definition);
+  if (field.relation?.kind === 'belongsTo') {
+    const { field: key } = requireChangeableField(context, collection.name, field.relation.sourceField);
+    return findForeignKeyChanges({ context, collection, field, key }, definition);
+  }
   const { required = false } = definition;
   return findRelationsByForeignKey(collection, field, context.registry)
     .filter((each) => each.collection === collection && each.field.definition.required !== undefined)
@@ -78,17 +91,22 @@ function findKeyChanges(
     .map((other) => new FieldChange(context, collection, other.field, { ...other.field.definition, required }));
 }
 
-/** What a belongsTo says of its foreign key, as far as it says something new. */
+interface ForeignKeyOwner {
+  readonly context: DefinitionContext;
+  readonly collection: Collection;
+  /** The belongsTo. */
+  readonly field: Field;
+  readonly key: Field;
+}
+
+/** The changes of the foreign key of a belongsTo that follow from the new definition of the relation. */
 function findForeignKeyChanges(
-  context: DefinitionContext,
-  collection: Collection,
-  field: Field,
+  { context, collection, field, key }: ForeignKeyOwner,
   { required = false, unique = false }: FieldDefinition,
 ): FieldChange[] {
   const isChanged = (name: 'required' | 'unique', wanted: boolean): boolean =>
     (field.definition[name] ?? false) !== wanted;
   if (!isChanged('required', required) && !isChanged('unique', unique)) return [];
-  const { field: key } = requireChangeableField(context, collection.name, field.relation!.sourceField);
   const isDifferent = (name: 'required' | 'unique', wanted: boolean): boolean =>
     isChanged(name, wanted) && (key.definition[name] ?? false) !== wanted;
   const [changesRequired, changesUnique] = [
@@ -104,13 +122,13 @@ function findForeignKeyChanges(
   return [new FieldChange(context, collection, key, after)];
 }
 
-/** @throws ApiError 409 where a hasOne, another unique belongsTo or the key of a relation goes by the same field. */
+/** @throws ApiError 409 if a hasOne, another unique belongsTo or a foreign key needs the unique values. */
 function rejectIfUniqueNeeded({ registry }: DefinitionContext, collection: Collection, field: Field, key: Field): void {
   const uniqueRelations = findRelationsByForeignKey(collection, key, registry).filter(
-    (each) => each.field !== field && (each.field.relation!.kind === 'hasOne' || each.field.definition.unique),
+    (each) => each.field !== field && (each.field.relation?.kind === 'hasOne' || each.field.definition.unique),
   );
   const referencing = findReferencesTo(collection, registry).filter(
-    (each) => each.field.references!.field === key.name,
+    (each) => each.field.references?.field === key.name,
   );
   const users = [...uniqueRelations.map((each) => ({ child: each.collection, field: each.field })), ...referencing];
   if (users.length > 0)
@@ -146,7 +164,7 @@ function rejectIfKeyOfRelation(
 
 class FieldChange {
   readonly hasConversion: boolean;
-  /** What the foreign key does when its target is destroyed changes. */
+  /** Whether `onDelete` of the foreign key changes. */
   readonly hasReferenceChange: boolean;
   readonly #context: DefinitionContext;
   readonly #collection: Collection;
@@ -164,7 +182,7 @@ class FieldChange {
     const references = resolveChangedReference(context.registry, collection, before, definition);
     this.hasReferenceChange = references !== before.references;
     const facts = { ...toStoredFacts(before), references };
-    // The new column stands beside the old one for a while, and beside one that a parallel change makes.
+    // During the change, the old column and those of concurrent changes exist at the same time.
     const suffix = randomBytes(3).toString('hex');
     this.#facts = this.hasConversion ? { ...facts, base: `v${context.version}${suffix}_${definition.name}` } : facts;
     const column = buildColumnName(this.#facts, before.id, collection.system);
@@ -174,19 +192,20 @@ class FieldChange {
   /** The tables that the change locks: a constraint is changed in both of its tables. */
   get tables(): string[] {
     const { table } = this.#collection;
-    if (!this.hasReferenceChange) return [table];
-    return [...new Set([table, this.#context.registry.get(this.#after.references!.collection).table])];
+    const { references } = this.#after;
+    if (!this.hasReferenceChange || references === null) return [table];
+    return [...new Set([table, this.#context.registry.get(references.collection).table])];
   }
 
   /**
-   * Runs the change. On a shared engine the column for converted values is made first, by itself: made inside, it would
-   * keep readers off for as long as the values are converted. If the change comes to nothing it is taken away again; one
-   * that a crash leaves behind is named by nobody.
+   * Runs the change. On PostgreSQL, the column for converted values is added before, in its own transaction: ALTER TABLE
+   * in the same transaction would block readers during the conversion. If the change fails, the column is dropped. A
+   * column that a crash leaves behind is unused.
    */
   async withNewColumn(change: () => Promise<void>): Promise<void> {
     const { database, tx, dryRun } = this.#context;
     if (!this.hasConversion || tx || dryRun) return change();
-    const drop = database.dialect.dropNewColumn(this.#collection.table, this.#after.column!);
+    const drop = database.dialect.dropNewColumn(this.#collection.table, requireColumn(this.#after).column);
     if (!drop) return change();
     await database.write((transaction) => this.#addColumn(transaction));
     this.#hasColumn = true;
@@ -208,7 +227,10 @@ class FieldChange {
       facts: this.#facts,
     });
     if (this.#after.name !== this.#before.name)
-      await renameField(this.#context, transaction, this.#collection, this.#before.name, this.#after.name);
+      await renameField(this.#context, transaction, this.#collection, {
+        from: this.#before.name,
+        to: this.#after.name,
+      });
     transaction.touch(this.#collection.table);
     await appendDefinitionEvent(
       this.#context,
@@ -233,7 +255,7 @@ class FieldChange {
       const reference = dialect.replaceReference(table, column, columns, planIndexes(changed));
       await runStatements(this.#context, transaction, reference);
     }
-    // Where the table was rebuilt it has its indexes already.
+    // A rebuilt table already has its indexes.
     if (!this.hasReferenceChange || !dialect.rebuildsTables)
       await replaceIndexes(this.#context, transaction, this.#collection, changed);
   }
@@ -253,12 +275,12 @@ class FieldChange {
 
   async #checkRepeated(transaction: Transaction): Promise<void> {
     if (!this.#after.definition.unique || this.#before.definition.unique) return;
-    const { column } = this.#before;
-    await rejectDuplicates(this.#context, transaction, this.#collection, this.#after, column!);
+    const { column } = requireColumn(this.#before);
+    await rejectDuplicates(this.#context, transaction, this.#collection, { ...this.#after, column });
   }
 
   #oldColumn(): { table: string; column: string } {
-    return { table: this.#collection.table, column: this.#before.column! };
+    return { table: this.#collection.table, column: requireColumn(this.#before).column };
   }
 
   #addColumn(transaction: Transaction): Promise<void> {
@@ -267,12 +289,12 @@ class FieldChange {
     return runStatements(this.#context, transaction, database.dialect.addColumn(this.#collection.table, column));
   }
 
-  /** Unless the change was kept, and only its end went wrong: then the values lie there. */
+  /** Drops the new column, unless the change was committed and only its confirmation failed. */
   async #dropColumn(transaction: Transaction, drop: Sql): Promise<void> {
     const { database, registry } = this.#context;
     const { name, table } = this.#collection;
     const lock = database.dialect.lockTables([table], false);
-    // First, so that a commit under way is seen.
+    // The lock waits for a concurrent commit, so that the next statement sees it.
     if (lock) await runStatements(this.#context, transaction, [lock]);
     const stored = await readDefinitionsInTx(database, transaction, registry.version);
     const now = buildNextRegistry(registry, registry.version + 1, stored);
@@ -285,16 +307,17 @@ class FieldChange {
     const { dialect } = database;
     const { table } = this.#collection;
     if (!this.#hasColumn) await this.#addColumn(transaction);
-    await convertColumn(this.#context, transaction, this.#collection, this.#before, this.#after);
+    await convertColumn(this.#context, transaction, this.#collection, { source: this.#before, target: this.#after });
     const nextCollection = this.#changedCollection();
     const columns = listColumnFields(nextCollection).map((each) => toColumnDefinition(each, registry));
     await runStatements(
       this.#context,
       transaction,
-      dialect.dropColumns(table, [this.#before.column!], columns, planIndexes(nextCollection)),
+      dialect.dropColumns(table, [requireColumn(this.#before).column], columns, planIndexes(nextCollection)),
     );
-    if (dialect.rebuildsTables) return; // the new table has its indexes
-    const indexes = planIndexes(nextCollection).filter((index) => index.columns.includes(this.#after.column!));
+    if (dialect.rebuildsTables) return; // The new table has its indexes.
+    const { column } = requireColumn(this.#after);
+    const indexes = planIndexes(nextCollection).filter((index) => index.columns.includes(column));
     await runStatements(
       this.#context,
       transaction,
@@ -315,7 +338,7 @@ class FieldChange {
   }
 }
 
-/** Whether values that held before may not hold now. */
+/** Whether values that were valid before may be invalid now. */
 function isNarrowed(before: Field, after: Field): boolean {
   const bounds = ['maxLength', 'pattern', 'min', 'max', 'precision', 'scale', 'enum'] as const;
   return bounds.some((bound) => {

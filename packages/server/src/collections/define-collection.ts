@@ -18,6 +18,7 @@ import { useExistingForeignKey } from './existing-foreign-key.ts';
 import { fillNewColumn } from './fill-column.ts';
 import type { NewField } from './new-field.ts';
 import { markReferencedKey } from './referenced-key.ts';
+import type { Resolution } from './resolution-draft.ts';
 import { resolveFields } from './resolve-fields.ts';
 import { buildServerManagedFields } from './server-managed-fields.ts';
 import { planFieldIndex, planIndexes, toColumnDefinition } from './storage.ts';
@@ -35,7 +36,7 @@ export interface CollectionOrigin {
 
 const userDefinedOrigin: CollectionOrigin = { system: false, internal: false, hidden: () => false };
 
-/** @throws ApiError 409 when the name is taken, 422 where relations do not hold. */
+/** Creates a collection. @throws ApiError 409 if the name is taken, 422 for invalid relations. */
 export async function defineCollection(
   context: DefinitionContext,
   definition: CollectionDefinition,
@@ -70,46 +71,31 @@ export async function defineCollection(
     { subject: definition.name, tables, needsRebuild: rebuild },
     async (transaction) => {
       let nextRegistry = registry;
-      for (const { collection: foreignName, name } of resolution.referencedKeys)
-        nextRegistry = await markReferencedKey(context, transaction, nextRegistry.get(foreignName), name, nextRegistry);
-      nextRegistry = await createCollection(context, transaction, definition, fields, origin, nextRegistry);
+      for (const key of resolution.referencedKeys)
+        nextRegistry = await markReferencedKey(context, transaction, key, nextRegistry);
+      nextRegistry = await createCollection(context, transaction, { definition, fields, origin }, nextRegistry);
       await appendDefinitionEvent(context, transaction, 'collections.created', definition.name);
-      for (const join of resolution.joins) {
-        nextRegistry = await createCollection(
-          context,
-          transaction,
-          join.definition,
-          join.fields,
-          userDefinedOrigin,
-          nextRegistry,
-        );
-        await appendDefinitionEvent(context, transaction, 'collections.created', join.definition.name);
-      }
-      for (const { collection: foreignName, field } of resolution.existingForeignKeys)
-        nextRegistry = await useExistingForeignKey(
-          context,
-          transaction,
-          nextRegistry.get(foreignName),
-          field,
-          nextRegistry,
-        );
-      for (const { collection: foreignName, field } of resolution.foreignFields)
-        await addForeignField(context, transaction, nextRegistry.get(foreignName), field, nextRegistry);
+      await createRelatedFields(context, transaction, resolution, nextRegistry);
     },
   );
 }
 
-/** A collection's catalogue rows, table and indexes; returns the registry with it. */
+/** A collection that will be stored, with its resolved fields. */
+interface NewCollection {
+  readonly definition: CollectionDefinition;
+  readonly fields: readonly NewField[];
+  readonly origin: CollectionOrigin;
+}
+
+/** Creates the catalogue rows, the table and the indexes of a collection; returns the registry with it. */
 async function createCollection(
   context: DefinitionContext,
   transaction: Transaction,
-  definition: CollectionDefinition,
-  fields: readonly NewField[],
-  origin: CollectionOrigin,
+  newCollection: NewCollection,
   registry: Registry,
 ): Promise<Registry> {
   const { dialect } = context.database;
-  const collection = await storeCollection(context, transaction, definition, fields, origin);
+  const collection = await storeCollection(context, transaction, newCollection);
   const nextRegistry = registry.with([collection], [], registry.version);
   const columns = listColumnFields(collection).map((field) => toColumnDefinition(field, nextRegistry));
   const mostlyNullColumn = collection.trash?.deletedAt.column ?? null;
@@ -121,7 +107,7 @@ async function createCollection(
   return nextRegistry;
 }
 
-/** @throws ApiError 404, 409 when the name is taken, 422. */
+/** Adds a field to a collection. @throws ApiError 404 for an unknown collection, 409 if the name is taken, 422 for an invalid definition. */
 export async function addField(
   context: DefinitionContext,
   collectionName: string,
@@ -165,36 +151,17 @@ export async function addField(
     { subject: collectionName, tables, needsRebuild: rebuild },
     async (transaction) => {
       let nextRegistry = registry;
-      for (const { collection: foreignName, name } of resolution.referencedKeys)
-        nextRegistry = await markReferencedKey(context, transaction, nextRegistry.get(foreignName), name, nextRegistry);
-      await addFieldsToCollection(
-        context,
-        transaction,
-        nextRegistry.get(collectionName),
-        resolution.fields,
-        nextRegistry,
-      );
-      for (const join of resolution.joins) {
-        await createCollection(context, transaction, join.definition, join.fields, userDefinedOrigin, nextRegistry);
-        await appendDefinitionEvent(context, transaction, 'collections.created', join.definition.name);
-      }
-      // First what exists: a table that is rebuilt takes only the columns that it had.
-      for (const { collection: foreignName, field } of resolution.existingForeignKeys)
-        nextRegistry = await useExistingForeignKey(
-          context,
-          transaction,
-          nextRegistry.get(foreignName),
-          field,
-          nextRegistry,
-        );
-      for (const { collection: foreignName, field } of resolution.foreignFields)
-        await addForeignField(context, transaction, nextRegistry.get(foreignName), field, nextRegistry);
+      for (const key of resolution.referencedKeys)
+        nextRegistry = await markReferencedKey(context, transaction, key, nextRegistry);
+      const target = { collection: nextRegistry.get(collectionName), fields: resolution.fields };
+      await addFieldsToCollection(context, transaction, target, nextRegistry);
+      await createRelatedFields(context, transaction, resolution, nextRegistry);
       await appendDefinitionEvent(context, transaction, 'fields.created', `${collectionName}.${definition.name}`);
     },
   );
 }
 
-/** Adds a field to a system collection while an application is born, or after the server has learned of it. */
+/** Adds a field to a system collection during the bootstrap or migration of an application. */
 export async function addSystemField(
   context: DefinitionContext,
   collectionName: string,
@@ -204,16 +171,14 @@ export async function addSystemField(
   const collection = registry.get(collectionName);
   const tables = field.facts.relation ? [] : [collection.table];
   await runDefinitionChange(context, { subject: collectionName, tables }, (transaction) =>
-    addFieldsToCollection(context, transaction, collection, [field], registry),
+    addFieldsToCollection(context, transaction, { collection, fields: [field] }, registry),
   );
 }
 
 async function storeCollection(
   context: DefinitionContext,
   transaction: Transaction,
-  definition: CollectionDefinition,
-  fields: readonly NewField[],
-  origin: CollectionOrigin,
+  { definition, fields, origin }: NewCollection,
 ): Promise<Collection> {
   const { database } = context;
   const parts = {
@@ -242,29 +207,45 @@ async function storeFields(
   return rows.map((row, index) => ({ ...row, id: ids[index]! }));
 }
 
-/** Adds the foreign key that a relation needs in another collection. */
+/** Creates what the relations of a definition need elsewhere: joins, and foreign keys of other collections. */
+async function createRelatedFields(
+  context: DefinitionContext,
+  transaction: Transaction,
+  resolution: Resolution,
+  registry: Registry,
+): Promise<void> {
+  let nextRegistry = registry;
+  for (const { definition, fields } of resolution.joins) {
+    const join = { definition, fields, origin: userDefinedOrigin };
+    nextRegistry = await createCollection(context, transaction, join, nextRegistry);
+    await appendDefinitionEvent(context, transaction, 'collections.created', definition.name);
+  }
+  // Existing fields first: a table that is rebuilt takes only the columns that it had.
+  for (const { collection, field } of resolution.existingForeignKeys) {
+    const foreignKey = { collection: nextRegistry.get(collection), field };
+    nextRegistry = await useExistingForeignKey(context, transaction, foreignKey, nextRegistry);
+  }
+  for (const foreignField of resolution.foreignFields)
+    await addForeignField(context, transaction, foreignField, nextRegistry);
+}
+
+/** Adds a foreign key that a relation needs in another collection. */
 async function addForeignField(
   context: DefinitionContext,
   transaction: Transaction,
-  foreignCollection: Collection,
-  field: NewField,
+  { collection: name, field }: { readonly collection: string; readonly field: NewField },
   registry: Registry,
 ): Promise<void> {
-  await addFieldsToCollection(context, transaction, foreignCollection, [field], registry);
-  await appendDefinitionEvent(
-    context,
-    transaction,
-    'fields.created',
-    `${foreignCollection.name}.${field.definition.name}`,
-  );
+  const collection = registry.get(name);
+  await addFieldsToCollection(context, transaction, { collection, fields: [field] }, registry);
+  await appendDefinitionEvent(context, transaction, 'fields.created', `${name}.${field.definition.name}`);
 }
 
-/** Adds fields to a collection that exists: columns, values for the records that are there, indexes. */
+/** Adds fields to an existing collection: columns, values for existing records, and indexes. */
 async function addFieldsToCollection(
   context: DefinitionContext,
   transaction: Transaction,
-  collection: Collection,
-  fields: readonly NewField[],
+  { collection, fields }: { readonly collection: Collection; readonly fields: readonly NewField[] },
   registry: Registry,
 ): Promise<void> {
   const { dialect } = context.database;
@@ -283,7 +264,7 @@ async function addFieldsToCollection(
   transaction.touch(collection.table);
 }
 
-/** Records that are there get places in the order of their keys. */
+/** Gives existing records sort positions in the order of their keys. */
 async function assignSortPositions(
   { database }: DefinitionContext,
   transaction: Transaction,
@@ -293,7 +274,7 @@ async function assignSortPositions(
   await renumberSortPositions(database, transaction, getSortColumn(collection, field));
 }
 
-/** A collection needs its key; only the rows after it are new. */
+/** The row of the primary key, which a collection always needs. Only the rows after it are new. */
 function toKeyRow(collection: Collection): FieldRow[] {
   const { primaryKey } = collection;
   return [

@@ -106,7 +106,7 @@ async function changeInOwnTransaction(
   );
 }
 
-/** A transaction that is tried again notes everything anew. */
+/** Starts a dry run. A transaction that is retried starts it again. */
 async function beginDryRun(
   { database, registry }: DefinitionContext,
   dryRun: DefinitionDryRun,
@@ -118,7 +118,7 @@ async function beginDryRun(
     if (tables.includes(table)) dryRun.records[name] = await countRows(database, transaction, table);
 }
 
-/** Makes statements that were written for the former definition fail, also those that wait for this change to end. */
+/** Renames a table, so that concurrent statements that were compiled for the previous definition fail. */
 async function renameTableForVersion(
   context: DefinitionContext,
   transaction: Transaction,
@@ -145,6 +145,11 @@ function toDefinitionError(error: unknown, subject: string): unknown {
   return error;
 }
 
+/**
+ * Appends the event of a change to definitions, after the hooks of extensions have accepted it.
+ *
+ * @param name such as `fields.updated`. @param key such as `albums.title`.
+ */
 export async function appendDefinitionEvent(
   context: DefinitionContext,
   transaction: Transaction,
@@ -154,12 +159,13 @@ export async function appendDefinitionEvent(
   context.dryRun?.changes.push({ name, tk: key });
   context.collectedEvents?.push({ name, tk: key });
   const { requestId, caller } = context;
-  if (caller) await context.hooks?.beforeDefinition(name, key, caller, requestId); // the server asks nobody about its own
+  if (caller) await context.hooks?.beforeDefinition(name, key, caller, requestId); // Changes by the server itself run no hooks.
   const [resource = '', verb = ''] = name.split('.');
   const event = recordEvent(resource, verb, [key], { caller, requestId, isAudited: true });
   await context.changes.append(transaction, event, isoTime(context.clock.now()));
 }
 
+/** Runs statements one after the other in a transaction. */
 export async function runStatements(
   context: DefinitionContext,
   transaction: Transaction,

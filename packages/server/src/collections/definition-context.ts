@@ -12,55 +12,55 @@ export interface DefinitionEvent {
   readonly tk: string;
 }
 
-/** What a change would do. */
+/** The effects that a change would have. */
 export interface DefinitionDryRun {
   /** Events that it would cause, in their order. */
   readonly changes: DefinitionEvent[];
-  /** Records that the changed tables hold, by collection. */
+  /** The number of records in the changed tables, by collection. */
   readonly records: Record<string, number>;
 }
 
-/** Ends the transaction of a trial. */
+/** Rolls back the transaction of a dry run. */
 export class DryRunRollback extends Error {
   readonly dryRun: DefinitionDryRun;
 
   constructor(dryRun: DefinitionDryRun) {
-    super('the trial ends here');
+    super('the dry run ends here');
     this.dryRun = dryRun;
   }
 }
 
-/** A transaction under way that several changes share; each finds the definitions that the former ones left. */
+/** A transaction that several changes share. Each change starts from the definitions that the previous ones left. */
 export interface DefinitionTransaction {
   readonly transaction: Transaction;
   registry: Registry;
   version: number;
 }
 
-/** What a change of definitions works with. */
+/** The context of a change to definitions. */
 export interface DefinitionContext {
   readonly database: Database;
   readonly registry: Registry;
   readonly version: number;
   readonly changes: ChangeLog;
   readonly clock: Clock;
-  /** Who changes the definitions; null: the server. */
+  /** The caller who changes the definitions; null for the server itself. */
   readonly caller: Caller | null;
   readonly requestId: string | null;
-  /** What extensions have to say to changes; null where none has a hook. */
+  /** The hooks of extensions; null without any. */
   readonly hooks: EventManager | null;
-  /** Whether errors may name records of a collection: whoever changes its definition need not be one who reads it. */
+  /** Whether error messages may name records of a collection: a caller who may change definitions need not be allowed to read records. */
   readonly mayList: (collection: string) => boolean;
   readonly maxFields: number;
   readonly maxCollections: number;
-  /** Where a change is only tried: what it would do is noted here, then all of it is taken back. */
+  /** Set for a dry run: collects its effects before everything is rolled back. */
   readonly dryRun: DefinitionDryRun | null;
-  /** Where the events of a change are asked for: they are noted here too. */
+  /** Set if the caller wants the events of a change: collects them. */
   readonly collectedEvents: DefinitionEvent[] | null;
-  /** Where a change is one step of several that come and go together. */
+  /** Set if the change is one of several in a transaction. */
   readonly tx: DefinitionTransaction | null;
-  /** The caller's way to records within the transaction of a change that has moved the version on. */
+  /** Creates a context for reading and writing records in the transaction of a change, after the version has been bumped. */
   readonly recordContext: (transaction: Transaction) => RecordContext;
-  /** Takes up the committed change; afterwards the registry of the application is the new one. */
+  /** Loads the committed change into the registry of the application. */
   refresh(): Promise<void>;
 }

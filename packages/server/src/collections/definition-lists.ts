@@ -13,7 +13,7 @@ import { planSelection } from '../query/selection.ts';
 import { type ListMeta, listRecords, requireGrant, requireTrashSupport } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { createFixedCollection } from '../schema/fixed-collection.ts';
-import { type Collection, type Field, Registry } from '../schema/registry.ts';
+import { type Collection, type Field, listColumnFields, Registry } from '../schema/registry.ts';
 import { hashDefinition, listVisibleFields, serialiseCollection, serialiseField } from './serialise-definition.ts';
 
 type Definition = Readonly<Record<string, unknown>>;
@@ -214,8 +214,10 @@ function selectKeysOnly(request: RecordRequest, { primaryKey }: Collection): Rec
 }
 
 function findListedDefinitions(data: string, { definitions }: DefinitionList): Definition[] {
-  const byName = new Map(definitions.map((each) => [each['name'], each]));
-  return (JSON.parse(data) as readonly Definition[]).map(({ name }) => byName.get(name)!);
+  const byName = new Map<unknown, Definition>(definitions.map((each) => [each['name'], each]));
+  return (JSON.parse(data) as readonly Definition[])
+    .map(({ name }) => byName.get(name))
+    .filter((each) => each !== undefined);
 }
 
 const registries = new Map(
@@ -226,12 +228,12 @@ function findRegistry(collection: Collection): Registry {
   return registries.get(collection)!;
 }
 
-/** A context whose statements read the definitions in the place of a table. */
+/** A context whose statements read the definitions instead of a table. */
 function withDefinitionSource(
   context: RecordContext,
   { collection, definitions, deriveValues }: DefinitionList,
 ): RecordContext {
-  const columns = collection.fields.map(({ name, type }) => ({ name, storage: type.storage! }));
+  const columns = listColumnFields(collection).map(({ name, type }) => ({ name, storage: type.storage }));
   const rows = definitions.map((definition, index) => {
     const values: Definition = { ...definition, ...deriveValues(definition, index) };
     return columns.map(({ name }) => values[name] ?? null);
@@ -239,7 +241,10 @@ function withDefinitionSource(
   const source: RowSource = { table: collection.table, columns, json: JSON.stringify(rows) };
   const { database } = context;
   const tx: Transaction = {
-    run: async (statement) => (await database.read([database.dialect.overRows(statement, source)]))[0]!,
+    run: async (statement) => {
+      const [found = []] = await database.read([database.dialect.overRows(statement, source)]);
+      return found;
+    },
     touch: () => undefined,
     afterDurable: () => undefined,
   };

@@ -5,10 +5,12 @@ import { invalidDefinition } from '../protocol/api-error.ts';
 import {
   type Collection,
   type Field,
+  getColumnField,
   getField,
   listColumnFields,
   makeCollection,
   type Registry,
+  requireColumn,
 } from '../schema/registry.ts';
 import { appendDefinitionEvent, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
@@ -24,10 +26,10 @@ import { planIndexes, toColumnDefinition } from './storage.ts';
 export async function useExistingForeignKey(
   context: DefinitionContext,
   transaction: Transaction,
-  collection: Collection,
-  { definition, facts }: NewField,
+  { collection, field }: { readonly collection: Collection; readonly field: NewField },
   registry: Registry,
 ): Promise<Registry> {
+  const { definition, facts } = field;
   const { database } = context;
   const { dialect } = database;
   const { table } = collection;
@@ -39,7 +41,7 @@ export async function useExistingForeignKey(
     fields: collection.fields.map((field) => (field === before ? after : field)),
   });
   const nextRegistry = registry.with([nextCollection], [], registry.version);
-  if (isNewReference) await rejectDanglingValues(context, transaction, collection, before, registry, facts.references!);
+  if (isNewReference) await rejectDanglingValues({ ...context, registry }, transaction, collection, after);
   if (definition.unique && !before.definition.unique)
     await rejectDuplicates(context, transaction, nextCollection, after);
   if (isNewReference) {
@@ -61,17 +63,23 @@ export async function useExistingForeignKey(
   return nextRegistry;
 }
 
+/** @throws ApiError 422 if a value of a new foreign key is not the key of a record. */
 async function rejectDanglingValues(
-  { database }: DefinitionContext,
+  { database, registry }: DefinitionContext,
   transaction: Transaction,
   { name, table }: Collection,
   field: Field,
-  registry: Registry,
-  references: NonNullable<Field['references']>,
 ): Promise<void> {
+  const { references } = field;
+  if (references === null) return;
   const target = registry.get(references.collection);
-  const targetColumn = { table: target.table, column: getField(target, references.field).column! };
-  const danglingCount = await countDangling(database, transaction, { table, column: field.column! }, targetColumn);
+  const targetColumn = { table: target.table, column: getColumnField(target, references.field).column };
+  const danglingCount = await countDangling(
+    database,
+    transaction,
+    { table, column: requireColumn(field).column },
+    targetColumn,
+  );
   if (danglingCount > 0)
     throw invalidDefinition({
       foreignKey: `${danglingCount} ${danglingCount === 1 ? 'record' : 'records'} of "${name}" cannot be linked by "${field.name}", because no record of "${target.name}" has the value as its key. Correct these values first.`,

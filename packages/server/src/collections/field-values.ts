@@ -4,16 +4,17 @@ import { type ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { exactNumber, parseExactJson } from '../protocol/exact-json.ts';
 import { type FieldType, invalidOperand, toExactValue } from '../schema/field-type.ts';
-import type { Collection, Field } from '../schema/registry.ts';
+import { type Collection, type ColumnField, type Field, requireColumn } from '../schema/registry.ts';
 import { compileValueCheck, findValueProblem } from '../schema/value-schema.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
 const maxReportedErrors = 5;
 
 /**
- * Checks the values of a field, and writes those anew that its type has in another form: a time field has 12:30:00 for the text 12:30.
+ * Checks all values of a field against its definition. Values that its type stores in another form are rewritten: a time
+ * field stores the text 12:30 as 12:30:00.
  *
- * @throws ApiError 422 with how many values do not hold under the field's definition, and the first of them.
+ * @throws ApiError 422 with the number of invalid values and the first of them.
  */
 export async function checkValues(
   context: DefinitionContext,
@@ -38,13 +39,12 @@ export async function checkValues(
   invalidValues.throwIfAny('cannot be stored under the new definition');
 }
 
-/** Fills a new column from the old one. @throws ApiError 422 when a value has no equal in the new type. */
+/** Fills the column of `target` with the converted values of `source`. @throws ApiError 422 for values that cannot be converted. */
 export async function convertColumn(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
-  source: Field,
-  target: Field,
+  { source, target }: { readonly source: Field; readonly target: Field },
 ): Promise<void> {
   const check = compileValueCheck(target);
   const invalidValues = new InvalidValues(collection, context.mayList(collection.name));
@@ -61,7 +61,7 @@ export async function convertColumn(
   invalidValues.throwIfAny('cannot be converted to the new type');
 }
 
-/** A value in the form of another type, or {@link invalidOperand} where it has no equal there. */
+/** A value converted to another type, or {@link invalidOperand} if it cannot be converted. */
 export function convertValue(value: unknown, type: FieldType, definition: FieldDefinition): unknown {
   return convertWithCheck(value, (each) => findValueProblem(type, definition, each), { type, definition });
 }
@@ -75,7 +75,7 @@ function convertWithCheck(
   return fitting === undefined ? invalidOperand : type.read(toExactValue(type, fitting), definition);
 }
 
-/** A value as other types spell it: itself, its text, its number, its truth, its day, its JSON. */
+/** The forms in which other types may accept a value: itself, its text, number, boolean, date and JSON. */
 function listConversions(value: unknown): unknown[] {
   const result: unknown[] = [value];
   if (typeof value === 'number' || typeof value === 'boolean') result.push(String(value));
@@ -100,8 +100,13 @@ function tryParseJson(text: string): unknown[] {
 }
 
 function toKeyedColumn({ table, primaryKey }: Collection, field: Field): KeyedColumn {
-  const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
-  return { table, key, column: field.column!, storage: field.type.storage! };
+  const { column, type } = requireColumn(field);
+  return { table, key: toKeyColumn(primaryKey), column, storage: type.storage };
+}
+
+/** The column of a primary key, as the statements over many values need it. */
+export function toKeyColumn({ column, type }: ColumnField): KeyedColumn['key'] {
+  return { column, storage: type.storage };
 }
 
 class InvalidValues {

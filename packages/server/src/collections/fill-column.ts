@@ -2,11 +2,11 @@ import { countRows, fillColumn } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import { toExactValue } from '../schema/field-type.ts';
-import type { Collection, Field } from '../schema/registry.ts';
+import { type Collection, type Field, requireColumn } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
 /**
- * Gives a new column its value in the records that are there.
+ * Sets a new column to the default value of its field in the existing records.
  *
  * @throws ApiError 422 for a required field without a default, 409 for a unique one with a default, where records exist.
  */
@@ -33,10 +33,11 @@ export async function fillNewColumn(
       `${rows} records of "${collection.name}" would all get the same default value of the unique field "${field.name}". Add the field without a default value.`,
     );
   }
+  const { column, type } = requireColumn(field);
   await fillColumn(
     context.database,
     transaction,
-    { table: collection.table, column: field.column!, storage: field.type.storage! },
-    field.type.read(toExactValue(field.type, defaultValue), field.definition),
+    { table: collection.table, column, storage: type.storage },
+    type.read(toExactValue(type, defaultValue), field.definition),
   );
 }

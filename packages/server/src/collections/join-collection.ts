@@ -11,7 +11,7 @@ export interface NewJoinCollection {
 /** The name of a join that the relation does not name: both collections by code point, in camel case. */
 export function joinName(left: string, right: string): string {
   const [first, second] = [left, right].sort() as [string, string];
-  return `${first}${second[0]!.toUpperCase()}${second.slice(1)}`;
+  return `${first}${second.charAt(0).toUpperCase()}${second.slice(1)}`;
 }
 
 /** A join has a key of its own and names each pair once. */

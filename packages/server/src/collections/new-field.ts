@@ -1,13 +1,13 @@
 import type { FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 
-/** A field about to be stored. */
+/** A field that will be stored. */
 export interface NewField {
   readonly definition: FieldDefinition;
   readonly facts: FieldFacts;
 }
 
-/** What a foreign key names. */
+/** The key that a foreign key refers to. */
 export type References = NonNullable<FieldFacts['references']>;
 
 export const defaultFieldFacts: FieldFacts = {

@@ -30,16 +30,21 @@ export async function removeFieldFromPermissions(
   });
 }
 
+/** The names of a field before and after a change. */
+export interface FieldNames {
+  readonly from: string;
+  readonly to: string;
+}
+
 /**
- * A renamed field keeps its place in lists and filters, also in those that reach it through relations. The old name stays
- * denied where it was: exceptions bind to names.
+ * Renames a field in the lists and filters of permissions, also in filters that reach it through relations. In
+ * `exceptFields` the old name stays as well, because exceptions apply to names.
  */
 export async function renameFieldInPermissions(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
-  from: string,
-  to: string,
+  { from, to }: FieldNames,
 ): Promise<void> {
   const names = new FieldNameReplacer(context.registry, collection.name, from, to);
   await rewritePermissions(context, transaction, (permission) => {
@@ -56,10 +61,10 @@ export async function renameFieldInPermissions(
 }
 
 /**
- * Refuses to remove fields that permissions or webhooks name: an allow-list or a filter would decide otherwise without them.
- * A field of `exceptFields` is not in the way, since it stays denied by name.
+ * Refuses to remove fields that permissions or webhooks name, because their lists and filters would then have another
+ * effect. A field in `exceptFields` can be removed; its name stays denied.
  *
- * @throws ApiError 409 naming those permissions and webhooks.
+ * @throws ApiError 409 naming the permissions and webhooks.
  */
 export async function rejectNamedFields(
   { database, registry }: DefinitionContext,
@@ -81,7 +86,7 @@ export async function rejectNamedFields(
       (resource === collection.name && removed.some(({ name }) => fields?.includes(name))) || isNamed(filter, resource),
   );
   const webhooks = (await readFilteredWebhooks(database, transaction)).filter(({ filter, events }) =>
-    isNamed(filter, parsePatternResource(events[0]!) ?? ''),
+    isNamed(filter, parsePatternResource(events[0] ?? '') ?? ''),
   );
   const users = [
     ...permissions.map(({ id, role, resource }) => `permission ${id} (${role}, ${resource})`),

@@ -1,23 +1,23 @@
 import { updateField } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
-import { type Collection, type Field, getField, makeCollection, type Registry } from '../schema/registry.ts';
+import { type Field, getField, makeCollection, type Registry } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { replaceIndexes } from './replace-indexes.ts';
 import { toStoredFacts } from './stored-facts.ts';
 
 /**
- * Makes a unique field the key by which a relation names records: a foreign key needs it to be unique in the trash too.
- * Returns the registry with it.
+ * Makes a unique field the referenced key of a relation. A foreign key requires its values to be unique in the trash too.
  *
- * @throws DatabaseFault `unique` where the trash holds equal values.
+ * @returns the registry with the changed field.
+ * @throws DatabaseFault `unique` if records in the trash have equal values.
  */
 export async function markReferencedKey(
   context: DefinitionContext,
   transaction: Transaction,
-  collection: Collection,
-  name: string,
+  { collection: collectionName, name }: { readonly collection: string; readonly name: string },
   registry: Registry,
 ): Promise<Registry> {
+  const collection = registry.get(collectionName);
   const { database } = context;
   const before = getField(collection, name);
   const after: Field = { ...before, referencedKey: true };

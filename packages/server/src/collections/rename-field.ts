@@ -4,16 +4,15 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { renameFieldInPermissions } from './permission-names.ts';
+import { type FieldNames, renameFieldInPermissions } from './permission-names.ts';
 import { toStoredFacts } from './stored-facts.ts';
 
-/** Follows a renamed field wherever definitions and permissions name it; columns keep their names. */
+/** Renames a field in all definitions and permissions that name it. Its column keeps its name. */
 export async function renameField(
   context: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
-  from: string,
-  to: string,
+  { from, to }: FieldNames,
 ): Promise<void> {
   const { database, registry } = context;
   const renaming = new FieldRenaming(collection.name, from, to);
@@ -33,7 +32,7 @@ export async function renameField(
     }));
     await updateOptions(database, transaction, collection.id, { ...collection.options, indexes });
   }
-  await renameFieldInPermissions(context, transaction, collection, from, to);
+  await renameFieldInPermissions(context, transaction, collection, { from, to });
 }
 
 class FieldRenaming {
@@ -65,7 +64,7 @@ class FieldRenaming {
     };
   }
 
-  /** Keys that a relation's definition spells out. */
+  /** Renames the keys that the definition of a relation names explicitly. */
   renameInDefinition({ definition, relation }: Field, owner: Collection): FieldDefinition {
     if (definition.scopeKey !== undefined)
       return { ...definition, scopeKey: this.#name(definition.scopeKey, owner.name) };

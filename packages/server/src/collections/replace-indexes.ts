@@ -2,7 +2,7 @@ import { countDuplicates } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import type { IndexPlan } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import type { Collection, Field } from '../schema/registry.ts';
+import { type Collection, type Field, requireColumn } from '../schema/registry.ts';
 import { runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { planFieldIndex, planIndexes } from './storage.ts';
@@ -13,6 +13,7 @@ export interface IndexChanges {
   readonly created: readonly IndexPlan[];
 }
 
+/** The indexes that a collection needs to drop and to create when it changes. */
 export function diffIndexes(before: Collection, after: Collection): IndexChanges {
   const [old, wanted] = [planIndexes(before), planIndexes(after)];
   const shape = (index: IndexPlan): string => JSON.stringify([index.name, index.columns, index.where]);
@@ -23,7 +24,7 @@ export function diffIndexes(before: Collection, after: Collection): IndexChanges
   return { dropped: findMissing(old, wanted), created: findMissing(wanted, old) };
 }
 
-/** Brings the indexes of a table to what the changed collection needs. Its columns exist already. */
+/** Drops and creates indexes as the changed collection needs. Its columns already exist. */
 export async function replaceIndexes(
   context: DefinitionContext,
   transaction: Transaction,
@@ -37,14 +38,14 @@ export async function replaceIndexes(
   await runStatements(context, transaction, [...drops, ...creates]);
 }
 
-/** @throws ApiError 409 with how many values of a field that becomes unique stand in more than one record. */
+/** Refuses to make a field unique whose values repeat. @throws ApiError 409 with the number of repeated values. */
 export async function rejectDuplicates(
   { database }: DefinitionContext,
   transaction: Transaction,
   collection: Collection,
   field: Field,
-  column = field.column!,
 ): Promise<void> {
+  const { column } = requireColumn(field);
   const where = planFieldIndex(collection, field)?.where ?? null;
   const duplicateCount = await countDuplicates(database, transaction, { table: collection.table, column }, where);
   if (duplicateCount > 0)

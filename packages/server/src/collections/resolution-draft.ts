@@ -1,6 +1,6 @@
 import { type ErrorDetails, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { resolveFieldType } from '../schema/field-types.ts';
+import { fieldTypes, resolveFieldType } from '../schema/field-types.ts';
 import type { JoinFields, Registry } from '../schema/registry.ts';
 import { buildJoinCollection, type NewJoinCollection } from './join-collection.ts';
 import { defaultFieldFacts, type NewField, type References } from './new-field.ts';
@@ -9,21 +9,35 @@ import { toStoredFacts } from './stored-facts.ts';
 export interface ResolveInput {
   readonly collection: string;
   readonly fields: readonly FieldDefinition[];
-  /** Fields that the collection has already. */
+  /** The fields that the collection already has. */
   readonly existing: readonly NewField[];
   readonly registry: Registry;
   readonly core: boolean;
   readonly hidden: (definition: FieldDefinition) => boolean;
   readonly notNull?: (definition: FieldDefinition) => boolean;
-  /** How a detail names the field at an index: `fields[2].` in a collection, nothing for a single field. */
+  /** The prefix of `details` for the field at an index: `fields[2].` in a collection, empty for a single field. */
   readonly errorPath: (index: number) => string;
 }
 
-/** A relation that is being worked out. */
+/** The definition of a relation. The check of definitions has required its target. */
+export type RelationDefinition = FieldDefinition & { readonly target: string };
+
+/** Whether a definition is that of a relation. */
+export function isRelation(definition: FieldDefinition): definition is RelationDefinition {
+  return definition.target !== undefined && fieldTypes.find(definition.type)?.relation === true;
+}
+
+/** A relation that is being resolved. */
 export interface UnresolvedRelation {
-  readonly definition: FieldDefinition;
-  /** How a detail names the field: `fields[2].`, or nothing for a single one. */
+  readonly definition: RelationDefinition;
+  /** The prefix of `details` for the field: `fields[2].`, or empty for a single field. */
   readonly errorPath: string;
+}
+
+/** A field that already is a foreign key. */
+interface ForeignKey {
+  readonly name: string;
+  readonly references: References;
 }
 
 /** A field of another collection. */
@@ -32,19 +46,19 @@ interface ForeignField {
   readonly field: NewField;
 }
 
-/** The fields of a definition with their relations worked out, and the foreign keys they need in other collections. */
+/** The resolved fields of a definition, and the foreign keys that its relations need in other collections. */
 export interface Resolution {
   readonly fields: readonly NewField[];
   readonly foreignFields: readonly ForeignField[];
-  /** Join collections that many-to-many relations need and nobody has made yet. */
+  /** Join collections that many-to-many relations need and that do not exist yet. */
   readonly joins: readonly NewJoinCollection[];
   /** Fields that exist and become foreign keys, or unique ones. */
   readonly existingForeignKeys: readonly ForeignField[];
-  /** Fields that are there already and become the key by which a relation names records. */
+  /** Existing fields that become the referenced key of a relation. */
   readonly referencedKeys: readonly { readonly collection: string; readonly name: string }[];
 }
 
-/** What is found, made and refused while the relations of a definition are worked out one by one. */
+/** Collects the results and the problems while the relations of a definition are resolved one by one. */
 export class ResolutionDraft {
   readonly input: ResolveInput;
   readonly #details: Record<string, string> = {};
@@ -58,7 +72,7 @@ export class ResolutionDraft {
     this.input = input;
   }
 
-  /** @throws ApiError `DEFINITION_INVALID` with all that was refused. */
+  /** @throws ApiError `DEFINITION_INVALID` with all problems. */
   finish(): Resolution {
     if (Object.keys(this.#details).length > 0) throw invalidDefinition(this.#details as ErrorDetails);
     const known = new Set(this.input.existing.map((each) => each.definition.name));
@@ -77,7 +91,7 @@ export class ResolutionDraft {
     return null;
   }
 
-  /** Adds a field of the collection, or puts it into the place of what it was before. */
+  /** Adds a field of the collection, or replaces it. */
   add(field: NewField): void {
     this.#fields.set(field.definition.name, field);
   }
@@ -90,12 +104,12 @@ export class ResolutionDraft {
     this.#joins.set(join.collection, buildJoinCollection(join, sides));
   }
 
-  /** Fields of a join, also of one that is about to be made; null where there is none. */
+  /** The fields of a join, also of one that will be created; null if it does not exist. */
   findJoinFields(name: string): readonly NewField[] | null {
     return this.findFields(name) ?? this.#joins.get(name)?.fields ?? null;
   }
 
-  /** The fields of a collection, also of the one that is being defined; null where there is none. */
+  /** The fields of a collection, also of the one that is being defined; null if it does not exist. */
   findFields(name: string): readonly NewField[] | null {
     const { collection, existing, registry, core } = this.input;
     if (name === collection) return [...existing, ...this.#fields.values()];
@@ -118,9 +132,9 @@ export class ResolutionDraft {
       ?.field;
   }
 
-  /** The key by which a relation names records: the primary one, or a unique field. */
+  /** The key to which a relation refers: the primary key, or a unique field. */
   findReferencedKey(collection: string, name: string | undefined, errorPath: string): NewField | null {
-    const found = this.findFields(collection)!.find((each) =>
+    const found = this.findFields(collection)?.find((each) =>
       name === undefined ? each.definition.primaryKey : each.definition.name === name,
     );
     if (found?.definition.primaryKey) return found;
@@ -142,7 +156,7 @@ export class ResolutionDraft {
     return found;
   }
 
-  /** A plain field becomes a foreign key: of one that is about to be made at once, of one that is there by a change. */
+  /** Makes a plain field a foreign key. */
   useAsForeignKey(collection: string, present: NewField, references: References, errorPath: string): boolean {
     const { definition, facts } = present;
     if (facts.core || facts.kept) {
@@ -157,9 +171,11 @@ export class ResolutionDraft {
     return true;
   }
 
-  /** A foreign key becomes unique, so that each record of its target is named by one record at most. */
+  /** Makes a foreign key unique, so that at most one record refers to each record of its target. */
   makeUnique(collection: string, name: string, errorPath: string): boolean {
-    const { definition, facts } = this.find(collection, name)!;
+    const field = this.find(collection, name);
+    if (!field) return false;
+    const { definition, facts } = field;
     if (definition.unique || definition.primaryKey) return true;
     if ((facts.core && !this.input.core) || facts.kept) {
       this.reject(
@@ -173,7 +189,7 @@ export class ResolutionDraft {
     return true;
   }
 
-  /** Puts a field in the place of what it was: of one that is about to be made, or by a change of one that exists. */
+  /** Replaces a field, whether it will be created or already exists. */
   #replace(collection: string, field: NewField): void {
     const { name } = field.definition;
     const foreignIndex = this.#foreignFields.findIndex(
@@ -184,7 +200,7 @@ export class ResolutionDraft {
     else this.#existingForeignKeys.set(`${collection}.${name}`, { collection, field });
   }
 
-  /** A foreign key of the type of the key that it names. */
+  /** A new foreign key with the type of the key that it refers to. */
   makeForeignKey(name: string, key: NewField, relation: FieldDefinition): NewField {
     const { type, maxLength, precision, scale } = key.definition;
     const definition: FieldDefinition = {
@@ -214,10 +230,9 @@ export class ResolutionDraft {
     return false;
   }
 
-  /** Whether a foreign key names what the relation names, and falls as it says. */
-  hasSameReference(present: NewField, wanted: References, { definition, errorPath }: UnresolvedRelation): boolean {
-    const { name } = present.definition;
-    const references = present.facts.references!;
+  /** Whether an existing foreign key has the same target and `onDelete` as the relation. */
+  hasSameReference(foreignKey: ForeignKey, wanted: References, { definition, errorPath }: UnresolvedRelation): boolean {
+    const { name, references } = foreignKey;
     if (references.collection !== wanted.collection || references.field !== wanted.field)
       this.reject(
         `${errorPath}foreignKey`,
@@ -232,7 +247,7 @@ export class ResolutionDraft {
     return false;
   }
 
-  /** A foreign key that was made stands before its relation. */
+  /** A new foreign key comes before its relation. */
   #inDefinitionOrder(): NewField[] {
     const names = this.input.fields.flatMap(({ name }) => {
       const relation = this.#fields.get(name)?.facts.relation;

@@ -2,20 +2,21 @@ import type { StoredRelation } from '../schema/load-registry.ts';
 import { collectionNameProblem } from '../schema/names.ts';
 import type { JoinFields } from '../schema/registry.ts';
 import { joinName } from './join-collection.ts';
-import { defaultFieldFacts, type NewField } from './new-field.ts';
+import { defaultFieldFacts, type NewField, type References } from './new-field.ts';
 import type { ResolutionDraft, UnresolvedRelation } from './resolution-draft.ts';
 
-/** A foreign key of a join, and the key that it names. */
+/** A foreign key of a join, and the key that it refers to. */
 interface JoinSide {
   readonly side: NewField;
+  readonly references: References;
   readonly key: NewField;
 }
 
-/** The join is found, or made with both foreign keys. */
+/** Resolves a belongsToMany. Its join is an existing collection, or a new one with both foreign keys. */
 export function resolveBelongsToMany(draft: ResolutionDraft, unresolved: UnresolvedRelation): StoredRelation | null {
   const { definition, errorPath } = unresolved;
   const { collection } = draft.input;
-  const target = definition.target!;
+  const { target } = definition;
   const sourceKey = draft.findReferencedKey(collection, definition.sourceKey, `${errorPath}sourceKey`);
   const targetKey = draft.findReferencedKey(target, definition.targetKey, `${errorPath}targetKey`);
   if (!sourceKey || !targetKey) return null;
@@ -27,21 +28,17 @@ export function resolveBelongsToMany(draft: ResolutionDraft, unresolved: Unresol
   const problem = findJoinProblem(draft, join, unresolved);
   if (problem) return draft.reject(`${errorPath}${problem[0]}`, problem[1]);
   const sides = [
-    { name: join.sourceField, references: collection, key: sourceKey },
-    { name: join.targetField, references: target, key: targetKey },
-  ].map(
-    ({ name, references, key }): JoinSide => ({
-      key,
-      side: {
-        definition: { ...draft.makeForeignKey(name, key, definition).definition, required: true, index: true },
-        facts: {
-          ...defaultFieldFacts,
-          base: name,
-          references: { collection: references, field: key.definition.name, onDelete: 'cascade' },
-        },
-      },
-    }),
-  );
+    { name: join.sourceField, collection, key: sourceKey },
+    { name: join.targetField, collection: target, key: targetKey },
+  ].map(({ name, collection: referenced, key }): JoinSide => {
+    const references = { collection: referenced, field: key.definition.name, onDelete: 'cascade' } as const;
+    const foreignKey = draft.makeForeignKey(name, key, definition);
+    const side = {
+      definition: { ...foreignKey.definition, required: true, index: true },
+      facts: { ...defaultFieldFacts, base: name, references },
+    };
+    return { key, references, side };
+  });
   if (!draft.findJoinFields(join.collection))
     draft.addJoin(
       join,
@@ -77,11 +74,15 @@ function findJoinProblem(
   return null;
 }
 
-/** A foreign key of a join that is there already: the right one, a plain field that becomes it, or added. */
-function resolveJoinKey(draft: ResolutionDraft, { side, key }: JoinSide, join: string, errorPath: string): boolean {
+/** Resolves a foreign key of an existing join: the field exists as such, is a plain field that becomes it, or is added. */
+function resolveJoinKey(
+  draft: ResolutionDraft,
+  { side, key, references: wanted }: JoinSide,
+  join: string,
+  errorPath: string,
+): boolean {
   const { name } = side.definition;
-  const found = draft.find(join, name) ?? draft.findJoinFields(join)!.find((each) => each.definition.name === name);
-  const wanted = side.facts.references!;
+  const found = draft.find(join, name) ?? draft.findJoinFields(join)?.find((each) => each.definition.name === name);
   if (!found) {
     const { required: _, ...optional } = side.definition;
     draft.addForeignField(join, { ...side, definition: optional });

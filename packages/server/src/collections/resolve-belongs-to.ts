@@ -2,11 +2,11 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import { defaultOnDelete, type ResolutionDraft, type UnresolvedRelation } from './resolution-draft.ts';
 
-/** The foreign key lies here: found, adopted, or made. */
+/** Resolves a belongsTo. Its foreign key is a field of the same collection: an existing one, or a new one. */
 export function resolveBelongsTo(draft: ResolutionDraft, unresolved: UnresolvedRelation): StoredRelation | null {
   const { definition, errorPath } = unresolved;
   const { collection, existing } = draft.input;
-  const target = definition.target!;
+  const { target } = definition;
   const key = draft.findReferencedKey(target, definition.targetKey, `${errorPath}targetKey`);
   if (!key) return null;
   const name = definition.foreignKey ?? `${definition.name}Id`;
@@ -15,7 +15,8 @@ export function resolveBelongsTo(draft: ResolutionDraft, unresolved: UnresolvedR
   const onDelete = definition.onDelete ?? defaultOnDelete(foreignKey.definition);
   const references = { collection: target, field: key.definition.name, onDelete } as const;
   if (present?.facts.references) {
-    if (!draft.hasSameReference(present, references, unresolved)) return null;
+    const foreign = { name, references: present.facts.references };
+    if (!draft.hasSameReference(foreign, references, unresolved)) return null;
   } else {
     if (!draft.canReference(foreignKey, key, onDelete, errorPath)) return null;
     if (present && existing.includes(present)) {
@@ -33,7 +34,7 @@ export function resolveBelongsTo(draft: ResolutionDraft, unresolved: UnresolvedR
   };
 }
 
-/** Foreign keys are indexed, by their unique index where they have one. */
+/** Every foreign key has an index; a unique one has its unique index. */
 function withIndex(definition: FieldDefinition): FieldDefinition {
   return definition.unique ? definition : { ...definition, index: true };
 }

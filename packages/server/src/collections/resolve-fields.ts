@@ -1,9 +1,14 @@
-/** Works out the relations of a definition: which keys they need, found or made, here and in other collections. */
+/** Resolves the relations of a definition: finds or creates the keys that they need, in this and in other collections. */
 import type { FieldDefinition } from '../protocol/definition.ts';
-import { fieldTypes } from '../schema/field-types.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import { defaultFieldFacts } from './new-field.ts';
-import { type Resolution, ResolutionDraft, type ResolveInput, type UnresolvedRelation } from './resolution-draft.ts';
+import {
+  isRelation,
+  type Resolution,
+  ResolutionDraft,
+  type ResolveInput,
+  type UnresolvedRelation,
+} from './resolution-draft.ts';
 import { resolveBelongsTo } from './resolve-belongs-to.ts';
 import { resolveBelongsToMany } from './resolve-belongs-to-many.ts';
 import { resolveHasMany } from './resolve-has-many.ts';
@@ -17,7 +22,7 @@ const resolvers: Readonly<Record<string, RelationResolver>> = {
   hasOne: resolveHasMany,
 };
 
-/** @throws ApiError `DEFINITION_INVALID` naming the relation property that does not hold. */
+/** Resolves the fields of a definition. @throws ApiError `DEFINITION_INVALID` with the invalid properties of relations. */
 export function resolveFields(input: ResolveInput): Resolution {
   const draft = new ResolutionDraft(input);
   const { fields, core, hidden, notNull } = input;
@@ -35,14 +40,15 @@ export function resolveFields(input: ResolveInput): Resolution {
 
 function addRelation(draft: ResolutionDraft, unresolved: UnresolvedRelation): void {
   const { definition } = unresolved;
-  const relation = isAllowed(draft, unresolved) ? resolvers[definition.type]!(draft, unresolved) : null;
+  const resolve = resolvers[definition.type];
+  const relation = resolve && isAllowed(draft, unresolved) ? resolve(draft, unresolved) : null;
   if (relation === null) return;
   const { core, hidden } = draft.input;
   draft.add({ definition, facts: { ...defaultFieldFacts, relation, core, hidden: hidden(definition) } });
 }
 
 function isAllowed(draft: ResolutionDraft, { definition, errorPath }: UnresolvedRelation): boolean {
-  const target = definition.target!;
+  const { target } = definition;
   if (!draft.findFields(target)) draft.reject(`${errorPath}target`, `There is no collection "${target.slice(0, 60)}".`);
   else if (cascadesToSystemCollection(draft, definition))
     draft.reject(
@@ -53,14 +59,10 @@ function isAllowed(draft: ResolutionDraft, { definition, errorPath }: Unresolved
   return false;
 }
 
-/** Else users, down to the last admin, or permissions would go without a look at who may destroy them. */
+/** Otherwise users (even the last admin) or permissions could be deleted without a permission check. */
 function cascadesToSystemCollection({ input }: ResolutionDraft, { type, target, onDelete }: FieldDefinition): boolean {
   const { core, collection, registry } = input;
   if (core || onDelete !== 'cascade' || type === 'belongsToMany') return false;
   const holder = type === 'belongsTo' ? collection : target;
   return registry.all().some((each) => each.name === holder && each.system);
-}
-
-function isRelation(definition: FieldDefinition): boolean {
-  return fieldTypes.find(definition.type)?.relation ?? false;
 }

@@ -2,11 +2,11 @@ import type { StoredRelation } from '../schema/load-registry.ts';
 import type { NewField } from './new-field.ts';
 import { defaultOnDelete, type ResolutionDraft, type UnresolvedRelation } from './resolution-draft.ts';
 
-/** The foreign key lies in the target: found, adopted, or made. Also hasOne, whose foreign key is unique. */
+/** Resolves a hasMany or hasOne. The foreign key is a field of the target: an existing one, or a new one. That of a hasOne is unique. */
 export function resolveHasMany(draft: ResolutionDraft, unresolved: UnresolvedRelation): StoredRelation | null {
   const { definition, errorPath } = unresolved;
   const { collection } = draft.input;
-  const target = definition.target!;
+  const { target } = definition;
   const key = draft.findReferencedKey(collection, definition.sourceKey, `${errorPath}sourceKey`);
   if (!key) return null;
   const name = definition.foreignKey ?? `${collection}Id`;
@@ -16,7 +16,8 @@ export function resolveHasMany(draft: ResolutionDraft, unresolved: UnresolvedRel
   const references = { collection, field: key.definition.name, onDelete } as const;
   const isSingle = definition.type === 'hasOne';
   if (present?.facts.references) {
-    if (!draft.hasSameReference(present, references, unresolved)) return null;
+    const existing = { name, references: present.facts.references };
+    if (!draft.hasSameReference(existing, references, unresolved)) return null;
   } else if (present) {
     if (
       !draft.canReference(present, key, onDelete, errorPath) ||

@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto';
-import type { Collection, Field } from '../schema/registry.ts';
+import type { Collection, Field, Relation } from '../schema/registry.ts';
 
-/** A field as the wire shows it. */
+/** A field as replies show it. */
 export function serialiseField(field: Field): Record<string, unknown> {
   return {
     ...field.definition,
-    ...(field.relation && getRelationKeys(field)),
+    ...(field.relation && getRelationKeys(field.relation)),
     ...(field.serverManaged && { readOnly: true }),
   };
 }
 
-/** The fields of a collection that anyone may know of. */
+/** The fields of a collection that are not hidden. */
 export function listVisibleFields({ fields }: Collection): Field[] {
   return fields.filter((field) => !field.hidden);
 }
 
-/** A collection as the wire shows it; hidden fields and joins stay out. */
+/** A collection as replies show it, without hidden fields. */
 export function serialiseCollection(collection: Collection, withFields: boolean): Record<string, unknown> {
   const { name, title, description, options, system } = collection;
   return {
@@ -29,8 +29,8 @@ export function serialiseCollection(collection: Collection, withFields: boolean)
 }
 
 /**
- * What stands in the ETag of a definition in the place of a write counter, of which definitions have none: a number of at most 15 digits
- * that its content gives, whatever part of it a reply shows.
+ * A hash of a definition, of at most 15 digits. Definitions have no write counter, so their ETags contain this number.
+ * It depends on the whole definition, whatever part of it a reply shows.
  *
  * @param definition the whole definition, from {@link serialiseCollection} with fields or from {@link serialiseField}.
  */
@@ -38,11 +38,10 @@ export function hashDefinition(definition: Readonly<Record<string, unknown>>): n
   return hash('sha256', JSON.stringify(definition), 'buffer').readUIntBE(0, 6);
 }
 
-/** The keys that a relation uses, also where the definition left them to their defaults. */
-function getRelationKeys({ relation }: Field): Record<string, unknown> {
-  const { kind, sourceField, targetField, through } = relation!;
+/** The keys of a relation, also those that its definition left to the defaults. */
+function getRelationKeys({ kind, sourceField, targetField, through }: Relation): Record<string, unknown> {
   if (kind === 'belongsTo') return { foreignKey: sourceField, targetKey: targetField };
-  if (kind !== 'belongsToMany') return { sourceKey: sourceField, foreignKey: targetField };
-  const { collection, sourceField: foreignKey, targetField: otherKey } = through!;
+  if (through === null) return { sourceKey: sourceField, foreignKey: targetField };
+  const { collection, sourceField: foreignKey, targetField: otherKey } = through;
   return { through: collection, sourceKey: sourceField, foreignKey, targetKey: targetField, otherKey };
 }

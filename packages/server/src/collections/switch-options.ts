@@ -16,10 +16,11 @@ import { findLiveCascade } from '../records/write/cascade.ts';
 import { destroyRecords } from '../records/write/write-records.ts';
 import { listServerManagedFields, type SwitchName, switchNames } from '../schema/collection-options-check.ts';
 import { toCollection } from '../schema/load-registry.ts';
-import { type Collection, type Field, listColumnFields, makeCollection } from '../schema/registry.ts';
+import { type Collection, type Field, getColumnField, listColumnFields, makeCollection } from '../schema/registry.ts';
 import { runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { findDependentRelations } from './dependent-relations.ts';
+import { toKeyColumn } from './field-values.ts';
 import type { NewField } from './new-field.ts';
 import { rejectNamedFields } from './permission-names.ts';
 import { diffIndexes } from './replace-indexes.ts';
@@ -101,9 +102,9 @@ async function describeLoss(
   { collection }: OptionSwitch,
   name: SwitchName,
 ): Promise<string | null> {
-  const { table, byName, trash } = collection;
+  const { table, trash } = collection;
   const countIn = (field: string): Promise<number> =>
-    countValues(database, transaction, { table, column: byName.get(field)!.column! });
+    countValues(database, transaction, { table, column: getColumnField(collection, field).column });
   if (name === 'timestamps')
     return describeCount(await countRows(database, transaction, table), [
       'record with timestamps',
@@ -157,9 +158,9 @@ async function rejectLiveDependents(
   { collection }: OptionSwitch,
 ): Promise<void> {
   const { table, primaryKey, trash } = collection;
-  const { column, type } = trash!.deletedAt;
-  const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
-  const trashColumn = { table, key, column: column!, storage: type.storage! };
+  if (trash === null) return;
+  const { column, type } = trash.deletedAt;
+  const trashColumn = { table, key: toKeyColumn(primaryKey), column, storage: type.storage };
   const recordContext = context.recordContext(transaction);
   const live = new Map<string, Set<unknown>>();
   for await (const batch of readColumn(context.database, transaction, trashColumn)) {
@@ -193,11 +194,11 @@ function describeRecords({ registry, mayList }: DefinitionContext, name: string,
 async function emptyTrash(context: DefinitionContext, transaction: Transaction, plan: OptionSwitch): Promise<void> {
   const { collection } = plan;
   const { table, primaryKey, trash } = collection;
-  const key = { column: primaryKey.column!, storage: primaryKey.type.storage! };
+  if (trash === null) return;
+  const trashColumn = { table, key: toKeyColumn(primaryKey), column: trash.deletedAt.column };
   const recordContext = context.recordContext(transaction);
   const serverContext = withServerGrant(recordContext, fullGrant);
   for (;;) {
-    const trashColumn = { table, key, column: trash!.deletedAt.column! };
     const keys = await readKeysWithValue(context.database, transaction, trashColumn, limits.bulkRecords);
     if (keys.length === 0) return;
     if (plan.needsRebuild)
@@ -239,7 +240,7 @@ async function applyStorageChange(
   ]);
 }
 
-/** Columns of fields that the server keeps. Records that exist are created and updated at the time of the switch. */
+/** Adds the columns of server-managed fields. Existing records get the time of the switch as their timestamps. */
 async function addServerManagedFields(
   context: DefinitionContext,
   transaction: Transaction,

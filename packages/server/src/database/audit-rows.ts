@@ -1,13 +1,13 @@
-/** Statements of the audit journal: acts that wait beside the data, and the chained entries in the journal's own store. */
+/** Statements of the audit journal: admin actions that wait in the store of the data, and chained entries in the journal's own store. */
 import type { Database, Row, Transaction } from './database.ts';
 import type { ColumnDefinition } from './dialect.ts';
-import { readRows, runInTransaction } from './run-statement.ts';
+import { readRows, requireRow, runInTransaction } from './run-statement.ts';
 import { join, listValue, sql, value } from './sql.ts';
 
-/** The chains have budgets of their own: a flood of refusals never drives out what administrators did. */
+/** Each chain has its own maximum of entries, so that a flood of refusals does not remove the actions of administrators. */
 export type ChainName = 'acts' | 'refusals';
 
-/** What an entry says; the order of its members is the order in which they are hashed. */
+/** The content of an entry. Its members are hashed in this order. */
 export interface AuditContent {
   readonly at: string;
   /** `user:3`, `apiKey:7`, or null without a credential. */
@@ -15,19 +15,19 @@ export interface AuditContent {
   /** JSON text of `{type, id}`, or null without one. */
   readonly credential: string | null;
   readonly role: string | null;
-  /** `<resource>:<action>`; null where the names asked for are none of the application's. */
+  /** `<resource>:<action>`; null if the request named a resource or action that does not exist. */
   readonly action: string | null;
   readonly target: string | null;
   readonly outcome: 'done' | 'refused';
-  /** Of the refusal, as in docs/errors.md. */
+  /** The error code of a refusal. */
   readonly code: string | null;
   readonly address: string | null;
   readonly requestId: string | null;
-  /** How many acts or refusals the entry stands for. */
+  /** The number of actions or refusals that the entry stands for. */
   readonly count: number;
 }
 
-/** An entry in its place of a chain; ids run through both. */
+/** An entry with its position in a chain. Both chains share the sequence of ids. */
 export interface AuditRow extends AuditContent {
   readonly id: number;
   readonly place: number;
@@ -35,23 +35,23 @@ export interface AuditRow extends AuditContent {
 }
 
 export interface NewAuditRow extends AuditRow {
-  /** The act beside the data that it was made from; null for refusals. */
+  /** The admin action that the entry was made from; null for refusals. */
   readonly source: string | null;
 }
 
-/** Where a chain begins and ends now; the seals are keyed, so that a holder of the store alone cannot move either end. */
+/** The first and last position of a chain. The seals are signed with APP_KEY, so that access to the store is not enough to move them. */
 export interface ChainEnds {
   readonly place: number;
   readonly lastId: number;
   readonly hash: string;
   readonly seal: string;
-  /** The newest entry that was pruned; place 0 and no hash: none was. */
+  /** The newest pruned entry; position 0 and an empty hash if none was pruned. */
   readonly anchorPlace: number;
   readonly anchorHash: string;
   readonly anchorSeal: string;
 }
 
-/** An act as it waits beside the data, in the transaction of what was done. */
+/** An admin action in the store of the data. It is written in the transaction of the action itself. */
 export interface StoredAdminAction {
   readonly id: number;
   readonly act: unknown;
@@ -117,15 +117,16 @@ const indexes = [
   { table: '_key_endpoints', name: 'i_key_endpoints', columns: ['key_id', 'endpoint'], unique: true },
 ];
 
-/** Makes the journal's tables where they are not there. */
+/** Creates the tables of the journal, if they are missing. */
 export async function createAuditTables(journal: Database): Promise<void> {
   const { dialect } = journal;
-  const hasTables = async (run: (text: string) => Promise<Row[]>): Promise<boolean> =>
-    (await run(dialect.catalogueProbe)).some(([name]) => name === '_key_endpoints');
-  if (await hasTables(async (text) => (await journal.read([{ text, values: [] }]))[0]!)) return;
+  const probe = { text: dialect.catalogueProbe, values: [] };
+  const hasTables = (names: readonly Row[]): boolean => names.some(([name]) => name === '_key_endpoints');
+  const [existing = []] = await journal.read([probe]);
+  if (hasTables(existing)) return;
   await journal.write(
     async (transaction) => {
-      if (await hasTables((text) => transaction.run({ text, values: [] }))) return;
+      if (hasTables(await transaction.run(probe))) return;
       const statements = [
         ...Object.entries(tables).flatMap(([table, columns]) => dialect.createTable(table, columns, [])),
         ...indexes.map(({ table, ...index }) => dialect.createIndex(table, { ...index, where: null })),
@@ -136,27 +137,34 @@ export async function createAuditTables(journal: Database): Promise<void> {
   );
 }
 
-/** Whoever extends a chain takes this turn first: on every node entries follow each other. */
+/** The lock under which chains are extended, so that no two nodes append at the same time. */
 export const auditLockKey = 'audit';
 
+/** Stores an admin action in the transaction that performs it. */
 export async function insertAdminAction(database: Database, transaction: Transaction, action: unknown): Promise<void> {
   await runInTransaction(database, transaction, sql`INSERT INTO _acts (act) VALUES (${value('json', action)})`);
 }
 
+/** Whether admin actions are waiting to be moved to the journal. */
 export async function hasAdminActions(database: Database): Promise<boolean> {
   return (await readRows(database, sql`SELECT 1 FROM _acts LIMIT 1`)).length > 0;
 }
 
-/** The oldest acts that wait. */
+/** The oldest waiting admin actions. */
 export async function readAdminActions(
   database: Database,
   transaction: Transaction,
   limit: number,
 ): Promise<StoredAdminAction[]> {
-  const rows = await runInTransaction(database, transaction, sql`SELECT id,act FROM _acts ORDER BY id LIMIT ${limit}`);
-  return rows.map(([id, action]) => ({ id: Number(id), act: JSON.parse(action as string) as unknown }));
+  const rows = await runInTransaction<[id: number, action: string]>(
+    database,
+    transaction,
+    sql`SELECT id,act FROM _acts ORDER BY id LIMIT ${limit}`,
+  );
+  return rows.map(([id, action]) => ({ id: Number(id), act: JSON.parse(action) as unknown }));
 }
 
+/** Deletes admin actions that the journal contains. */
 export async function deleteAdminActions(
   database: Database,
   transaction: Transaction,
@@ -166,18 +174,22 @@ export async function deleteAdminActions(
   await runInTransaction(database, transaction, sql`DELETE FROM _acts WHERE ${isGiven}`);
 }
 
-/** Which of these acts are in the journal already: an earlier run may have died before it could delete them. */
+/** The admin actions that are already in the journal: an earlier run may have stopped before it deleted them. */
 export async function findKnownSources(
   journal: Database,
   transaction: Transaction,
   sources: readonly string[],
 ): Promise<Set<string>> {
   const isGiven = journal.dialect.isIn(sql`source`, listValue('text', sources));
-  const rows = await runInTransaction(journal, transaction, sql`SELECT DISTINCT source FROM _audit WHERE ${isGiven}`);
-  return new Set(rows.map(([source]) => source as string));
+  const rows = await runInTransaction<[source: string]>(
+    journal,
+    transaction,
+    sql`SELECT DISTINCT source FROM _audit WHERE ${isGiven}`,
+  );
+  return new Set(rows.map(([source]) => source));
 }
 
-/** Beside the data: how far a chain had come, so that a journal that was put back or taken away is noticed. */
+/** Stores the end of a chain in the store of the data, so that a journal that was rolled back or removed is noticed. */
 export async function writeAuditCheckpoint(
   database: Database,
   transaction: Transaction,
@@ -191,19 +203,35 @@ export async function writeAuditCheckpoint(
   );
 }
 
+/** The end of a chain as the store of the data has it, or null. */
 export async function readAuditCheckpoint(
   database: Database,
   chain: ChainName,
 ): Promise<{ place: number; hash: string } | null> {
-  const [row] = await readRows(
+  const [row] = await readRows<[place: number, hash: string]>(
     database,
     sql`SELECT place,hash FROM _audit_witness WHERE chain=${value('text', chain)}`,
   );
-  return row ? { place: Number(row[0]), hash: row[1] as string } : null;
+  if (!row) return null;
+  const [place, hash] = row;
+  return { place: Number(place), hash };
 }
 
-const endColumns = sql`place,last_id,hash,seal,anchor_place,anchor_hash,anchor_seal`;
+type ChainEndsRow = [
+  place: number,
+  lastId: number,
+  hash: string,
+  seal: string,
+  anchorPlace: number,
+  anchorHash: string,
+  anchorSeal: string,
+];
 
+const endNames = ['place', 'last_id', 'hash', 'seal', 'anchor_place', 'anchor_hash', 'anchor_seal'];
+const endColumns = endNames.join(',');
+const replaceEnds = endNames.map((name) => `${name}=excluded.${name}`).join(',');
+
+/** The ends of a chain; null for one without entries. @param transaction null: the committed state. */
 export async function readChainEnds(
   journal: Database,
   chain: ChainName,
@@ -211,21 +239,22 @@ export async function readChainEnds(
 ): Promise<ChainEnds | null> {
   const statement = sql`SELECT ${endColumns} FROM _audit_chains WHERE chain=${value('text', chain)}`;
   const [row] = transaction
-    ? await runInTransaction(journal, transaction, statement)
-    : await readRows(journal, statement);
+    ? await runInTransaction<ChainEndsRow>(journal, transaction, statement)
+    : await readRows<ChainEndsRow>(journal, statement);
   if (!row) return null;
   const [place, lastId, hash, seal, anchorPlace, anchorHash, anchorSeal] = row;
   return {
     place: Number(place),
     lastId: Number(lastId),
-    hash: hash as string,
-    seal: seal as string,
+    hash,
+    seal,
     anchorPlace: Number(anchorPlace),
-    anchorHash: anchorHash as string,
-    anchorSeal: anchorSeal as string,
+    anchorHash,
+    anchorSeal,
   };
 }
 
+/** Stores the ends of a chain. */
 export async function writeChainEnds(
   journal: Database,
   transaction: Transaction,
@@ -248,26 +277,29 @@ export async function writeChainEnds(
     sql`INSERT INTO _audit_chains (chain,${endColumns}) VALUES (${join(
       values.map((each) => sql`${each}`),
       ',',
-    )}) ON CONFLICT (chain) DO UPDATE SET place=excluded.place,last_id=excluded.last_id,hash=excluded.hash,seal=excluded.seal,anchor_place=excluded.anchor_place,anchor_hash=excluded.anchor_hash,anchor_seal=excluded.anchor_seal`,
+    )}) ON CONFLICT (chain) DO UPDATE SET ${replaceEnds}`,
   );
 }
 
-/** What the rows themselves say of the highest id, and of the highest place in a chain; 0 without rows. */
+/** The highest id, and the highest position in a chain, that the entries have; 0 without entries. */
 export async function readHighest(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
 ): Promise<{ id: number; place: number }> {
-  const [row] = await runInTransaction(
+  const place = sql`SELECT max(place) FROM _audit WHERE chain=${value('text', chain)}`;
+  const rows = await runInTransaction<[id: number, place: number, lastId: number]>(
     journal,
     transaction,
-    sql`SELECT coalesce((SELECT max(id) FROM _audit),0),coalesce((SELECT max(place) FROM _audit WHERE chain=${value('text', chain)}),0),coalesce((SELECT max(last_id) FROM _audit_chains),0)`,
+    sql`SELECT coalesce((SELECT max(id) FROM _audit),0),coalesce((${place}),0),coalesce((SELECT max(last_id) FROM _audit_chains),0)`,
   );
-  return { id: Math.max(Number(row![0]), Number(row![2])), place: Number(row![1]) };
+  const [id, highest, lastId] = requireRow(rows);
+  return { id: Math.max(Number(id), Number(lastId)), place: Number(highest) };
 }
 
 const insertBatchSize = 50;
 
+/** Appends entries to a chain. */
 export async function insertAuditEntries(
   journal: Database,
   transaction: Transaction,
@@ -301,7 +333,7 @@ export async function insertAuditEntries(
   }
 }
 
-/** Entries of a chain after a place, in its order. */
+/** The entries of a chain after a position, in order. */
 export async function readEntriesAfter(
   journal: Database,
   chain: ChainName,
@@ -310,55 +342,77 @@ export async function readEntriesAfter(
 ): Promise<AuditRow[]> {
   const at = journal.dialect.scalar('datetime', sql`"at"`);
   const rest = content.slice(1).map((each) => `"${each}"`);
-  const rows = await readRows(
+  const isAfter = sql`chain=${value('text', chain)} AND place>${value('bigint', afterSequence)}`;
+  const rows = await readRows<EntryRow>(
     journal,
-    sql`SELECT id,place,hash,"count",${at},${rest.join(',')} FROM _audit WHERE chain=${value('text', chain)} AND place>${value('bigint', afterSequence)} ORDER BY place LIMIT ${limit}`,
+    sql`SELECT id,place,hash,"count",${at},${rest.join(',')} FROM _audit WHERE ${isAfter} ORDER BY place LIMIT ${limit}`,
   );
   return rows.map(toAuditRow);
 }
 
-function toAuditRow(row: Row): AuditRow {
+type EntryRow = [
+  id: number,
+  place: number,
+  hash: string,
+  count: number,
+  at: string,
+  actor: string | null,
+  credential: string | null,
+  role: string | null,
+  action: string | null,
+  target: string | null,
+  outcome: AuditRow['outcome'],
+  code: string | null,
+  address: string | null,
+  requestId: string | null,
+];
+
+function toAuditRow(row: EntryRow): AuditRow {
   const [id, place, hash, count, at, actor, credential, role, action, target, outcome, code, address, requestId] = row;
   return {
     id: Number(id),
     place: Number(place),
-    hash: hash as string,
-    at: at as string,
-    actor: actor as string | null,
-    credential: credential as string | null,
-    role: role as string | null,
-    action: action as string | null,
-    target: target as string | null,
-    outcome: outcome as AuditRow['outcome'],
-    code: code as string | null,
-    address: address as string | null,
-    requestId: requestId as string | null,
+    hash,
+    at,
+    actor,
+    credential,
+    role,
+    action,
+    target,
+    outcome,
+    code,
+    address,
+    requestId,
     count: Number(count),
   };
 }
 
 /**
- * The last of the oldest entries that may go: those from before a moment, and those over a place; null: none.
+ * The newest of the entries that can be pruned, or null.
  *
- * @param limit entries looked at and removed at once.
+ * @param prune entries are pruned if they are older than `before`, or if their position is at most `upTo`. Only the
+ *   `limit` oldest entries are considered.
  */
 export async function findPrunableEntry(
   journal: Database,
   transaction: Transaction,
   chain: ChainName,
-  { before, upTo }: { readonly before: string; readonly upTo: number },
-  limit: number,
+  { before, upTo, limit }: { readonly before: string; readonly upTo: number; readonly limit: number },
 ): Promise<{ place: number; hash: string } | null> {
   const oldest = sql`SELECT place,hash,"at" FROM _audit WHERE chain=${value('text', chain)} ORDER BY place LIMIT ${limit}`;
-  const oldestRetained = sql`SELECT min(place) FROM (${oldest}) k WHERE "at">=${value('datetime', before)} AND place>${value('bigint', upTo)}`;
-  const [row] = await runInTransaction(
+  const isRetained = sql`"at">=${value('datetime', before)} AND place>${value('bigint', upTo)}`;
+  const oldestRetained = sql`SELECT min(place) FROM (${oldest}) k WHERE ${isRetained}`;
+  const [row] = await runInTransaction<[place: number, hash: string]>(
     journal,
     transaction,
     sql`SELECT place,hash FROM (${oldest}) o WHERE place<coalesce((${oldestRetained}),9007199254740991) ORDER BY place DESC LIMIT 1`,
   );
-  return row ? { place: Number(row[0]), hash: row[1] as string } : null;
+  if (!row) return null;
+  const [place, hash] = row;
+  return { place: Number(place), hash };
 }
 
+/** Deletes the entries of a chain up to a position. @returns their number. */
 export async function deleteAuditEntries(
   journal: Database,
   transaction: Transaction,

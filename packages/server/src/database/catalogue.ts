@@ -1,9 +1,9 @@
-/** The catalogue's own statements: versions and definitions of an application. */
+/** Statements about the catalogue: the versions and definitions of an application. */
 import { parseExactJson } from '../protocol/exact-json.ts';
 import { type BoundStatement, bindFixed, type Database, type Row, type Transaction } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { type Columns, insertRows } from './row-insert.ts';
-import { runInTransaction } from './run-statement.ts';
+import { readRows, requireRow, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 export interface StoredCollection {
@@ -25,41 +25,46 @@ export interface StoredField {
   readonly facts: unknown;
 }
 
-/** The versions of an application: `schema` moves with definitions, `version` with those and with who may do what. */
+/** The versions of an application: `schema` changes with definitions, `version` with definitions and with access rules. */
 export interface Versions {
   readonly version: number;
   readonly schema: number;
 }
 
+/** The current versions. */
 export async function readVersions(database: Database): Promise<Versions> {
-  const [rows] = await database.read([{ text: 'SELECT version,schema_version FROM _meta', values: [] }]);
-  return { version: Number(rows![0]![0]), schema: Number(rows![0]![1]) };
+  const rows = await readRows<[version: number, schema: number]>(
+    database,
+    sql`SELECT version,schema_version FROM _meta`,
+  );
+  const [version, schema] = requireRow(rows);
+  return { version: Number(version), schema: Number(schema) };
 }
 
-/** Moves the version on and returns it: every plan, grant and caller made under the former one is void. */
+/** Increments the version and returns it. Plans, grants and callers of the previous version become invalid. */
 export async function bumpVersion(transaction: Transaction, what: 'access' | 'schema' = 'access'): Promise<number> {
   const schema = what === 'schema' ? ',schema_version=schema_version+1' : '';
-  const [row] = await transaction.run({
-    text: `UPDATE _meta SET version=version+1${schema} RETURNING version`,
-    values: [],
-  });
-  return Number(row![0]);
+  const [version] = requireRow(
+    await transaction.run({ text: `UPDATE _meta SET version=version+1${schema} RETURNING version`, values: [] }),
+  );
+  return Number(version);
 }
 
-/** Definitions that have changed, with the ids of all collections that there are. */
+/** Changed definitions, with the ids of all existing collections. */
 export interface StoredDefinitions {
   readonly ids: ReadonlySet<number>;
   readonly collections: readonly StoredCollection[];
   readonly fields: readonly StoredField[];
 }
 
-/** Reads the collections that changed after a schema version, so that a change costs what it touches. */
+/** Reads the collections that changed after a schema version, so that the cost depends on the change only. */
 export async function readDefinitions(database: Database, since: number): Promise<StoredDefinitions> {
-  const [ids, collections, fields] = await database.read(buildDefinitionQueries(database.dialect, since));
-  return toStoredDefinitions(ids!, collections!, fields!);
+  const queries = buildDefinitionQueries(database.dialect, since);
+  const [ids = [], collections = [], fields = []] = await database.read(queries);
+  return toStoredDefinitions(ids, collections, fields);
 }
 
-/** The same as a transaction that is about to commit sees it. */
+/** Like {@link readDefinitions}, as a transaction sees them. */
 export async function readDefinitionsInTx(
   { dialect }: Database,
   transaction: Transaction,
@@ -67,13 +72,16 @@ export async function readDefinitionsInTx(
 ): Promise<StoredDefinitions> {
   const [ids, collections, fields] = buildDefinitionQueries(dialect, since);
   return toStoredDefinitions(
-    await transaction.run(ids!),
-    await transaction.run(collections!),
-    await transaction.run(fields!),
+    await transaction.run(ids),
+    await transaction.run(collections),
+    await transaction.run(fields),
   );
 }
 
-function buildDefinitionQueries(dialect: Dialect, since: number): BoundStatement[] {
+function buildDefinitionQueries(
+  dialect: Dialect,
+  since: number,
+): readonly [ids: BoundStatement, collections: BoundStatement, fields: BoundStatement] {
   const newer = sql`changed>${value('bigint', since)}`;
   return [
     { text: 'SELECT id FROM _collections', values: [] },
@@ -100,10 +108,10 @@ function toStoredDefinitions(
   };
 }
 
-/** What a collection's rows say of when they changed. */
+/** Marks a collection as changed in the current schema version. */
 const isChangedNow = sql`changed=(SELECT schema_version FROM _meta)`;
 
-/** Notes that fields of a collection change with this version. */
+/** Marks a collection as changed, because its fields change. */
 export async function markChanged(database: Database, transaction: Transaction, id: number): Promise<void> {
   await runInTransaction(
     database,
@@ -112,16 +120,22 @@ export async function markChanged(database: Database, transaction: Transaction, 
   );
 }
 
+/** Stores a collection. @returns its id. */
 export async function insertCollection(
   database: Database,
   transaction: Transaction,
   parts: Omit<StoredCollection, 'id' | 'table'> & { readonly table: string | null },
 ): Promise<number> {
-  const insert = sql`INSERT INTO _collections (changed,name,title,description,options,table_name,system,internal) VALUES ((SELECT schema_version FROM _meta),${value('text', parts.name)},${value('text', parts.title)},${value('text', parts.description)},${value('json', parts.options)},${value('text', parts.table ?? '')},${value('boolean', parts.system)},${value('boolean', parts.internal)}) RETURNING id`;
-  const [row] = await runInTransaction(database, transaction, insert);
-  return Number(row![0]);
+  const { name, title, description, options, table, system, internal } = parts;
+  const texts = sql`${value('text', name)},${value('text', title)},${value('text', description)}`;
+  const storage = sql`${value('json', options)},${value('text', table ?? '')}`;
+  const values = sql`${texts},${storage},${value('boolean', system)},${value('boolean', internal)}`;
+  const insert = sql`INSERT INTO _collections (changed,name,title,description,options,table_name,system,internal) VALUES ((SELECT schema_version FROM _meta),${values}) RETURNING id`;
+  const [id] = requireRow(await runInTransaction<[id: number]>(database, transaction, insert));
+  return Number(id);
 }
 
+/** Sets the name of the table of a collection. */
 export async function setTableName(
   database: Database,
   transaction: Transaction,
@@ -135,7 +149,7 @@ export async function setTableName(
   );
 }
 
-/** Follows a table that was renamed; nothing where its collection has been destroyed meanwhile. */
+/** Stores the new name of a renamed table. It has no effect if the collection was deleted meanwhile. */
 export async function replaceTableName(
   database: Database,
   transaction: Transaction,
@@ -149,6 +163,7 @@ export async function replaceTableName(
   );
 }
 
+/** Replaces the options of a collection. */
 export async function updateOptions(
   database: Database,
   transaction: Transaction,
@@ -169,7 +184,7 @@ const fieldColumns: Columns = [
   ['facts', 'json'],
 ];
 
-/** Inserts fields; returns their ids in the same order. */
+/** Stores fields. @returns their ids in the same order. */
 export async function insertFields(
   database: Database,
   transaction: Transaction,
@@ -181,19 +196,23 @@ export async function insertFields(
   return ids.map((row) => Number(row[0]));
 }
 
+/** Replaces the name, definition and facts of a field. */
 export async function updateField(
   database: Database,
   transaction: Transaction,
   { id, name, definition, facts }: Omit<StoredField, 'collectionId'>,
 ): Promise<void> {
-  const [row] = await runInTransaction(
+  const set = sql`name=${value('text', name)},definition=${value('json', definition)},facts=${value('json', facts)}`;
+  const rows = await runInTransaction<[collectionId: number]>(
     database,
     transaction,
-    sql`UPDATE _fields SET name=${value('text', name)},definition=${value('json', definition)},facts=${value('json', facts)} WHERE id=${value('integer', id)} RETURNING collection_id`,
+    sql`UPDATE _fields SET ${set} WHERE id=${value('integer', id)} RETURNING collection_id`,
   );
-  await markChanged(database, transaction, Number(row![0]));
+  const [collectionId] = requireRow(rows);
+  await markChanged(database, transaction, Number(collectionId));
 }
 
+/** Replaces the title, description and options of a collection. */
 export async function updateCollection(
   database: Database,
   transaction: Transaction,
@@ -206,6 +225,7 @@ export async function updateCollection(
   );
 }
 
+/** Deletes fields from the catalogue. */
 export async function deleteFields(
   database: Database,
   transaction: Transaction,
@@ -221,7 +241,7 @@ export async function deleteFields(
   }
 }
 
-/** Its fields are named too: where a rebuild runs, foreign keys do not act. */
+/** Deletes a collection and its fields from the catalogue. During a rebuild, foreign keys do not cascade. */
 export async function deleteCollection(database: Database, transaction: Transaction, id: number): Promise<void> {
   await runInTransaction(database, transaction, sql`DELETE FROM _fields WHERE collection_id=${value('integer', id)}`);
   await runInTransaction(database, transaction, sql`DELETE FROM _collections WHERE id=${value('integer', id)}`);
@@ -252,12 +272,12 @@ function toStoredField(row: Row): StoredField {
   };
 }
 
-/** Whether an application's store has been made. */
+/** Whether the store of an application was created. */
 export async function hasCatalogue(database: Database): Promise<boolean> {
   return (await readCatalogueTables(database)).has('_meta');
 }
 
-/** Makes the catalogue's tables in one transaction. */
+/** Creates the tables of the catalogue in one transaction. */
 export async function createCatalogue(database: Database, application: string, epoch: string): Promise<void> {
   await database.write(async (transaction) => {
     for (const statement of Object.values(database.dialect.catalogue).flat())
@@ -267,7 +287,7 @@ export async function createCatalogue(database: Database, application: string, e
   });
 }
 
-/** Makes the tables that a store of an earlier version has not. */
+/** Creates tables of the catalogue that a store of an earlier version lacks. */
 export async function addMissingCatalogueTables(database: Database): Promise<void> {
   const existing = await readCatalogueTables(database);
   const missing = Object.entries(database.dialect.catalogue).filter(([table]) => !existing.has(table));
@@ -279,6 +299,6 @@ export async function addMissingCatalogueTables(database: Database): Promise<voi
 }
 
 async function readCatalogueTables(database: Database): Promise<Set<string>> {
-  const [rows] = await database.read([{ text: database.dialect.catalogueProbe, values: [] }]);
-  return new Set(rows!.map(([name]) => name as string));
+  const [rows = []] = await database.read([{ text: database.dialect.catalogueProbe, values: [] }]);
+  return new Set(rows.map(([name]) => name as string));
 }

@@ -92,13 +92,11 @@ export async function pruneChain(
 ): Promise<number> {
   const ends = await readChainEnds(journal, chain, transaction);
   if (!ends || !signer.isAnchorValid(chain, ends) || !signer.isEndValid(chain, ends)) return 0;
-  const last = await findPrunableEntry(
-    journal,
-    transaction,
-    chain,
-    { before: after, upTo: ends.place - maxEntries },
-    pruneBatchSize,
-  );
+  const last = await findPrunableEntry(journal, transaction, chain, {
+    before: after,
+    upTo: ends.place - maxEntries,
+    limit: pruneBatchSize,
+  });
   if (!last) {
     // Signed under the previous APP_KEY: signed again while that one is still known.
     const signed = signer.sign(chain, ends);

@@ -1,7 +1,7 @@
-/** Record actions that only read: they answer GET and HEAD, and POST with the parameters in the body. */
+/** Record actions that only read. They accept GET and HEAD, and POST with the parameters in the body. */
 export const readActions = ['list', 'get', 'query', 'history'] as const;
 
-/** Record actions that change something: POST alone. */
+/** Record actions that write. They only accept POST. */
 export const writeActions = [
   'create',
   'update',
@@ -17,7 +17,7 @@ export type ReadAction = (typeof readActions)[number];
 export type WriteAction = (typeof writeActions)[number];
 export type RecordAction = ReadAction | WriteAction;
 
-/** What a permission row may name. `view` on the wire stands for list and get. */
+/** The actions that a permission can name. On the wire, `view` stands for list and get. */
 export const grantableActions = [
   'list',
   'get',
@@ -30,6 +30,7 @@ export const grantableActions = [
   'publish',
 ];
 
+/** Whether an action only reads. */
 export function isReadAction(action: string): action is ReadAction {
   return (readActions as readonly string[]).includes(action);
 }
@@ -39,13 +40,14 @@ export function listRequiredGrants(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
   if (action === 'query') return ['list'];
   if (action === 'move') return ['update'];
-  // An entry is named by those who may see it: a revert must be no way to read what history would not show.
+  // Otherwise a revert could reveal history entries that the caller may not read.
   if (action === 'history') return ['history', 'get'];
   if (action === 'revert') return ['update', 'history', 'get'];
   if (action === 'firstOrCreate') return ['list', 'create'];
   return action === 'updateOrCreate' ? ['list', 'create', 'update'] : [action];
 }
 
+/** Whether a name is that of a record action. */
 export function isRecordAction(action: string): action is RecordAction {
   return isReadAction(action) || (writeActions as readonly string[]).includes(action);
 }

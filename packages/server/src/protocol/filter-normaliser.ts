@@ -178,8 +178,9 @@ function describeLocation(on: string): string {
 }
 
 function joinFilters(kind: 'all' | 'any', parts: ParsedFilter[]): ParsedFilter | null {
-  if (parts.length === 0) return null;
-  return parts.length === 1 ? parts[0]! : { kind, of: parts };
+  const [first, ...rest] = parts;
+  if (first === undefined) return null;
+  return rest.length === 0 ? first : { kind, of: parts };
 }
 
 function buildShape(filter: ParsedFilter): string {

@@ -105,9 +105,9 @@ export function listsFromIndexes(value: QueryValue): QueryValue {
   if (Array.isArray(value)) return value.map(listsFromIndexes);
   const keys = Object.keys(value);
   if (keys.length > 0 && keys.every((key) => /^(0|[1-9]\d{0,5})$/.test(key))) {
-    return keys.sort((a, b) => Number(a) - Number(b)).map((key) => listsFromIndexes(value[key]!));
+    return keys.sort((a, b) => Number(a) - Number(b)).map((key) => listsFromIndexes(value[key] ?? null));
   }
   const copy: Record<string, QueryValue> = {};
-  for (const key of keys) copy[key] = listsFromIndexes(value[key]!);
+  for (const key of keys) copy[key] = listsFromIndexes(value[key] ?? null);
   return copy;
 }

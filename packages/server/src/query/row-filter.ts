@@ -2,7 +2,7 @@ import type { ParsedFilter } from '../protocol/record-request.ts';
 import type { RowFilter } from './grant.ts';
 import { parseVariable } from './variables.ts';
 
-/** A permission's filter with its variables found; null where it has no condition. */
+/** The filter of a permission with its variables by slot; null if it has no condition. */
 export function buildRowFilter(
   permissionFilter: { readonly filter: ParsedFilter | null; readonly values: readonly unknown[] } | null,
 ): RowFilter | null {

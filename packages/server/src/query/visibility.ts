@@ -36,7 +36,7 @@ export function combineRowFilters(first: RowFilter | null, second: RowFilter | n
   };
 }
 
-/** The same filter with its values in later slots. */
+/** A filter with all slots moved by an offset. */
 function shiftSlots(filter: ParsedFilter, offset: number): ParsedFilter {
   switch (filter.kind) {
     case 'all':

@@ -4,7 +4,7 @@ import { physicalName } from './names.ts';
 import {
   type Collection,
   type Field,
-  getField,
+  getColumnField,
   type JoinFields,
   makeCollection,
   type Registry,
@@ -97,9 +97,10 @@ function resolveJoins(
 
 function resolveJoin(field: Field, registry: Registry): Field {
   const { relation } = field;
-  const { collection, sourceField, targetField } = relation!.through!;
+  if (!relation?.through) return field;
+  const { collection, sourceField, targetField } = relation.through;
   const join = registry.get(collection);
-  const column = (name: string): string => getField(join, name).column!;
+  const column = (name: string): string => getColumnField(join, name).column;
   const through = {
     collection,
     sourceField,
@@ -109,7 +110,7 @@ function resolveJoin(field: Field, registry: Registry): Field {
     targetColumn: column(targetField),
     trashColumn: join.trash?.deletedAt.column ?? null,
   };
-  return { ...field, relation: { ...relation!, through } };
+  return { ...field, relation: { ...relation, through } };
 }
 
 /** A collection from its rows; where its joins lie is not found yet. */

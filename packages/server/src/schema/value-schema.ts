@@ -20,6 +20,9 @@ interface Digits {
   readonly scale?: number;
 }
 
+/** The rule `decimal`. */
+type DecimalDigits = Required<Digits>;
+
 /** Runs user patterns in linear time, so that no value and no pattern can hang the server. */
 const linearRegExp = Object.assign(
   (pattern: string) => {
@@ -77,7 +80,7 @@ const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
   jsonValue: (_: unknown, value: unknown) =>
     jsonDepth(value, limits.jsonDepth + 1) <= limits.jsonDepth && isWellFormedJson(value),
   bigInt: (_: unknown, value: unknown) => canonicalBigInt(value) !== null,
-  decimal: ({ precision, scale }: Digits, value: unknown) => canonicalDecimal(value, precision!, scale!) !== null,
+  decimal: ({ precision, scale }: DecimalDigits, value: unknown) => canonicalDecimal(value, precision, scale) !== null,
   givenKey: (greatest: string, value: unknown) => compareNumbers(value, greatest) <= 0,
   given: (size: number, value: unknown) => compareNumbers(value, size) <= 0 && compareNumbers(value, -size) >= 0,
   least: (min: number, value: unknown) => compareNumbers(value, min) >= 0,
@@ -130,6 +133,7 @@ function fieldSchema(field: Field): ValidationSchema {
   return field.type.storage === 'json' ? { ...schema, not: { type: 'null' } } : schema;
 }
 
+/** Whether the field accepts null. */
 export function isNullable(field: Field): boolean {
   return !field.primaryKey && !field.definition.required && field.definition.allowNull !== false;
 }
@@ -154,7 +158,7 @@ function toProblems(validate: ValidateFunction): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const error of validate.errors ?? []) {
     const missing = error.keyword === 'required' ? (error.params['missingProperty'] as string) : null;
-    const name = missing ?? error.instancePath.split('/')[1]!.replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = missing ?? (error.instancePath.split('/')[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~');
     const message = missing ? 'This field is required.' : toMessage(error);
     // The null branch of a nullable field says nothing that helps.
     if (message !== null) problems[name] ??= message;
@@ -173,12 +177,12 @@ const messages: Readonly<Record<string, (params: Record<string, unknown>, rule: 
   minimum: ({ limit }) => `The minimum is ${limit}.`,
   maximum: ({ limit }) => `The maximum is ${limit}.`,
   pattern: () => 'The text does not match the pattern of this field.',
-  format: ({ format }) => formats[String(format)]!.give,
+  format: ({ format }) => formats[String(format)]?.give ?? 'The text does not have the format of this field.',
   bigInt: () =>
     'Give a whole number of at most 64 bits. Send it as text if your JSON library rounds numbers beyond ±9007199254740991.',
   decimal: (_, rule) => {
-    const { precision, scale } = rule as Digits;
-    return `Give a number with at most ${precision! - scale!} digits before the decimal point and ${scale} after it.`;
+    const { precision, scale } = rule as DecimalDigits;
+    return `Give a number with at most ${precision - scale} digits before the decimal point and ${scale} after it.`;
   },
   givenKey: (_, rule) =>
     `The maximum key that a request can set is ${rule}. Greater keys are reserved for generated ones.`,

@@ -215,7 +215,7 @@ const scenarios: readonly Scenario[] = [
     name: 'is in the way',
     request: `${update}&force=true`,
     body: { authors: false },
-    expect: conflict('notes.createdById is used by users.written'),
+    expect: conflict('"createdById" of "notes" is used by users.written'),
   },
   {
     name: 'without it',
@@ -331,7 +331,7 @@ const scenarios: readonly Scenario[] = [
     name: 'a place told apart by the author needs it',
     request: `${update}&force=true`,
     body: { authors: false },
-    expect: conflict('notes.createdById is used by notes.place'),
+    expect: conflict('"createdById" of "notes" is used by notes.place'),
   },
   {
     name: 'into the trash',

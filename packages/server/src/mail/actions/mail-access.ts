@@ -18,7 +18,7 @@ export function requireEmailGrant(
 
 /** Messages are complete before they are stored, and no row filter is applied to them. @throws ApiError `NO_PERMISSION` */
 export function refuseRowFilter({ caller, access, registry }: RecordContext): void {
-  if (decide(caller.role, 'emails', 'create', access, registry).row?.filter)
+  if (decide(caller.role, 'emails', 'create', { table: access, registry }).row?.filter)
     throw new ApiError('NO_PERMISSION', 'A role with a row filter on emails cannot create messages.');
 }
 
@@ -74,6 +74,6 @@ export function requireFullReadAccess(context: RecordContext, action: 'get' | 'l
         `The role may not read "${denied.name}" of ${name}, so it cannot read whole messages.`,
       );
   }
-  if (decide(caller.role, 'attachments', 'get', access, registry).row?.filter)
+  if (decide(caller.role, 'attachments', 'get', { table: access, registry }).row?.filter)
     throw new ApiError('NO_PERMISSION', 'A role with a row filter on attachments cannot read whole messages.');
 }

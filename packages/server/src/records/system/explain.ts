@@ -43,7 +43,7 @@ export async function explainAccess(
   const { role, resource, action, filterByTk } = question;
   const collection = registry.find(resource);
   checkQuestion(question, context, collection);
-  const decision = decide(role, resource, action, access, registry);
+  const decision = decide(role, resource, action, { table: access, registry });
   const permission = decision.row && (await readPermission(context, decision.row));
   const reason = describeReason(decision, question);
   if (decision.by === 'nothing' || filterByTk === null)

@@ -13,6 +13,7 @@ export const dateType = fieldType({
   readOperand: (value) => canonicalDate(value) ?? invalidOperand,
 });
 
+/** A date as `YYYY-MM-DD`, or null if the value is not a date. */
 export function canonicalDate(value: unknown): string | null {
   return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && canonicalDatetime(value) ? value : null;
 }

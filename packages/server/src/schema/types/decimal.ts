@@ -44,12 +44,13 @@ export function canonicalDecimal(value: unknown, precision: number, scale: numbe
   const text = typeof value === 'number' ? plainDigits(value) : value instanceof JsonNumber ? value.text : value;
   const match = typeof text === 'string' ? /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/.exec(text) : null;
   if (!match) return null;
-  const whole = match[2]!.replace(/^0+(?=\d)/, '');
-  const fraction = (match[3] ?? '').replace(/0+$/, '');
+  const [, sign = '', wholePart = '', fractionPart = ''] = match;
+  const whole = wholePart.replace(/^0+(?=\d)/, '');
+  const fraction = fractionPart.replace(/0+$/, '');
   const wholeDigits = whole === '0' ? 0 : whole.length;
   if (fraction.length > scale || wholeDigits > precision - scale) return null;
   const digits = scale === 0 ? whole : `${whole}.${fraction.padEnd(scale, '0')}`;
-  return /[1-9]/.test(digits) ? `${match[1]}${digits}` : digits;
+  return /[1-9]/.test(digits) ? `${sign}${digits}` : digits;
 }
 
 /** A JSON number without an exponent; its shortest digits are what the client wrote, or meant. */

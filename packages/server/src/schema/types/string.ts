@@ -13,6 +13,7 @@ export const stringType = fieldType({
   readOperand: readTextOperand,
 });
 
+/** The rules for text with an optional maximum length and pattern. */
 export function textSchema({ maxLength, pattern }: { maxLength?: number; pattern?: string }): ValidationSchema {
   return {
     type: 'string',
@@ -22,7 +23,7 @@ export function textSchema({ maxLength, pattern }: { maxLength?: number; pattern
   };
 }
 
-/** Text as it is; numbers and truth values are a mistake that a filter should hear about. */
+/** A text operand of a filter. Numbers and booleans are not converted to text. */
 export function readTextOperand(value: unknown): unknown {
   return typeof value === 'string' && isWellFormedText(value) ? value : invalidOperand;
 }
