@@ -57,8 +57,8 @@ test.each([
   [
     'before:2026-03-01 after:2024/2/29',
     [
-      { negated: false, kind: 'before', at: Date.UTC(2026, 2, 1) },
-      { negated: false, kind: 'after', at: Date.UTC(2024, 1, 29) },
+      { negated: false, kind: 'before', time: Date.UTC(2026, 2, 1) },
+      { negated: false, kind: 'after', time: Date.UTC(2024, 1, 29) },
     ],
   ],
   ['https://a.example/b 12:30 colour:red', [text('https://a.example/b'), text('12:30'), text('colour:red', last)]],

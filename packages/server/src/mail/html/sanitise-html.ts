@@ -14,13 +14,13 @@ export interface SafeHtml {
   readonly mismatchedLink: boolean;
 }
 
-/** Elements that may stand; of all others the contents alone. No forms, no frames, no media, nothing that a parser reads as raw text. */
+/** Allowed elements. Of all others only the contents stay. No forms, frames or media, and nothing that a parser reads as raw text. */
 const allowedTags =
   `a abbr acronym address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del dfn div dl dt
   em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark ol p pre q s samp section small span strike strong
   sub sup table tbody td tfoot th thead time tr tt u ul var wbr`.split(/\s+/);
 
-/** Elements that go with all that is in them. */
+/** Elements that are removed with their contents. */
 const droppedTags =
   `applet audio base canvas datalist embed frame frameset head-title iframe link listing math meta meter noembed noframes
   noscript object option param plaintext portal progress script select source style svg template textarea title track video xml xmp`.split(
