@@ -8,7 +8,7 @@ import { sanitiseStyleSheet, scopeClass } from './style-sheet.ts';
 
 export interface SafeHtml {
   readonly html: string;
-  /** The HTML was longer than the limit; what lies beyond it was not read. */
+  /** The HTML was longer than the limit; the rest was not read. */
   readonly isTruncated: boolean;
   /** A link's text shows another domain than the one it leads to. */
   readonly mismatchedLink: boolean;
@@ -75,7 +75,7 @@ export function sanitiseHtml(written: string, budget: HtmlBudget = new HtmlBudge
       if (tag === 'a') links.close();
     },
   });
-  // What is written anew may be several times as long; that is no reason to keep it.
+  // The rebuilt HTML may be several times as long as the original; it is cut as well.
   if (body.length > mailLimits.htmlLength * 2)
     return { ...sanitiseHtml(text.slice(0, text.length / 4)), isTruncated: true };
   const sheet = sanitiseStyleSheet(styles);
@@ -129,7 +129,7 @@ function scanHtml(html: string, budget: HtmlBudget): { readonly text: string; re
 /** Code units that are looked through at a time. */
 const scanLength = 16 * 1024;
 
-/** Holds the text of each link against where it leads. */
+/** Compares the text of each link with its address. */
 class LinkChecker {
   hasMismatch = false;
   #href: string | undefined;

@@ -46,7 +46,7 @@ const searchedFields: Readonly<Record<FullTextColumn, readonly string[]>> = {
   files: ['attachments'],
 };
 const everywhere: readonly FullTextColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
-/** Where the words of an operator are looked for. */
+/** The column that a search operator searches. */
 const columnByOperator = {
   from: 'sender',
   to: 'recipients',
