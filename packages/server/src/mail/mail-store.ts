@@ -1,4 +1,4 @@
-/** Mail of one application: what brings messages in, where their bytes lie, and how the secrets of accounts are kept. */
+/** Mail of one application: storing messages and their bytes, background work, and the secrets of accounts. */
 import type { BlobStore } from '../base/blob-store.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { OutboundClient } from '../base/outbound.ts';
@@ -12,21 +12,23 @@ import { IndexRebuild } from './store/index-rebuild.ts';
 import { type IngestParts, MailIngest } from './store/ingest.ts';
 import { ConversationRebuild, type ConversationRebuildResult } from './store/rebuild-conversations.ts';
 
-/** What the mail of every application of a server shares. */
+/** What the mail of all applications of a server shares. */
 export interface MailServices {
   readonly parser: IngestParts['parser'];
   readonly secrets: MailSecrets;
-  /** Mail servers inside the network that accounts may name. */
+  /** Mail servers in the private network that accounts may name. */
   readonly allowed: OutboundAllow;
-  /** Gets images of other places. */
+  /** Fetches remote images. */
   readonly outbound: Pick<OutboundClient, 'get'>;
 }
 
+/** What the mail of an application works with. */
 export interface MailStoreParts extends Omit<IngestParts, 'parser'>, Pick<AccountDeletionParts, 'asServer'> {
   readonly application: string;
   readonly services: MailServices;
 }
 
+/** The mail of one application. */
 export class MailStore {
   readonly ingest: MailIngest;
   readonly blobs: BlobStore;
@@ -47,14 +49,14 @@ export class MailStore {
     this.rebuild = new IndexRebuild(parts);
   }
 
-  /** Goes on with what an earlier run left. */
+  /** Starts the background work, beginning with what an earlier run left. */
   begin(): void {
     this.accountDeletion.begin();
     this.rebuild.begin();
     this.#rebuilding = this.#rebuildOldThreads();
   }
 
-  /** Makes the conversations that an earlier version of the server made by its rules, while requests are answered. */
+  /** Rebuilds the conversations that an earlier server version built by other rules, while requests are served. */
   async #rebuildOldThreads(): Promise<void> {
     const { database, logger } = this.#parts;
     const { signal } = this.#closing;
@@ -66,27 +68,27 @@ export class MailStore {
     }
   }
 
-  /** Resolves when the conversations of earlier versions are rebuilt. */
+  /** Resolves when the conversations of earlier server versions are rebuilt. */
   get whenRebuilt(): Promise<void> {
     return this.#rebuilding;
   }
 
-  /** Accounts were destroyed: what is in them goes from now on. */
+  /** Starts to delete the contents of accounts that were deleted. */
   wakeAccountDeletion(): void {
     void this.accountDeletion.wake();
   }
 
-  /** What is wrong with the host of a mail server; null: nothing. */
+  /** Why an account may not name a host as its mail server; null: it may. */
   hostProblem(host: string): string | null {
     return findHostProblem(host, this.#parts.services.allowed, 'MAIL_ALLOWED_PRIVATE_HOSTS');
   }
 
-  /** Keeps a secret of an account, so that it opens for this account and field alone. */
+  /** Encrypts a secret of an account. It can only be decrypted for this account and field. */
   encryptSecret(text: string, record: number, field: string): string {
     return this.#parts.services.secrets.encrypt(text, { application: this.#parts.application, record, field });
   }
 
-  /** A secret of an account; null where it was sealed under a key that is gone. */
+  /** Decrypts a secret of an account; null where its encryption key does not exist any more. */
   decryptSecret(encryptedSecret: string, record: number, field: string): string | null {
     return this.#parts.services.secrets.decrypt(encryptedSecret, {
       application: this.#parts.application,
@@ -95,7 +97,12 @@ export class MailStore {
     });
   }
 
-  /** Makes the conversations of an account anew; null where somebody is at it already. @throws ApiError 404 where it is destroyed meanwhile. */
+  /**
+   * Rebuilds the conversations of an account.
+   *
+   * @returns null where a rebuild of the account is already running, here or on another server.
+   * @throws ApiError `RECORD_UNKNOWN` where the account is deleted meanwhile.
+   */
   rebuildConversations(account: MailAccount, ingestActor: IngestActor): Promise<ConversationRebuildResult | null> {
     const parts = { ...this.#parts, signal: this.#closing.signal };
     return parts.database.tryWithLock(`rethread ${account.id}`, () =>
@@ -103,19 +110,19 @@ export class MailStore {
     );
   }
 
-  /** Removes bytes that nothing refers to any more, once a day. @param now milliseconds since the epoch. */
+  /** Removes blobs without references, at most once a day. @param now milliseconds since the Unix epoch. */
   async sweep(now: number): Promise<void> {
     if (now - this.#lastSweepTime < unreferencedGraceMilliseconds) return;
     this.#lastSweepTime = now;
     await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
   }
 
-  /** Whether work in the background is under way, so that the application is not to be left closed. */
+  /** Whether background work is running, so that the application should not stay closed. */
   get isBusy(): boolean {
     return this.accountDeletion.isRunning || this.rebuild.isRunning;
   }
 
-  /** Nothing is stored any more, and nothing taken away. */
+  /** Stops storing messages and all background work. */
   async close(): Promise<void> {
     this.ingest.close();
     this.#closing.abort();

@@ -3,7 +3,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { mailLimits } from '../protocol/mail-limits.ts';
 import { sniffType } from './parse/sniff-type.ts';
 
-/** Images that a browser shows without running anything. */
+/** Image types that a browser shows without running code. */
 export const rasterTypes: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
 export interface RemoteImage {
@@ -14,8 +14,8 @@ export interface RemoteImage {
 const headers = { accept: 'image/*', 'user-agent': 'Mozilla/5.0 (compatible; Tablinum)' };
 
 /**
- * Images of other places, fetched for a reader: whoever holds them sees the server ask, without cookies, without where it was
- * shown, and not who looked. What comes back is shown only if its bytes are a raster image.
+ * Fetches remote images for readers. The remote host only sees this server, without cookies and without a referrer, so it does not
+ * learn who reads the message. Only bytes that are a raster image are returned.
  */
 export class RemoteImages {
   readonly #client: Pick<OutboundClient, 'get'>;
@@ -25,22 +25,22 @@ export class RemoteImages {
     this.#client = client;
   }
 
-  /** @throws ApiError 404 where it cannot be had, or is no image; 503 where too many are under way. */
+  /** @throws ApiError `IMAGE_UNAVAILABLE` where the image cannot be fetched or is no image; `BUSY` where too many are being fetched. */
   async fetch(url: string): Promise<RemoteImage> {
     if (this.#running >= mailLimits.remoteImages)
-      throw new ApiError('BUSY', 'Too many images are being fetched at this moment; try again.', { retryAfter: 1 });
+      throw new ApiError('BUSY', 'Too many images are being fetched now. Try again later.', { retryAfter: 1 });
     this.#running += 1;
     try {
       const maxBytes = mailLimits.remoteImageBytes;
       const { status, bytes } = await this.#client.get(url, headers, maxBytes);
-      if (status !== 200) throw unavailable('The image is not there.');
+      if (status !== 200) throw unavailable('The remote server does not have the image.');
       if (bytes.length > maxBytes) throw unavailable('The image is too large.');
       const type = sniffType(bytes);
-      if (type === null || !rasterTypes.includes(type)) throw unavailable('What is there is no image.');
+      if (type === null || !rasterTypes.includes(type)) throw unavailable('The remote file is no image.');
       return { type, bytes };
     } catch (error) {
-      // What went wrong between the servers is not told: it would show what there is inside the network.
-      throw error instanceof OutboundFailure ? unavailable('The image cannot be had.') : error;
+      // The reason is not reported: it would reveal what exists inside the private network.
+      throw error instanceof OutboundFailure ? unavailable('The image could not be fetched.') : error;
     } finally {
       this.#running -= 1;
     }

@@ -6,17 +6,17 @@ import { listRecords } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { withGrants } from '../records/with-grants.ts';
 
-/** An account whose mail the caller sees. */
+/** An account whose mail the caller can see. */
 export interface VisibleAccount {
   readonly id: number;
   readonly address: string;
 }
 
 /**
- * The account that a caller names by id or address, if the caller sees its mail: as owner or member, which an
- * administrator need not be.
+ * The account that a caller names by id or address, if the caller can see its mail, as owner or member. Administrators are not
+ * members by themselves.
  *
- * @throws ApiError 403, the same for an account that is not there; 400 for an address of several.
+ * @throws ApiError `NO_PERMISSION`, also for an account that does not exist; `PARAMETER_INVALID` for an address of several accounts.
  */
 export async function findVisibleAccount(context: RecordContext, idOrAddress: string): Promise<VisibleAccount> {
   const accounts = context.registry.get('accounts');
@@ -33,7 +33,10 @@ export async function findVisibleAccount(context: RecordContext, idOrAddress: st
   const { data } = await listRecords(accountContext, accounts, normaliseRequest('list', parameters, false));
   const [account, another] = JSON.parse(data) as VisibleAccount[];
   if (another)
-    throw new ApiError('PARAMETER_INVALID', 'account: you see several accounts of this address; name one by its id.');
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      '"account" matches several accounts with this address. Name one by its id.',
+    );
   if (account) return account;
   throw new ApiError(
     'NO_PERMISSION',

@@ -288,7 +288,8 @@ describeEngines('images of other places', (engine) => {
 
   test('addresses inside the network are not asked, and all failures look alike', async () => {
     const replies = [await image('http://10.0.0.1/inside.png'), await image('http://localhost/inside.png')];
-    for (const { status, body } of replies) expect([status, body.message]).toEqual([404, 'The image cannot be had.']);
+    for (const { status, body } of replies)
+      expect([status, body.message]).toEqual([404, 'The image could not be fetched.']);
   });
 
   test("through somebody else's message nothing is fetched", async () => {

@@ -61,7 +61,7 @@ export async function findOwnAddresses(
   return new Set([row[0] as string, ...aliases].map((address) => address.toLowerCase()));
 }
 
-/** Accounts whose conversations an earlier version of the server made. */
+/** Accounts whose conversations were built by an earlier server version. */
 export async function findAccountsWithOldThreads(
   database: Database,
 ): Promise<{ readonly id: number; readonly address: string }[]> {
@@ -71,7 +71,7 @@ export async function findAccountsWithOldThreads(
   return rows.map(([id, address]) => ({ id: Number(id), address: address as string }));
 }
 
-/** Notes that the conversations of an account are made by the rules of this version. */
+/** Marks the conversations of an account as built by the rules of this version. */
 export async function setThreadsVersion(database: Database, transaction: Transaction, account: number): Promise<void> {
   await createTxRunner(
     database,
@@ -81,7 +81,7 @@ export async function setThreadsVersion(database: Database, transaction: Transac
   );
 }
 
-/** The users who see the mail of an account; its owner is one of them. */
+/** The users who can see the mail of an account, including its owner. */
 export async function readMembers(database: Database, transaction: Transaction, account: number): Promise<number[]> {
   const rows = await createTxRunner(
     database,
@@ -91,9 +91,9 @@ export async function readMembers(database: Database, transaction: Transaction, 
 }
 
 /**
- * Sets who sees the mail of an account: the members, and always its owner.
+ * Sets the members of an account. The owner is always a member.
  *
- * @param members null: those who are members already.
+ * @param members null: the current members.
  */
 export async function setMembers(
   database: Database,
@@ -125,7 +125,7 @@ export async function readMailboxAccount(database: Database, transaction: Transa
   return Number(row![0]);
 }
 
-/** Keeps sealed secrets of an account beside those that it has; null takes one away. */
+/** Stores encrypted secrets of an account and keeps the others; null deletes a secret. */
 export async function setAccountSecrets(
   database: Database,
   transaction: Transaction,
@@ -141,7 +141,7 @@ export async function setAccountSecrets(
   await run(sql`UPDATE accounts SET secrets=${value('json', Object.fromEntries(remaining))} WHERE id=${accountId}`);
 }
 
-/** The servers that an account names, as it has them. */
+/** The mail servers of an account, as stored. */
 export async function readServers(
   database: Database,
   transaction: Transaction,
@@ -154,7 +154,7 @@ export async function readServers(
   return { imap: parseJsonColumn(row?.[0]), smtp: parseJsonColumn(row?.[1]) };
 }
 
-/** Forgets all secrets of an account. */
+/** Deletes all secrets of an account. */
 export async function deleteAccountSecrets(
   database: Database,
   transaction: Transaction,

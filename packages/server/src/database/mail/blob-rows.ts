@@ -8,6 +8,7 @@ import { listValue, sql, value } from '../sql.ts';
 
 const partBytes = 512 * 1024;
 
+/** Blobs in tables of the application's database, for stores that several servers share. */
 export class DatabaseBlobs implements BlobStore {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -62,7 +63,7 @@ export class DatabaseBlobs implements BlobStore {
       async *read(from, to): AsyncGenerator<Uint8Array> {
         for (let part = Math.floor(from / partBytes); part * partBytes <= to; part += 1) {
           const [piece] = await run(sql`SELECT encode(bytes,'base64') FROM _blobs WHERE ${which} AND part=${part}`);
-          if (!piece) throw new Error('a piece of a blob is gone');
+          if (!piece) throw new Error('a part of a blob is missing in the database');
           const begin = part * partBytes;
           yield Buffer.from(piece[0] as string, 'base64').subarray(Math.max(0, from - begin), to - begin + 1);
         }

@@ -1,4 +1,4 @@
-/** What conversations count of their e-mails: made anew from them, never added to. */
+/** Counts of conversations. They are always computed from the e-mails, never incremented. */
 import type { Database } from '../database.ts';
 import { listValue, type Sql, sql } from '../sql.ts';
 
@@ -14,7 +14,7 @@ function selectCounts({ dialect }: Database): Sql {
   return sql`SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'`;
 }
 
-/** Statements that count conversations anew. */
+/** Statements that recount conversations. */
 export function buildRecount(database: Database, conversations: readonly number[]): readonly Sql[] {
   const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
   return [

@@ -23,7 +23,7 @@ export async function readDeletingAccounts(database: Database): Promise<number[]
   return rows.map(([id]) => Number(id));
 }
 
-/** Whether an account may take mail in: it is there, and not destroyed. @param transaction null: a look outside of any. */
+/** Whether mail can be stored in an account: it exists and is not being deleted. @param transaction null: outside of a transaction. */
 export async function isAccountOpen(
   database: Database,
   transaction: Transaction | null,

@@ -1,34 +1,34 @@
-/** Statements about e-mails that are there: what a change of flags, a move or a destruction means for the counts beside them. */
+/** Statements about stored e-mails: placements, counts, moves, and deletion of what is stored next to them. */
 import type { Database, Row, Transaction } from '../database.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { buildRecount } from './conversation-counts.ts';
 import { PlacementRows } from './placement-rows.ts';
 
-/** Where an e-mail lies, and what counts it. */
+/** The mailboxes and the conversation of an e-mail. */
 export interface EmailPlacement {
   readonly id: number;
   readonly accountId: number;
   readonly conversationId: number | null;
-  /** The mailbox that it names itself; {@link mailboxIds} are all in which it lies. */
+  /** Its primary mailbox; {@link mailboxIds} are all of its mailboxes. */
   readonly mailboxId: number | null;
   readonly mailboxIds: ReadonlySet<number>;
   readonly folder: string | null;
   readonly read: boolean;
 }
 
-/** E-mails whose folder goes by another name now, and the name it had. */
+/** E-mails whose folder was renamed, and its former name. */
 export interface RenamedFolder {
   readonly emails: readonly { readonly id: number; readonly conversationId: number }[];
   readonly before: string | null;
 }
 
-/** A statement is ended after some seconds; a mailbox may have any number of e-mails. */
+/** E-mails of one statement: statements have a time limit, and a mailbox may have any number of e-mails. */
 const renameBatchSize = 2000;
 
 type RunStatement = (statement: Sql) => Promise<Row[]>;
 
-/** E-mails inside a transaction. */
+/** Statements about stored e-mails inside a transaction. */
 export class EmailRows {
   readonly #database: Database;
   readonly #run: RunStatement;
@@ -59,12 +59,12 @@ export class EmailRows {
     }
   }
 
-  /** Counts conversations anew. */
+  /** Recounts conversations. */
   async recount(conversations: readonly number[]): Promise<void> {
     for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
   }
 
-  /** Moves e-mails out of every mailbox in which they lie. */
+  /** Moves e-mails out of all their mailboxes into one. */
   async move(keys: readonly number[], mailbox: number, folder: string): Promise<void> {
     const which = this.#isIn('id', 'bigint', keys);
     await this.#run(
@@ -76,7 +76,7 @@ export class EmailRows {
     );
   }
 
-  /** What lies beside e-mails that are about to be destroyed. Returns what is to be removed after them. */
+  /** Deletes what refers to e-mails that are about to be deleted. @returns a function that deletes the rest after them. */
   async deleteDependents(keys: readonly unknown[]): Promise<() => Promise<void>> {
     const rows = await this.#run(sql`SELECT "contentId" FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`);
     const contents = rows.flatMap(([id]) => (id === null ? [] : [Number(id)]));
@@ -86,7 +86,7 @@ export class EmailRows {
     };
   }
 
-  /** After a mailbox has got another path or role: what its e-mails say of it. Returns those that said something else. */
+  /** Updates `folder` of the e-mails of a mailbox that was renamed or has another role. @returns the e-mails that changed. */
   async renameFolder(mailbox: number, folder: string): Promise<RenamedFolder> {
     const [row] = await this.#run(
       sql`SELECT folder FROM emails WHERE "mailboxId"=${value('integer', mailbox)} LIMIT 1`,
@@ -107,12 +107,12 @@ export class EmailRows {
     };
   }
 
-  /** After a mailbox has become the trash or junk, or is it no more: what lies elsewhere too may name another one. */
+  /** Updates the primary mailbox of e-mails that are in several mailboxes, after one of these became trash or junk, or ceased to be. */
   async updateSharedPlacements(mailbox: number): Promise<number[]> {
     return this.#placements.updatePrimaryMailboxes(await this.#placements.findShared(mailbox));
   }
 
-  /** Of some conversations those that no e-mail is left in, with those that were joined to them. */
+  /** Conversations without e-mails among these, with the conversations that were merged into them. */
   async findEmptied(conversations: readonly number[]): Promise<number[]> {
     const rows = await this.#run(
       sql`SELECT id FROM conversations c WHERE ${this.#isIn('id', 'integer', conversations)} AND NOT EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=c.id)`,
@@ -125,7 +125,7 @@ export class EmailRows {
     return [...empty, ...joined.map(([id]) => Number(id))];
   }
 
-  /** How many e-mails lie in mailboxes. */
+  /** The number of e-mails in mailboxes. */
   async countInMailboxes(mailboxes: readonly unknown[]): Promise<number> {
     const [row] = await this.#run(
       sql`SELECT count(*) FROM "mailPlacements" WHERE ${this.#isIn('"mailboxId"', 'integer', mailboxes)}`,
@@ -153,7 +153,7 @@ function toEmailPlacement(
   };
 }
 
-/** The raw bytes of an e-mail, by their SHA-256; null where there is none. */
+/** The blob with the raw bytes of an e-mail; null where it has none. */
 export async function readRawBlob(
   database: Database,
   email: number,
@@ -165,8 +165,8 @@ export async function readRawBlob(
 }
 
 /**
- * Cuts Message-IDs of earlier versions that are longer than an index of PostgreSQL takes (2,704 bytes): they were limited by characters,
- * not by bytes.
+ * Shortens Message-IDs of earlier server versions that exceed an index entry of PostgreSQL (2,704 bytes): they were limited by
+ * characters, not by bytes.
  */
 export async function shortenMessageIds(database: Database, transaction: Transaction): Promise<void> {
   await createTxRunner(

@@ -1,4 +1,4 @@
-/** Statements of the full-text index's rebuild: how far it is, and e-mails with what is indexed of them. */
+/** Statements of the rebuild of the full-text index: its state, and the e-mails with their indexed texts. */
 import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../full-text-index.ts';
 import { parseJsonColumn } from '../json-column.ts';
@@ -9,16 +9,17 @@ import type { MailAddressValue } from './mail-writer.ts';
 export interface IndexState {
   /** The form in which tokens are stored. */
   readonly version: number;
-  /** E-mails from this key on have that form; null: all of them. */
+  /** E-mails from this key on have that form; null: all e-mails. */
   readonly position: number | null;
 }
 
-/** The state of the index; null in a store that an earlier version made, or that never had an e-mail. */
+/** The state of the index; null in a store of an earlier server version, or without any e-mail. */
 export async function readIndexState(database: Database): Promise<IndexState | null> {
   const [row] = await createReader(database)(sql`SELECT version,position FROM _mail_index`);
   return row ? { version: Number(row[0]), position: row[1] === null ? null : Number(row[1]) } : null;
 }
 
+/** Stores the state of the index. */
 export async function setIndexState(database: Database, transaction: Transaction, state: IndexState): Promise<void> {
   const run = createTxRunner(database, transaction);
   await run(sql`DELETE FROM _mail_index`);
@@ -27,13 +28,13 @@ export async function setIndexState(database: Database, transaction: Transaction
   );
 }
 
-/** The key after all e-mails that there are; null where there are none. */
+/** The key after the newest e-mail; null in a store without e-mails. */
 export async function readNextEmailKey(database: Database): Promise<number | null> {
   const [row] = await createReader(database)(sql`SELECT id FROM emails ORDER BY id DESC LIMIT 1`);
   return row ? Number(row[0]) + 1 : null;
 }
 
-/** A stored e-mail with what is indexed of it. */
+/** A stored e-mail with its indexed texts. */
 export interface IndexableEmail {
   readonly id: number;
   readonly accountId: number;
@@ -80,7 +81,7 @@ function toIndexableEmail([id, account, version, subject, text, ...lists]: Row, 
   };
 }
 
-/** Replaces the tokens of an e-mail, unless it has changed since that version or is gone. */
+/** Replaces the tokens of an e-mail, unless it was changed since that version or deleted. */
 export async function replaceTokens(
   database: Database,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** Statements by which messages are stored: looked for by identity, joined to conversations, written with their words. */
+/** Statements that store messages: lookup by identity, conversations, rows, full-text entries. */
 import { pairUp } from '../../base/aligned-lists.ts';
 import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../full-text-index.ts';
@@ -13,12 +13,12 @@ export interface MailAddressValue {
   readonly address: string;
 }
 
-/** Somebody who takes part in a conversation. Where an earlier version of the server wrote it, `wrote` is missing. */
+/** A participant of a conversation. `wrote` is absent where an earlier server version stored it. */
 export interface ParticipantValue extends MailAddressValue {
   readonly wrote?: boolean;
 }
 
-/** What of a message lies beside its row. */
+/** What is stored next to the row of a message. */
 export interface NewContent {
   readonly text: string;
   readonly html: string | null;
@@ -41,7 +41,7 @@ export interface NewAttachment {
   readonly sha256: string;
 }
 
-/** A message about to be stored. Its key is made from `resolveReceivedAt` and the number of its content. */
+/** A message to store. Its key is made from `resolveReceivedAt` and the number of its content. */
 export interface NewEmail {
   readonly conversationId: number;
   readonly mailboxId: number;
@@ -72,26 +72,26 @@ export interface NewEmail {
   readonly attachments: readonly NewAttachment[];
 }
 
-/** Keys of a second. */
+/** Keys within one second. */
 export const keysPerSecond = 2 ** 20;
 
 /**
- * The key of an e-mail: the second in which it was received, then a number that no other has. Keys are in the order in which
- * lists show them.
+ * The key of an e-mail: the second in which it was received, followed by a unique number. The order of keys is the order of
+ * lists.
  */
 export function emailKey(receivedAt: string, number: number): number {
   const seconds = Math.max(0, Math.floor(Date.parse(receivedAt) / 1000));
   return seconds * keysPerSecond + (number % keysPerSecond);
 }
 
-/** The moment in a key, in milliseconds since the epoch. */
+/** The time in a key, in milliseconds since the Unix epoch, to the second. */
 export function readEmailKeyTime(key: number): number {
   return Math.floor(key / keysPerSecond) * 1000;
 }
 
 type RunStatement = (statement: Sql) => Promise<Row[]>;
 
-/** Writes about one account's mail inside a transaction. */
+/** Writes mail of one account inside a transaction. */
 export class MailWriter {
   readonly #database: Database;
   readonly #run: RunStatement;
@@ -109,12 +109,12 @@ export class MailWriter {
     return sql`"accountId"=${value('integer', this.#account)}`;
   }
 
-  /** The e-mails that are there already, by identity. */
+  /** The stored e-mails with some identities, by identity. */
   findExisting(identities: readonly string[]): Promise<Map<string, number>> {
     return findByIdentity(this.#run, this.#database, this.#account, identities);
   }
 
-  /** The conversations that messages belong to, by the keys of their threads. */
+  /** The conversations of messages, by thread key. */
   async findThreadConversations(keys: readonly string[]): Promise<Map<string, number>> {
     const rows = await this.#run(
       sql`SELECT key,"conversationId" FROM "mailThreadKeys" WHERE ${this.#of} AND ${this.#isIn('key', 'text', keys)}`,
@@ -122,7 +122,7 @@ export class MailWriter {
     return new Map(rows.map(([key, id]) => [key as string, Number(id)]));
   }
 
-  /** Makes conversations; returns their keys in order. */
+  /** Creates conversations. @returns their keys, in the order of `subjects`. */
   async addConversations(subjects: readonly string[]): Promise<number[]> {
     const rows = await this.#insert(
       'conversations',
@@ -143,7 +143,7 @@ export class MailWriter {
     return rows.map(([id]) => Number(id)).sort((one, second) => one - second);
   }
 
-  /** Conversations that turn out to be one: the others lead to it from now on. Returns the e-mails that were in those. */
+  /** Merges conversations: the others lead to the first from then on. @returns the e-mails that were moved. */
   async merge(into: number, merged: readonly number[]): Promise<number[]> {
     const isMerged = this.#isIn('"conversationId"', 'integer', merged);
     const intoConversation = value('integer', into);
@@ -170,7 +170,7 @@ export class MailWriter {
     );
   }
 
-  /** Stores messages; returns their keys in order. */
+  /** Stores messages. @returns their keys, in order. */
   async addEmails(emails: readonly NewEmail[]): Promise<number[]> {
     const contents = await this.#insert(
       'mailContents',
@@ -213,7 +213,7 @@ export class MailWriter {
     await this.#insert('attachments', attachmentColumns, rows);
   }
 
-  /** Notes in which mailboxes e-mails lie. */
+  /** Adds e-mails to mailboxes. */
   async addPlacements(placements: readonly Placement[]): Promise<void> {
     await this.#insert(
       'mailPlacements',
@@ -249,7 +249,7 @@ export class MailWriter {
     );
   }
 
-  /** Counts conversations anew, from the e-mails that are in them now. */
+  /** Recounts conversations from their e-mails. */
   async recount(conversations: readonly number[]): Promise<void> {
     for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
   }
@@ -270,7 +270,7 @@ export class MailWriter {
   }
 }
 
-/** The e-mails of an account that are there already, by identity: a look outside of any transaction. */
+/** The stored e-mails of an account with some identities, by identity, read outside of a transaction. */
 export function findExistingEmails(
   database: Database,
   account: number,
@@ -292,7 +292,7 @@ async function findByIdentity(
   return new Map(rows.map(([identity, id]) => [identity as string, Number(id)]));
 }
 
-/** E-mail, mailbox, and what the mail server numbers it by. */
+/** E-mail, mailbox, and the number that the mail server gives it. */
 export type Placement = readonly [email: number, mailbox: number, uidvalidity: string | null, uid: number | null];
 
 const contentColumns: Columns = [

@@ -1,19 +1,20 @@
-/** Messages on their way out: a queue from which whoever delivers takes what is due. */
+/** The outbox: messages that wait to be sent, from which the delivery worker takes those that are due. */
 import type { Database, Transaction } from '../database.ts';
 import { createTxRunner } from '../run-statement.ts';
 import { listValue, sql, value } from '../sql.ts';
 
-/** A message that is to be sent. */
+/** A message for the outbox. */
 export interface QueuedMail {
   readonly account: number;
   readonly email: number;
-  /** ISO 8601; nobody takes it on before. */
+  /** ISO 8601; it is not delivered before. */
   readonly sendAt: string;
-  /** Addresses of the envelope; those of Bcc are among the recipients, and in no header. */
+  /** Addresses of the envelope. The recipients include Bcc, which is in no header. */
   readonly sender: string;
   readonly recipients: readonly string[];
 }
 
+/** Puts a message into the outbox. */
 export async function queueMail(
   database: Database,
   transaction: Transaction,
@@ -29,9 +30,9 @@ export async function queueMail(
 }
 
 /**
- * Takes a message out of the queue, if nobody has taken it on.
+ * Removes a message from the outbox, unless it is being delivered.
  *
- * @returns whether it was there.
+ * @returns whether it was removed.
  */
 export async function unqueueMail(database: Database, transaction: Transaction, email: number): Promise<boolean> {
   transaction.touch('mailOutbox');

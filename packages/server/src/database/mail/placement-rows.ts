@@ -1,14 +1,15 @@
-/** Statements about placements: in which mailboxes e-mails lie. One e-mail may lie in several, and in one of them several times. */
+/** Statements about placements: which e-mail is in which mailbox. An e-mail can be in several mailboxes, and several times in one. */
 import type { Database, Row, Transaction } from '../database.ts';
 import { createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 
 /**
- * The mailbox that `mailboxId` and `folder` of an e-mail name: the first one that it came into, but trash and junk only where it lies
- * nowhere else. So whoever leaves these folders out finds what lies in at least one other.
+ * The primary mailbox of an e-mail (`mailboxId`, `folder`): the first one that it was added to, but trash and junk only where it is
+ * in no other. So a list without these folders shows e-mails that are in at least one other mailbox.
  */
 const selectPrimaryMailbox = sql`SELECT m.id FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" WHERE p."emailId"=emails.id ORDER BY CASE WHEN m.role IN ('trash','junk') THEN 1 ELSE 0 END,p.id LIMIT 1`;
 
+/** Placements inside a transaction. */
 export class PlacementRows {
   readonly #database: Database;
   readonly #run: (statement: Sql) => Promise<Row[]>;
@@ -19,7 +20,7 @@ export class PlacementRows {
     for (const table of ['emails', 'mailPlacements']) transaction.touch(table);
   }
 
-  /** The mailboxes in which e-mails lie, by e-mail. */
+  /** The mailboxes of e-mails, by e-mail. */
   async readMailboxes(emails: readonly unknown[]): Promise<Map<number, Set<number>>> {
     const rows = await this.#run(
       sql`SELECT "emailId","mailboxId" FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', emails)}`,
@@ -30,7 +31,7 @@ export class PlacementRows {
     return found;
   }
 
-  /** E-mails leave one mailbox for another; where else they lie stays. */
+  /** Moves e-mails from one mailbox to another. Their other mailboxes stay. */
   async move(emails: readonly number[], from: number, to: number): Promise<void> {
     const source = value('integer', from);
     await this.#run(
@@ -43,7 +44,7 @@ export class PlacementRows {
     );
   }
 
-  /** Sets `mailboxId` and `folder` of e-mails by where they lie. Returns those that named another mailbox. */
+  /** Sets `mailboxId` and `folder` of e-mails from their placements. @returns the e-mails that changed. */
   async updatePrimaryMailboxes(emails: readonly number[]): Promise<number[]> {
     const rows = await this.#run(
       sql`UPDATE emails SET "mailboxId"=(${selectPrimaryMailbox}),folder=(SELECT coalesce(b.role,b.path) FROM mailboxes b WHERE b.id=(${selectPrimaryMailbox})),_v=_v+1 WHERE ${this.#isIn('id', emails)} AND "mailboxId" IS DISTINCT FROM (${selectPrimaryMailbox}) RETURNING id`,
@@ -51,7 +52,7 @@ export class PlacementRows {
     return rows.map(([id]) => Number(id));
   }
 
-  /** E-mails that lie in a mailbox and in others too. */
+  /** E-mails that are in a mailbox and also in others. */
   async findShared(mailbox: number): Promise<number[]> {
     const rows = await this.#run(
       sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p WHERE p."mailboxId"=${value('integer', mailbox)} AND EXISTS (SELECT 1 FROM "mailPlacements" o WHERE o."emailId"=p."emailId" AND o."mailboxId"<>p."mailboxId")`,
@@ -64,7 +65,8 @@ export class PlacementRows {
   }
 }
 
-/** Of a store in which lists and counts did not go by placements: what lacks one gets it, and mailboxes are counted by them. */
+/** Migrates a store of an earlier server version, in which lists and counts did not use placements: adds the missing placements and
+ * recounts mailboxes. */
 export async function migratePlacements(database: Database, transaction: Transaction): Promise<void> {
   const run = createTxRunner(database, transaction);
   await run(

@@ -1,11 +1,11 @@
-/** Statements about the index by which answers without references find what they answer: a row for each party of a message. */
+/** Statements about the index by which replies without references find what they answer: a row for each party of a message. */
 import type { Database, Row, Transaction } from '../database.ts';
 import { insertRows } from '../row-insert.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
 import { join, listValue, type Sql, sql, value } from '../sql.ts';
 import { keysPerSecond } from './mail-writer.ts';
 
-/** A party of a message: what it is found by, and what the message is to it (0 to 3). */
+/** A party (correspondent) of a message: its key, and the kind of the message (0 to 3). */
 export interface StoredParty {
   readonly key: string;
   readonly kind: number;
@@ -49,7 +49,7 @@ export class SubjectPartyRows {
     return new Set(rows.map(([key]) => key as string));
   }
 
-  /** The first rows of ranges, at most `most` of each. */
+  /** The first rows of ranges, at most `limit` of each. */
   async rowsIn(key: string, ranges: readonly KeyRange[], limit: number): Promise<FoundRow[]> {
     if (ranges.length === 0) return [];
     const parts = ranges.map(

@@ -1,4 +1,4 @@
-/** Statements by which the conversations of an account are made anew from its e-mails. */
+/** Statements of the rebuild of an account's conversations. */
 import { getElement } from '../../base/aligned-lists.ts';
 import type { Database, Row, Transaction } from '../database.ts';
 import { parseJsonColumn } from '../json-column.ts';
@@ -8,7 +8,7 @@ import { parseAddressList, parseTextList } from './address-lists.ts';
 import { buildRecount, selectMiscounted } from './conversation-counts.ts';
 import { type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
 
-/** What of an e-mail decides on its conversation. */
+/** The values of an e-mail that decide about its conversation. */
 export interface ThreadInputRow {
   readonly id: number;
   readonly conversation: number | null;
@@ -18,18 +18,18 @@ export interface ThreadInputRow {
   readonly inReplyTo: readonly string[];
   readonly references: readonly string[];
   readonly subject: string;
-  /** Nobody is joined by its subject: it has none, or went to a list. */
+  /** No message is joined to it by subject: it has none, or was sent to a mailing list. */
   readonly hasNoSubjectKey: boolean;
   readonly from: readonly MailAddressValue[];
   readonly to: readonly MailAddressValue[];
   readonly cc: readonly MailAddressValue[];
   readonly folder: string;
-  /** Null where an earlier version of the server stored it: then its headers are read. */
+  /** Null where an earlier server version stored the e-mail: then its headers are read. */
   readonly ownAddresses: readonly string[] | null;
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** E-mails of an account after one of them, the oldest first. */
+/** E-mails of an account after a key, the oldest first. */
 export async function readThreadInputAfter(
   database: Database,
   account: number,
@@ -60,7 +60,7 @@ export async function readThreadInputAfter(
   });
 }
 
-/** The number of the e-mail that came in last; what comes in later has a higher one. */
+/** The number of the e-mail that was stored last. Later e-mails have higher numbers. */
 export async function readLastContentId(database: Database, account: number): Promise<number> {
   const [row] = await createReader(database)(
     sql`SELECT coalesce(max(id),0) FROM "mailContents" WHERE "accountId"=${value('integer', account)}`,
@@ -68,7 +68,7 @@ export async function readLastContentId(database: Database, account: number): Pr
   return Number(row?.[0] ?? 0);
 }
 
-/** Conversations of an account after one of them. */
+/** Conversations of an account after a key. */
 export async function readConversationsAfter(
   database: Database,
   account: number,
@@ -87,7 +87,7 @@ export interface ThreadKeyRow {
   readonly conversation: number;
 }
 
-/** Keys of an account after one of them. */
+/** Thread keys of an account after an id. */
 export async function readThreadKeysAfter(
   database: Database,
   account: number,
@@ -104,7 +104,7 @@ export async function readThreadKeysAfter(
   }));
 }
 
-/** The key that was made last; later ones have higher ids. */
+/** The id of the newest thread key. Later keys have higher ids. */
 export async function readLastThreadKeyId(database: Database, account: number): Promise<number> {
   const [row] = await createReader(database)(
     sql`SELECT coalesce(max(id),0) FROM "mailThreadKeys" WHERE "accountId"=${value('integer', account)}`,
@@ -112,14 +112,14 @@ export async function readLastThreadKeyId(database: Database, account: number): 
   return Number(row?.[0] ?? 0);
 }
 
-/** A message as far as its conversation shows it. */
+/** The values of a message that the summary of its conversation is made from. */
 export interface ConversationMessage {
   readonly conversation: number;
   readonly subject: string;
   readonly people: { readonly from: readonly MailAddressValue[]; readonly others: readonly MailAddressValue[] };
 }
 
-/** What conversations say of their e-mails. */
+/** The stored summary of a conversation. */
 export interface ConversationSummary {
   readonly id: number;
   readonly subject: string | null;
@@ -132,13 +132,13 @@ function toPeople([from = [], ...others]: readonly (readonly MailAddressValue[])
   return { from, others: others.flat() };
 }
 
-/** Reads and writes about conversations; inside a transaction, or outside of any for a look. */
+/** Reads and writes about conversations, inside a transaction, or outside for reads only. */
 export class ThreadRows {
   readonly #database: Database;
   readonly #run: (statement: Sql) => Promise<Row[]>;
   readonly #account: number;
 
-  /** @param transaction null: for reads alone. */
+  /** @param transaction null: only for reads. */
   constructor(database: Database, transaction: Transaction | null, account: number) {
     this.#database = database;
     this.#account = account;
@@ -146,12 +146,12 @@ export class ThreadRows {
     for (const table of ['emails', 'conversations', 'mailThreadKeys']) transaction?.touch(table);
   }
 
-  /** Of some e-mails those that are there; others may be destroyed at any time. */
+  /** Which of some e-mails exist. E-mails may be deleted at any time. */
   findExistingEmails(emails: readonly number[]): Promise<Set<number>> {
     return this.#there('emails', 'bigint', emails);
   }
 
-  /** Of some conversations those that are there: each goes with the last of its e-mails. */
+  /** Which of some conversations exist. A conversation is deleted with its last e-mail. */
   findExistingConversations(conversations: readonly number[]): Promise<Set<number>> {
     return this.#there('conversations', 'integer', conversations);
   }
@@ -161,7 +161,7 @@ export class ThreadRows {
     return new Set(rows.map(([id]) => Number(id)));
   }
 
-  /** Puts e-mails into a conversation. @returns those that were not in it. */
+  /** Moves e-mails into a conversation. @returns those that were not in it. */
   async moveEmails(emails: readonly number[], into: number): Promise<number[]> {
     const intoConversation = value('integer', into);
     const rows = await this.#run(
@@ -170,7 +170,7 @@ export class ThreadRows {
     return rows.map(([id]) => Number(id));
   }
 
-  /** Conversations that lead to another one from now on, and with them those that led to one of them. */
+  /** Marks conversations as merged into another one, with those that were merged into them before. */
   async redirectConversations(merged: readonly number[], into: number): Promise<void> {
     const isOfAccount = sql`"accountId"=${value('integer', this.#account)}`;
     await this.#run(
@@ -178,14 +178,14 @@ export class ThreadRows {
     );
   }
 
-  /** A conversation that parts from another one stands as that one stands. */
+  /** Copies state and assignee to a conversation that is split from another one. */
   async copyState(conversation: number, source: number): Promise<void> {
     await this.#run(
       sql`UPDATE conversations SET (state,"assigneeId")=(SELECT o.state,o."assigneeId" FROM conversations o WHERE o.id=${value('integer', source)}) WHERE id=${value('integer', conversation)} AND EXISTS (SELECT 1 FROM conversations o WHERE o.id=${value('integer', source)})`,
     );
   }
 
-  /** What conversations say of themselves. */
+  /** The stored summaries of conversations. */
   async readSummaries(conversations: readonly number[]): Promise<ConversationSummary[]> {
     const rows = await this.#run(
       sql`SELECT id,subject,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)} ORDER BY id`,
@@ -197,7 +197,7 @@ export class ThreadRows {
     }));
   }
 
-  /** Messages of conversations, the oldest first, some at a time: there may be very many. */
+  /** Messages of conversations, the oldest first, in batches, because there may be very many. */
   async *messages(conversations: readonly number[]): AsyncGenerator<readonly ConversationMessage[]> {
     const which = this.#isIn('"conversationId"', 'integer', conversations);
     for (let after = -1; ; ) {
@@ -220,12 +220,12 @@ export class ThreadRows {
     );
   }
 
-  /** Those of some conversations whose counts are wrong. */
+  /** Conversations whose counts are wrong, among these. */
   async findMiscounted(conversations: readonly number[]): Promise<number[]> {
     return (await this.#run(selectMiscounted(this.#database, conversations))).map(([id]) => Number(id));
   }
 
-  /** Counts conversations anew; those that have e-mails lead nowhere. */
+  /** Recounts conversations. A conversation that has e-mails is no longer marked as merged. */
   async recount(conversations: readonly number[]): Promise<void> {
     for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
     await this.#run(
@@ -233,7 +233,7 @@ export class ThreadRows {
     );
   }
 
-  /** Has keys lead to a conversation. */
+  /** Makes thread keys lead to a conversation. */
   async redirectKeys(keys: readonly number[], conversation: number): Promise<void> {
     await this.#run(
       sql`UPDATE "mailThreadKeys" SET "conversationId"=${value('integer', conversation)} WHERE ${this.#isIn('id', 'bigint', keys)}`,
@@ -244,7 +244,7 @@ export class ThreadRows {
     await this.#run(sql`DELETE FROM "mailThreadKeys" WHERE ${this.#isIn('id', 'bigint', keys)}`);
   }
 
-  /** Of e-mails, the conversations that they are in. */
+  /** The conversations of e-mails, by e-mail. */
   async findConversations(emails: readonly number[]): Promise<Map<number, number>> {
     const rows = await this.#run(
       sql`SELECT id,"conversationId" FROM emails WHERE ${this.#isIn('id', 'bigint', emails)} AND "conversationId" IS NOT NULL`,

@@ -9,14 +9,14 @@ import { LruMap } from '../../base/lru-map.ts';
 const hash = /^[0-9a-f]{64}$/;
 
 /**
- * Blobs as files, `<folder>/<account>/<aa>/<sha256>`. A file comes under its name when its bytes are on the disk, and its
- * name is on the disk before it counts as kept.
+ * Blobs as files, `<folder>/<account>/<aa>/<sha256>`. A file gets its name when its bytes are on the disk, and the name is on the
+ * disk before the blob counts as stored.
  */
 export class FileBlobs implements BlobStore {
   readonly #folder: string;
-  /** Whether a file is there is settled for whoever keeps it again before it may be removed, or after. */
+  /** Serialises storing and removing of the same blob. */
   readonly #lock = new FifoLock();
-  /** Folders whose names are on the disk, or are being written there: nobody's file counts as kept before its folder does. */
+  /** Folders whose names are on the disk, or are being written: a file does not count as stored before its folder does. */
   readonly #folders = new LruMap<Promise<void>>({
     entries: 10_000,
     bytes: 8 * 1024 * 1024,
@@ -97,7 +97,7 @@ export class FileBlobs implements BlobStore {
   }
 }
 
-/** Whether a file is there; then it counts as new, so that nobody sweeps it while it is about to be referred to. */
+/** Whether a file exists. An existing file counts as new from then on, so that the sweep does not remove it before it is referred to. */
 async function touchFile(path: string): Promise<boolean> {
   const now = new Date();
   return utimes(path, now, now).then(
@@ -118,7 +118,7 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   await rename(temporary, path);
 }
 
-/** Makes a folder whose name outlives a crash, also where an earlier process made it and ended: each is noted in the one above. */
+/** Creates a folder whose name survives a crash, also where an earlier process created it: each parent folder is synced. */
 async function makeFolder(path: string, root: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   for (let current = path; current.length >= root.length; current = dirname(current))

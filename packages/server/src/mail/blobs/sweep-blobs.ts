@@ -2,13 +2,13 @@ import type { BlobStore } from '../../base/blob-store.ts';
 import type { Database } from '../../database/database.ts';
 import { findReferencedBlobs, readDraftSources } from '../../database/mail/blob-references.ts';
 
-/** Bytes are kept before anything refers to them: what is younger may be about to be referred to. */
+/** Blobs are stored before anything refers to them, so younger blobs may be about to get a reference. */
 export const unreferencedGraceMilliseconds = 86_400_000;
 const batchSize = 500;
 
 /**
- * Removes bytes that no message refers to any more: of e-mails and accounts that were destroyed, of imports that were cut
- * short, of earlier states of drafts.
+ * Removes blobs that no message refers to: of deleted e-mails and accounts, of aborted imports, of earlier versions of
+ * drafts.
  *
  * @param now milliseconds since the epoch.
  */

@@ -51,15 +51,15 @@ export async function composeMessage(
 
 const toPlainAddress = ({ name, address }: { name: string; address: string }) => ({ name, address });
 
-/** The name of an account is for people; what would end a header is none of it. */
+/** The display name of an account, without characters that would end a header. */
 function readSenderName({ name }: Sender): string {
   return (name ?? '').replaceAll(/\p{Cc}+/gu, ' ').trim();
 }
 
 function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
-  // Of messages that are passed on it may hold anything; what is no image would become part of the text.
+  // The type of a forwarded file may be anything; a type that is no image would become part of the text.
   const isInline = contentId !== null && contentType.startsWith('image/') && /^[\w.@+$=-]{1,200}$/.test(contentId);
-  // Messages and parts inside would be written as they are, and could say what they like.
+  // Embedded messages and multiparts would be written unencoded, with headers of their own.
   const type = /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
   return {
     filename: filename ?? (false as const),
@@ -70,14 +70,14 @@ function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
   };
 }
 
-/** Beside HTML stands its text, for those who read no other, unless it is so long that making it would hold others up. */
+/** The plain-text alternative of HTML; none where the HTML is so long that converting it would block other requests. */
 async function renderPlainText(html: string): Promise<string | undefined> {
   if (html.length > 100_000) return undefined;
   const { htmlToText } = await import('../html/html-to-text.ts'); // large, and wanted for few messages
   return htmlToText(html);
 }
 
-/** Images of a message that was shown, and is written on, have their addresses again. */
+/** Restores the image addresses that showing a message replaced. */
 function restoreImageSources(html: string): string {
   return html.replace(
     /(<img\b[^<>]*?\s)data-(cid|src)="/gi,

@@ -1,4 +1,4 @@
-/** A message as somebody writes it, before it becomes bytes. */
+/** A message as the user writes it, before it is composed. */
 import type { MailAddress } from '../parse/parsed-mail.ts';
 
 export interface Draft {
@@ -9,16 +9,16 @@ export interface Draft {
   readonly bcc: readonly MailAddress[];
   readonly subject: string;
   readonly text: string | null;
-  /** As it was written: what is shown of it has been made safe. */
+  /** As the user wrote it; it is sanitised when it is shown. */
   readonly html: string | null;
-  /** The message that it answers, without angle brackets. */
+  /** The Message-ID of the message that it answers, without angle brackets. */
   readonly inReplyTo: string | null;
   /** Oldest first, without angle brackets. */
   readonly references: readonly string[];
   readonly files: readonly DraftFile[];
 }
 
-/** A file of a draft; its bytes lie in the account's blobs. */
+/** A file of a draft. Its bytes are a blob of the account. */
 export interface DraftFile {
   readonly filename: string | null;
   readonly contentType: string;
@@ -28,7 +28,7 @@ export interface DraftFile {
   readonly contentId: string | null;
 }
 
-/** What a draft is before anything is written. */
+/** An empty draft. */
 export function emptyDraft(messageId: string): Draft {
   return {
     messageId,

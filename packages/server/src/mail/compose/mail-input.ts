@@ -1,6 +1,6 @@
 /**
- * What a request says of a message, checked: addresses one by one, since what passes here is put into headers. Nothing that
- * ends a line gets in.
+ * Parses the members of a message in a request. Addresses are checked one by one, because they are put into headers; nothing that
+ * ends a line passes.
  */
 import { invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
@@ -8,7 +8,7 @@ import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanFilename } from '../parse/attachment-name.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
 
-/** A file that a request brings along, or one that is there already. */
+/** A file that a request contains, or the id of a stored attachment. */
 export type MailFileInput =
   | { readonly id: number }
   | {
@@ -18,7 +18,7 @@ export type MailFileInput =
       readonly bytes: Buffer;
     };
 
-/** Members that are undefined were not named. */
+/** The parsed members of a message. Absent members are undefined. */
 export interface MailInput {
   readonly to?: readonly MailAddress[] | undefined;
   readonly cc?: readonly MailAddress[] | undefined;
@@ -34,7 +34,7 @@ export const mailInputNames = ['to', 'cc', 'bcc', 'subject', 'text', 'html', 'at
 
 type Details = Record<string, string>;
 
-/** @throws ApiError 422 that names each member. */
+/** Parses the members of a message. @throws ApiError 422 naming each wrong member. */
 export function parseMailInput(body: Readonly<Record<string, unknown>>): MailInput {
   const details: Details = {};
   const lists = (['to', 'cc', 'bcc'] as const).map((name) => parseAddressList(body[name], name, details));
@@ -54,7 +54,7 @@ export function parseMailInput(body: Readonly<Record<string, unknown>>): MailInp
   return mailInput;
 }
 
-/** One addr-spec of RFC 5321: no comments, no quoted parts, no routes, nothing that a header could read as a second one. */
+/** One addr-spec of RFC 5321 without comments, quoted parts and routes, so that no header can contain a second address. */
 const addressPattern =
   /^[^\s@<>(),;:"[\]\\\p{C}]{1,64}@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)*$/u;
 
@@ -126,22 +126,24 @@ function parseFiles(input: unknown, details: Details): MailFileInput[] | undefin
   });
 }
 
-/** A text says what is wrong. */
+/** @returns the file, or a text that says what is wrong. */
 function parseFile(input: unknown): MailFileInput | string {
-  if (!isObject(input)) return 'Give {"filename", "contentType", "content"}, or {"id"} of an attachment that is there.';
+  if (!isObject(input)) return 'Give {"filename", "contentType", "content"}, or {"id"} of a stored attachment.';
   if ('id' in input) {
     const hasOnlyId = Object.keys(input).length === 1 && Number.isSafeInteger(input['id']);
-    return hasOnlyId ? { id: input['id'] as number } : 'An attachment that is there is named by {"id"} alone.';
+    return hasOnlyId
+      ? { id: input['id'] as number }
+      : 'A stored attachment is named by {"id"} only; leave the other properties out.';
   }
   const { filename = null, contentType = 'application/octet-stream', contentId = null, content, ...rest } = input;
   const [unknown] = Object.keys(rest);
-  if (unknown !== undefined) return `"${unknown.slice(0, 60)}" is not known of a file.`;
+  if (unknown !== undefined) return `"${unknown.slice(0, 60)}" is no property of a file; leave it out.`;
   if (typeof content !== 'string' || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(content))
     return 'content: give the bytes as base64.';
   return parseNewFile(filename, contentType, contentId, Buffer.from(content, 'base64'));
 }
 
-/** A file that is not there yet; a text says what is wrong. */
+/** Parses a new file. @returns the file, or a text that says what is wrong. */
 export function parseNewFile(
   filename: unknown,
   contentType: unknown,

@@ -1,4 +1,4 @@
-/** Answers and what is passed on: to whom, under which subject, as part of which thread, with what was said before. */
+/** Drafts of replies and forwarded messages: recipients, subject, thread, and quoted text. */
 import type { StoredDraft } from '../../database/mail/draft-rows.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { escapeText } from '../html/escape-text.ts';
@@ -7,7 +7,7 @@ import type { MailAddress } from '../parse/parsed-mail.ts';
 import { baseSubject, isReply } from '../threads/base-subject.ts';
 import type { Draft } from './draft.ts';
 
-/** A message that is answered or passed on; its HTML has been made safe. */
+/** A message that is answered or forwarded. Its HTML is sanitised. */
 export type Original = Pick<
   StoredDraft,
   'messageId' | 'references' | 'subject' | 'from' | 'to' | 'cc' | 'replyTo' | 'sentAt' | 'text' | 'html'
@@ -15,18 +15,18 @@ export type Original = Pick<
 
 export type ReplyKind = 'reply' | 'replyAll' | 'forward';
 
-/** What one wrote, above what was said before. */
+/** What the user wrote above the quoted message. */
 export interface ReplyBody {
   readonly text: string | null;
   readonly html: string | null;
-  /** Whether what was said before follows. */
+  /** Whether the original message is quoted. */
   readonly quotes: boolean;
 }
 
-/** The members of a draft that an answer has of itself. */
+/** The members of a draft that a reply determines. */
 export type ReplyDraft = Pick<Draft, 'to' | 'cc' | 'subject' | 'text' | 'html' | 'inReplyTo' | 'references'>;
 
-/** @param ownAddress the account's address. */
+/** The draft of a reply or a forwarded message. @param ownAddress the account's address. */
 export function buildReply(original: Original, kind: ReplyKind, body: ReplyBody, ownAddress: string): ReplyDraft {
   const { messageId } = original;
   const thread = {
@@ -43,7 +43,7 @@ export function buildReply(original: Original, kind: ReplyKind, body: ReplyBody,
   };
 }
 
-/** Whom an answer goes to: where the sender wants answers; of one's own message, those that it went to. */
+/** The recipients of a reply: the Reply-To or sender; for the account's own message, its recipients. */
 function selectRecipients(original: Original, kind: ReplyKind, ownAddress: string): Pick<Draft, 'to' | 'cc'> {
   const isOwn = ({ address }: MailAddress): boolean => address.toLowerCase() === ownAddress.toLowerCase();
   const wanted = original.replyTo.length > 0 ? original.replyTo : original.from;
@@ -62,7 +62,7 @@ function selectRecipients(original: Original, kind: ReplyKind, ownAddress: strin
   return { to, cc: dedupe([...(isFromSelf ? [] : original.to), ...original.cc], isOwn) };
 }
 
-/** One prefix, however often a message went to and fro, in whatever language. */
+/** One prefix, however many prefixes in any language the subject already has. */
 function prefixSubject(subject: string, kind: ReplyKind): string {
   const prefix = kind === 'forward' ? 'Fwd: ' : 'Re: ';
   const text = oneLine(subject);
@@ -70,7 +70,7 @@ function prefixSubject(subject: string, kind: ReplyKind): string {
   return truncateSubject(prefix + (isReply(text) ? withoutPrefix(text) : text));
 }
 
-/** The subject from where its base begins, in its own letters; where these differ from the base's, as it is. */
+/** The subject without its prefixes, in its original spelling; unchanged where that cannot be found. */
 function withoutPrefix(subject: string): string {
   const base = baseSubject(subject);
   const lower = subject.toLowerCase();
@@ -94,7 +94,7 @@ function appendQuote(original: Original, kind: ReplyKind, { text, html }: ReplyB
   const block =
     kind === 'forward' ? `<div>${originalHtml}</div>` : `<blockquote type="cite">${originalHtml}</blockquote>`;
   const whole = `${ownHtml}<p>${heading.map(escapeText).join('<br>')}</p>${block}`;
-  // What is too long to be quoted whole is quoted as text alone, which can be cut anywhere.
+  // A message that is too long to be quoted completely is quoted as plain text, which can be cut anywhere.
   const fits = whole.length <= mailLimits.htmlLength;
   return {
     text: text === null && html !== null && fits ? null : truncate(quotedText, mailLimits.textLength),

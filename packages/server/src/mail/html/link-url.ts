@@ -11,7 +11,7 @@ export function toSafeUrl(written: string): string | null {
   return address && schemes.has(address.protocol) && address.href.length <= maxLength * 3 ? address.href : null;
 }
 
-/** An image of another place; null for all that is none. */
+/** The address of a remote image; null for any other text. */
 export function toRemoteUrl(written: string): string | null {
   const address = toSafeUrl(written);
   return address && /^https?:/.test(address) ? address : null;

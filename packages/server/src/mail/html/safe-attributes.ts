@@ -11,7 +11,7 @@ const count = /^\d{1,3}$/;
 const keyword = /^[a-z0-9-]{1,30}$/i;
 const anyText = /^[\s\S]{0,2000}$/;
 
-/** Attributes that say nothing but how something looks, each with the form of its value. */
+/** Attributes that only affect the appearance, each with the form of its value. */
 const presentationAttributes: Readonly<Record<string, RegExp>> = {
   align: keyword,
   valign: keyword,
@@ -48,7 +48,7 @@ const presentationAttributes: Readonly<Record<string, RegExp>> = {
 
 const dataImage = /^data:image\/(?:png|jpe?g|gif|webp);base64,[a-z0-9+/]{1,}={0,2}$/i;
 
-/** The attributes of an element that may stand, written anew from what a message gives. */
+/** The allowed attributes of an element, rebuilt from those of the message. */
 export function sanitiseAttributes(tag: string, written: Attributes): Attributes {
   const safe: Attributes = {};
   for (const name in written) {
@@ -60,7 +60,7 @@ export function sanitiseAttributes(tag: string, written: Attributes): Attributes
   return safe;
 }
 
-/** Attributes that are written anew, by name. */
+/** Attributes whose values are rebuilt, by name. */
 const rewrittenAttributes: Readonly<Record<string, (value: string, tag: string) => Attributes>> = {
   style: (value) => toAttribute('style', sanitiseStyle(value)),
   class: (value) => toAttribute('class', prefixNames(value, 50)),
@@ -80,13 +80,13 @@ function prefixNames(names: string, maxNames: number): string {
     .join(' ');
 }
 
-/** A link opens beside the message and tells nothing of where it stood. */
+/** A link opens in a new tab, without a referrer. */
 function linkAttributes(written: string): Attributes {
   const href = toSafeUrl(written);
   return href === null ? {} : { href, rel: 'noopener noreferrer', target: '_blank' };
 }
 
-/** Parts of the message are named by `data-cid`, images of other places by `data-src`; neither loads by itself. */
+/** Parts of the message are named by `data-cid`, remote images by `data-src`; neither loads by itself. */
 function imageAttributes(written: string): Attributes {
   const source = written.trim();
   const cid = /^cid:([\s\S]{1,998})$/i.exec(source)?.[1];

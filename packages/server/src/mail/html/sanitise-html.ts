@@ -8,19 +8,19 @@ import { sanitiseStyleSheet, scopeClass } from './style-sheet.ts';
 
 export interface SafeHtml {
   readonly html: string;
-  /** The HTML was longer than the limit; what lies beyond it was not read. */
+  /** The HTML was longer than the limit; the rest was not read. */
   readonly isTruncated: boolean;
   /** A link's text shows another domain than the one it leads to. */
   readonly mismatchedLink: boolean;
 }
 
-/** Elements that may stand; of all others the contents alone. No forms, no frames, no media, nothing that a parser reads as raw text. */
+/** Allowed elements. Of all others only the contents stay. No forms, frames or media, and nothing that a parser reads as raw text. */
 const allowedTags =
   `a abbr acronym address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del dfn div dl dt
   em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark ol p pre q s samp section small span strike strong
   sub sup table tbody td tfoot th thead time tr tt u ul var wbr`.split(/\s+/);
 
-/** Elements that go with all that is in them. */
+/** Elements that are removed with their contents. */
 const droppedTags =
   `applet audio base canvas datalist embed frame frameset head-title iframe link listing math meta meter noembed noframes
   noscript object option param plaintext portal progress script select source style svg template textarea title track video xml xmp`.split(
@@ -75,7 +75,7 @@ export function sanitiseHtml(written: string, budget: HtmlBudget = new HtmlBudge
       if (tag === 'a') links.close();
     },
   });
-  // What is written anew may be several times as long; that is no reason to keep it.
+  // The rebuilt HTML may be several times as long as the original; it is cut as well.
   if (body.length > mailLimits.htmlLength * 2)
     return { ...sanitiseHtml(text.slice(0, text.length / 4)), isTruncated: true };
   const sheet = sanitiseStyleSheet(styles);
@@ -129,7 +129,7 @@ function scanHtml(html: string, budget: HtmlBudget): { readonly text: string; re
 /** Code units that are looked through at a time. */
 const scanLength = 16 * 1024;
 
-/** Holds the text of each link against where it leads. */
+/** Compares the text of each link with its address. */
 class LinkChecker {
   hasMismatch = false;
   #href: string | undefined;

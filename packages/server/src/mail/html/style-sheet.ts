@@ -15,14 +15,14 @@ const pseudoClasses = new Set(['hover', 'link', 'visited', 'active', 'focus', 'f
 const roots = new Set(['html', 'body']);
 const mediaText = /^[\w\s():,.%/-]{1,200}$/;
 
-/** A style attribute with what may stand in it; empty where nothing may. */
+/** A style attribute with its allowed declarations; empty where none is allowed. */
 export function sanitiseStyle(text: string): string {
   if (text.length > bounds.attribute) return '';
   const list = parseCss(text, 'declarationList');
   return list?.type === 'DeclarationList' ? renderDeclarations(list.children.toArray()) : '';
 }
 
-/** Style sheets with the rules that may stand, all below the scope; empty where none may. Of a sheet that is too long nothing is kept. */
+/** Style sheets with their allowed rules, all below the scope; empty where none is allowed. A sheet that is too long is dropped. */
 export function sanitiseStyleSheet(text: string): string {
   if (text.length > bounds.sheet) return '';
   const sheet = parseCss(text.replace(/<!--|-->/g, ''), 'stylesheet');
@@ -78,7 +78,7 @@ function renderDeclarations(nodes: readonly CssNode[]): string {
   return safeDeclarations.join(';');
 }
 
-/** A selector with its names prefixed, below the scope; null where a step of it is none that may stand. */
+/** A selector with its names prefixed, below the scope; null where a part of it is not allowed. */
 function scopeSelector(selector: Selector): string | null {
   const steps = selector.children.toArray();
   if (steps.length > bounds.steps) return null;

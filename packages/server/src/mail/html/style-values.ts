@@ -55,5 +55,5 @@ function withoutImages(value: Value): Value {
   return { ...value, children: value.children.filter((node) => node.type !== 'Url') };
 }
 
-/** A negative margin lays a message over what stands beside it. */
+/** A negative margin would lay the message over the page around it. */
 const isMargin = (property: string): boolean => property.startsWith('margin') || property === 'text-indent';

@@ -26,6 +26,7 @@ export const mailWarnings = {
 
 export type MailWarning = (typeof mailWarnings)[keyof typeof mailWarnings];
 
+/** The warnings about a message, each once. */
 export function findWarnings(envelope: Envelope, mismatchedLink: boolean): MailWarning[] {
   const { from, replyTo, authentication, bulk } = envelope;
   const failed = (method: 'spf' | 'dkim' | 'dmarc'): boolean =>

@@ -21,10 +21,10 @@ import { getField } from '../../schema/registry.ts';
 import { accountSecrets } from '../collections/account-secrets.ts';
 import { mailResources } from '../collections/mail-resources.ts';
 
-/** Told by the server; passed over, so that a record that was read can be sent back whole. */
+/** Fields that the server sets. Values for them are ignored, so that a client can send back a record that it has read. */
 const serverManaged = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal', 'lastSyncAt', 'mailboxes']);
 
-/** Mail accounts: whoever makes one owns it, and its owner is always among its members. */
+/** Mail accounts. The caller who creates an account owns it, and the owner is always a member. */
 export const accountRules: RecordRules = {
   changesAccess: false,
   heavy: true,
@@ -44,7 +44,7 @@ export const accountRules: RecordRules = {
     const isMine = key === null && row['ownerId'] === undefined && row['owner'] === undefined;
     const serverValues = {
       ...(isMine && { ownerId: requireOwnerId(context) }),
-      // Nothing is in it that an earlier version has stored.
+      // A new account contains nothing that an earlier server version has stored.
       ...(key === null && { threadsVersion }),
     };
     return {
@@ -57,7 +57,7 @@ export const accountRules: RecordRules = {
     };
   },
 
-  /** A password is kept for the servers that it was given for: whoever names others does not have it sent there. */
+  /** A password belongs to the servers that it was given for. Naming other servers deletes it, so that it is not sent to them. */
   async guard(transaction, action, keys, body, context) {
     const { database } = context;
     const accounts = keys as readonly number[];
@@ -79,7 +79,7 @@ export const accountRules: RecordRules = {
 
 const doNothing = async (): Promise<void> => {};
 
-/** Accounts that are about to get other servers lose the secrets that were given for those that they had. */
+/** Deletes the secrets of accounts that are about to get other servers. */
 async function dropMisdirectedSecrets(
   { database }: RecordContext,
   transaction: Transaction,
@@ -93,7 +93,7 @@ async function dropMisdirectedSecrets(
   }
 }
 
-/** @throws ApiError 409 where a record of another collection, by a foreign key that restricts, keeps something of the account. */
+/** @throws ApiError `DEPENDANTS_EXIST` where a record of another collection refers to a record of the account by a restricting foreign key. */
 async function refuseReferenced(context: RecordContext, transaction: Transaction, account: number): Promise<void> {
   const { database, registry } = context;
   for (const name of mailResources) {
@@ -108,7 +108,7 @@ async function refuseReferenced(context: RecordContext, transaction: Transaction
         continue;
       const who = mayReadReference(context, reference)
         ? `Records of ${child.name} depend on its ${name} by "${field.name}"`
-        : 'Other records depend on what is in it';
+        : 'Other records depend on records of the account';
       throw new ApiError('DEPENDANTS_EXIST', `${who}; remove or change them first.`);
     }
   }
@@ -132,7 +132,7 @@ async function storeSecrets(
 
 type Secrets = Record<string, string | null>;
 
-/** What signs in goes in and never comes out; null takes one away. */
+/** The secrets of a body, checked; null deletes a secret. Secrets are never shown. */
 function checkSecrets(given: Readonly<Record<string, unknown>>): Secrets {
   const details: Record<string, string> = {};
   const secrets: Secrets = {};
@@ -148,7 +148,7 @@ function checkSecrets(given: Readonly<Record<string, unknown>>): Secrets {
 
 const securityModes = ['tls', 'starttls', 'none'];
 
-/** `{host, port, security, user}`: where the account's mail comes from, or goes to. */
+/** `{host, port, security, user}`: the server that the account receives or sends mail by. */
 function parseServer(name: string, input: unknown, { mail }: RecordContext): unknown {
   const details: Record<string, string> = {};
   const note = (member: string, problem: string | null): void => {
@@ -178,14 +178,14 @@ function parseAddress(input: unknown): unknown {
   throw invalidValues({ address: 'Give one e-mail address, such as ann@example.com.' });
 }
 
-/** An address as it is stored; null where it is none. No header is to be ended by one. */
+/** An address as it is stored; null for text that is no address, or that could end a header. */
 function normaliseAddress(input: unknown): string | null {
   if (typeof input !== 'string') return null;
   const address = normaliseEmail(input);
   return isEmail(address) && !/[\p{Cc},;<>"]/u.test(address) ? address : null;
 }
 
-/** Further addresses of the account, each once; an empty list is null. */
+/** Other addresses of the account, each once; null for an empty list. */
 function parseAliases(input: unknown): readonly string[] | null {
   if (input === null) return null;
   if (!Array.isArray(input) || input.length > mailLimits.aliases)
@@ -202,7 +202,7 @@ function parseAliases(input: unknown): readonly string[] | null {
   return addresses.length === 0 ? null : [...new Set(addresses)];
 }
 
-/** Who is nobody can own nothing, and would make an account that nobody sees. */
+/** The user who creates the account. A credential without a user would create an account that nobody can see. */
 function requireOwnerId({ caller }: RecordContext): number {
   const id = caller.user?.['id'];
   if (typeof id === 'number') return id;
@@ -224,6 +224,6 @@ async function readMemberKeys(input: unknown, context: RecordContext): Promise<n
   );
   const { data } = await listRecords(context, context.registry.get('users'), request);
   if ((JSON.parse(data) as unknown[]).length < wanted.length)
-    throw new ApiError('REFERENCE_MISSING', 'members: not every user that is named exists.');
+    throw new ApiError('REFERENCE_MISSING', '"members" names a user who does not exist, or whom you cannot see.');
   return wanted;
 }

@@ -10,10 +10,10 @@ import { isMailboxRole } from '../collections/mailbox-roles.ts';
 import { updateConversations } from '../store/mail-changes.ts';
 import { emitMailEvent } from '../store/mail-events.ts';
 
-/** Counted by the server, or told by the account's own server. */
+/** Fields that the server sets; values for them are ignored. */
 const serverManaged = new Set(['messages', 'unread', 'uidvalidity', 'uidnext', 'highestmodseq']);
 
-/** Mailboxes may be made, renamed and, when they are empty, destroyed. */
+/** Mailboxes can be created and renamed, and destroyed when they are empty. */
 export const mailboxRules: RecordRules = {
   changesAccess: false,
   isUnaudited: true,
@@ -23,7 +23,7 @@ export const mailboxRules: RecordRules = {
     if (!isObject(body)) return { body: body as Body };
     const row = Object.fromEntries(Object.entries(body).filter(([name]) => !serverManaged.has(name)));
     if (key !== null && ('accountId' in row || 'account' in row))
-      throw new ApiError('SYSTEM_PROTECTED', 'A mailbox stays in its account.');
+      throw new ApiError('SYSTEM_PROTECTED', 'The account of a mailbox cannot be changed; leave "accountId" out.');
     if (typeof row['path'] === 'string' && !isMailboxPath(row['path']))
       throw invalidValues({ path: `Give ${mailboxPathDescription}.` });
     return {
@@ -35,14 +35,14 @@ export const mailboxRules: RecordRules = {
   async guard(transaction, action, keys, _body, { database }): Promise<void> {
     if (action === 'update') return;
     if ((await new EmailRows(database, transaction).countInMailboxes(keys)) > 0)
-      throw new ApiError('DEPENDANTS_EXIST', 'There are e-mails in the mailbox; move or destroy them first.');
+      throw new ApiError('DEPENDANTS_EXIST', 'The mailbox contains e-mails. Move or destroy them first.');
   },
 };
 
 /**
- * Holds a mailbox against the others of its account, and tells its e-mails how it is called now.
+ * Checks a mailbox against the others of its account, and updates the folder of its e-mails.
  *
- * @throws ApiError 409 for a role that another one has, 422 for a path that would be taken for a role.
+ * @throws ApiError `UNIQUE_CONFLICT` for a role that another mailbox has, 422 for a path that is the name of a role.
  */
 async function checkAndRename(
   context: RecordContext,
@@ -55,7 +55,10 @@ async function checkAndRename(
   const { path, role } = all.find((each) => each.id === id)!;
   const other = all.find((each) => each.id !== id && role !== null && each.role === role);
   if (other)
-    throw new ApiError('UNIQUE_CONFLICT', `"${other.path}" has the role ${role} already; take it from there first.`);
+    throw new ApiError(
+      'UNIQUE_CONFLICT',
+      `The mailbox "${other.path}" already has the role ${role}. Remove the role there first.`,
+    );
   if (isMailboxRole(path) && path !== role)
     throw invalidValues({ path: `"${path}" is the name of a role; give the mailbox that role, or another path.` });
   if (isNew) return;

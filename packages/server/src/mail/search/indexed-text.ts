@@ -1,4 +1,4 @@
-/** What of a text stands in the full-text index: its tokens in order, then marked ones, which no phrase reaches. */
+/** The tokens of a text in the full-text index: the words in order, then marked tokens, which no phrase reaches. */
 
 import { readWords, type TextWord, textTokens } from './text-words.ts';
 import { detectLanguages, findIndexStems, type StemLanguage, stemLanguages } from './word-stems.ts';

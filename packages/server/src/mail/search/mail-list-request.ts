@@ -19,7 +19,7 @@ import { findSearchStems, isStopWord } from './word-stems.ts';
 type Parameters = Readonly<Record<string, unknown>>;
 type Filter = Readonly<Record<string, unknown>>;
 
-/** Parameters of these lists beside those of every list. */
+/** Parameters that only these lists take. */
 export const mailParameters = [
   'unread',
   'starred',
@@ -46,7 +46,7 @@ const searchedFields: Readonly<Record<FullTextColumn, readonly string[]>> = {
   files: ['attachments'],
 };
 const everywhere: readonly FullTextColumn[] = ['subject', 'sender', 'recipients', 'body', 'files'];
-/** Where the words of an operator are looked for. */
+/** The column that a search operator searches. */
 const columnByOperator = {
   from: 'sender',
   to: 'recipients',
@@ -58,6 +58,7 @@ const columnByOperator = {
 /** An unfinished word of fewer characters is taken as it stands: it is the beginning of too many. */
 const minPrefixLength = 3;
 
+/** Whether lists of a collection take the parameters of mail and its search. */
 export function isSearchable(collection: string): boolean {
   return searchableCollections.has(collection);
 }

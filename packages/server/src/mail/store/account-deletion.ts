@@ -1,6 +1,6 @@
 /**
- * Accounts that were destroyed are out of sight at once; what is in them goes afterwards, in pieces between which others write. What is
- * still to go stands in the store, so whoever is killed at it leaves it to the next start, or to another server.
+ * Deletes accounts in the background. A deleted account is hidden at once; its contents are deleted afterwards, in batches between
+ * which other writes run. The state is in the store: if the process dies, the next start or another server continues.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { BackgroundWorker } from '../../base/background-worker.ts';
@@ -27,6 +27,7 @@ import { prepareCascade } from '../../records/write/cascade.ts';
 import { destroyRecords } from '../../records/write/write-records.ts';
 import type { Collection } from '../../schema/registry.ts';
 
+/** What the deletion of accounts works with. */
 export interface AccountDeletionParts {
   readonly database: Database;
   readonly blobs: BlobStore;
@@ -36,19 +37,19 @@ export interface AccountDeletionParts {
   readonly asServer: <T>(work: (context: RecordContext) => Promise<T>) => Promise<T>;
 }
 
-/** Records of one transaction: some tens of milliseconds. */
+/** Records of one transaction, which takes some tens of milliseconds. */
 const batchSizes = { emails: 50, conversations: 100, mailboxes: 100 } as const;
-/** Between two pieces others write. */
+/** Other writes run between two batches. */
 const batchPauseMilliseconds = 10;
-/** How often it is looked whether something was left by a server that is gone. */
+/** How often the store is checked for deletions that a stopped server left. */
 const scanIntervalMilliseconds = 60_000;
 const blobsPerBatch = 200;
 
 const serverGrant: Grant = { identity: 'account removal', rows: null, may: () => true };
-/** What falls with an account is everyday work, whoever destroyed it. */
+/** The audit journal does not record what is deleted with an account. */
 const serverRules: RecordRules = { changesAccess: false, isUnaudited: true };
 
-/** Deletes the content of destroyed accounts. */
+/** The background deletion of one application's accounts. */
 export class AccountDeletion {
   readonly #parts: AccountDeletionParts;
   readonly #worker: BackgroundWorker;
@@ -62,23 +63,23 @@ export class AccountDeletion {
     });
   }
 
-  /** Whether something may be left to do. */
+  /** Whether a deletion is running. */
   get isRunning(): boolean {
     return this.#worker.isRunning;
   }
 
-  /** Continues what an earlier run left, and looks for more at a fixed interval. */
+  /** Continues what an earlier run left, and checks for more at intervals. */
   begin(): void {
     this.#worker.start();
     void this.wake();
   }
 
-  /** Resolves when nothing is left, or when the rest is postponed. */
+  /** Resolves when nothing is left to delete, or when a batch has failed and is retried later. */
   wake(): Promise<void> {
     return this.#worker.runNow();
   }
 
-  /** Resolves when no batch is under way. */
+  /** Stops after the running batch. */
   end(): Promise<void> {
     return this.#worker.stop();
   }
@@ -95,7 +96,7 @@ export class AccountDeletion {
     }
   }
 
-  /** One that cannot be taken away keeps no other. */
+  /** An account that cannot be deleted does not stop the others. */
   async #remove(account: number): Promise<void> {
     try {
       while (!this.#worker.isStopped && !(await this.#deleteBatch(account))) await pause(batchPauseMilliseconds);
@@ -106,10 +107,13 @@ export class AccountDeletion {
 
   #warn(error: unknown): void {
     if (!this.#worker.isStopped)
-      this.#parts.logger.warn({ err: error }, 'a destroyed mail account could not be taken away yet');
+      this.#parts.logger.warn(
+        { err: error },
+        'a deleted mail account could not be removed yet; the server tries again',
+      );
   }
 
-  /** Takes away a piece of an account, the account itself at last. @returns whether it is gone. */
+  /** Deletes one batch of an account, and the account itself last. @returns whether the account is deleted. */
   async #deleteBatch(account: number): Promise<boolean> {
     const { database, blobs, clock, asServer } = this.#parts;
     for (const name of ['emails', 'conversations', 'mailboxes'] as const) {
@@ -126,9 +130,9 @@ export class AccountDeletion {
   }
 }
 
-/** Nobody sees an account that goes; the server takes all of it. */
+/** The server deletes all of an account, whatever grants exist. */
 function withFullAccess(context: RecordContext): RecordContext {
-  // Extensions were asked about the account; of what falls with it they hear.
+  // Extensions could refuse the deletion of the account. They only get events about what is deleted with it.
   return withServerGrant({ ...context, hooks: null }, serverGrant);
 }
 
@@ -139,12 +143,12 @@ async function destroyBatch(
 ): Promise<void> {
   const collection = context.registry.get(name);
   const rules = name === 'emails' ? { ...serverRules, guard: createForgetGuard(collection) } : serverRules;
-  // Only who sees a record may read its history, and nobody does.
+  // History is only readable with its record, so the records of a deleted account need none.
   const unlogged = { ...collection, options: { ...collection.options, logging: false } };
   await destroyRecords(context, unlogged, requestByKeys('destroy', keys), { rules });
 }
 
-/** What lies beside e-mails goes with them. */
+/** Deletes what is stored next to e-mails: history, content, full-text entries. */
 function createForgetGuard(emails: Collection): NonNullable<RecordRules['guard']> {
   return async (transaction, _action, keys, _body, { database }) => {
     await deleteRecordHistory(database, transaction, emails.id, keys);
@@ -152,7 +156,7 @@ function createForgetGuard(emails: Collection): NonNullable<RecordRules['guard']
   };
 }
 
-/** @returns false where e-mails have come in meanwhile. */
+/** Deletes the account's own row. @returns false where e-mails have arrived meanwhile. */
 async function destroyAccount(context: RecordContext, account: number): Promise<boolean> {
   const { database, registry } = context;
   const request = { ...requestByKeys('destroy', [account]), trash: 'with' as const };

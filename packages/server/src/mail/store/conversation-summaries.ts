@@ -1,14 +1,14 @@
-/** What conversations say of their e-mails: who wrote and who received them, and the subject of the oldest. */
+/** Summaries of conversations: the participants of their e-mails, and the subject of the oldest. */
 import type { ConversationSummary, ThreadRows } from '../../database/mail/thread-rows.ts';
 import { conversationSubject } from '../threads/conversation-subject.ts';
 import { Participants } from '../threads/participants.ts';
 
-/** Has conversations say again who takes part in them, and what they are about. */
+/** Recomputes the summaries of conversations. */
 export async function refreshSummaries(rows: ThreadRows, ids: readonly number[]): Promise<void> {
   for (const each of await findStaleSummaries(rows, ids)) await rows.writeSummary(each);
 }
 
-/** Conversations that say something else than their e-mails, as they should be; what has no e-mails says what it said. */
+/** The right summaries of conversations whose stored summary is wrong. Conversations without e-mails keep theirs. */
 export async function findStaleSummaries(rows: ThreadRows, ids: readonly number[]): Promise<ConversationSummary[]> {
   const expectedById = new Map<number, { readonly subject: string; readonly people: Participants }>();
   for await (const messages of rows.messages(ids))

@@ -13,52 +13,52 @@ import { MailTooLarge } from '../parse/parse-pool.ts';
 import { toSharedBytes } from '../parse/shared-bytes.ts';
 import type { IncomingMail, IngestActor, IngestResult, MailAccount, MailboxRef, MailFlags } from './incoming-mail.ts';
 
-/** Messages as they are uploaded. */
+/** An upload of messages. */
 export interface MailUpload {
   /** `message/rfc822` or `application/mbox`. */
   readonly type: string;
-  /** `mboxrd` where the sender of the upload knows that it is of this dialect. */
+  /** The mbox dialect, such as `mboxrd`, where the client names it. */
   readonly format: string | null;
   readonly bytes: Readable;
 }
 
-/** Where the messages of an upload go, and what is known of all of them. */
+/** Where the messages of an upload are stored, and what the request says about all of them. */
 export interface ImportTarget {
   readonly account: MailAccount;
-  /** The mailbox that the request names; null: each message goes where its own headers say, else to the inbox. */
+  /** The mailbox that the request names; null: the mailbox that a message's headers name, or the inbox. */
   readonly mailbox: MailboxRef | null;
-  /** Finds a mailbox by its path, or makes it. */
+  /** Finds a mailbox by its path, or creates it. */
   readonly mailboxAt: (path: string) => Promise<MailboxRef>;
-  /** Flags that count instead of those in the messages' headers; null without. */
+  /** Flags that replace those in the headers of the messages; null: the headers count. */
   readonly flags: MailFlags | null;
-  /** The time of arrival of messages whose file says none, ISO 8601; null without. */
+  /** The time of receipt for messages whose file gives none, ISO 8601; null: none. */
   readonly receivedAt: string | null;
 }
 
-/** What became of the messages of an import. */
+/** What an import did with the messages. */
 export interface ImportReport {
   readonly stored: number;
   readonly duplicates: number;
-  /** Stored with what could be read of them. */
+  /** Stored although they could not be parsed completely. */
   readonly unparsable: number;
   readonly failed: number;
-  /** Left out: the mail program that wrote the file had removed them from their folder. */
+  /** Left out, because the mail program that wrote the file had deleted them. */
   readonly skipped: number;
-  /** The e-mails that were made, the first of them. */
+  /** The keys of the first e-mails that were created. */
   readonly ids: readonly number[];
-  /** Those that were not stored as they should be, the first of them. */
+  /** The first problems: messages that failed or could not be parsed. */
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
 const maxProblems = 100;
 const maxIds = 1000;
-/** Messages of a transaction, and bytes of them that are held at once. */
+/** Messages of one transaction, and bytes of messages in memory at once. */
 const batchMessages = 50;
 const batchBytes = 16 * 1024 * 1024;
-/** While one is written the next one is parsed. */
+/** One batch is written while the next one is parsed. */
 const maxBatchesInFlight = 2;
 
-/** Stores the messages of an upload as they come; what is stored stays, whatever comes after it. */
+/** Stores the messages of an upload in order. A later failure does not undo what is stored. */
 export async function importMail(
   mail: MailStore,
   target: ImportTarget,
@@ -97,7 +97,7 @@ export async function importMail(
   return report.result;
 }
 
-/** The mailboxes of an upload, each looked up once. */
+/** The mailboxes of an upload. Each is looked up once. */
 class MailboxResolver {
   readonly #target: ImportTarget;
   readonly #found = new Map<string, Promise<MailboxRef>>();
@@ -106,7 +106,7 @@ class MailboxResolver {
     this.#target = target;
   }
 
-  /** What is marked as deleted goes to the trash. */
+  /** Messages that are marked as deleted are stored in the trash. */
   resolve({ flags, mailbox }: FileMessage): Promise<MailboxRef> | MailboxRef {
     const { mailbox: fixedMailbox, flags: known, mailboxAt: findOrCreateMailbox } = this.#target;
     const path = known === null && flags?.includes('deleted') ? 'Trash' : null;
@@ -132,7 +132,7 @@ async function* readMessages({ type, format, bytes }: MailUpload): AsyncGenerato
   }
 }
 
-/** A file that is gone as soon as it is closed, also by the end of the process: no mail of anybody stays in a temporary folder. */
+/** A temporary file that is removed when it is closed, also by the end of the process, so that no mail stays in a temporary folder. */
 async function openUnlinkedFile(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'tablinum-import-'));
   try {
@@ -142,7 +142,7 @@ async function openUnlinkedFile(): Promise<FileHandle> {
   }
 }
 
-/** Received whole before anything of it is stored: an upload that breaks off leaves nothing, and may be as long as the disk allows. */
+/** Receives the whole upload into a temporary file before anything is stored: an aborted upload stores nothing. */
 async function* limitSize(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let size = 0;
   for await (const piece of bytes) {
@@ -176,7 +176,7 @@ async function readWholeMessage(bytes: Readable): Promise<FileMessage> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of bytes as AsyncIterable<Buffer>) {
-    // What is too long is read to its end, so that the refusal arrives, and not kept.
+    // An upload that is too long is read to its end, so that the refusal arrives, but it is not stored.
     if (size <= mailLimits.rawBytes) pieces.push(piece);
     size += piece.length;
   }
@@ -188,11 +188,11 @@ class ImportReportBuilder {
   readonly #counts = { stored: 0, duplicate: 0, unparsable: 0, failed: 0, skipped: 0 };
   readonly #problems: { message: number; outcome: string; reason: string | null }[] = [];
   readonly #ids: number[] = [];
-  /** Numbers of the messages that are under way, in their order. */
+  /** Numbers of the messages in the current batch, in order. */
   readonly #numbers: number[] = [];
   #messages = 0;
 
-  /** A message was read from the upload. */
+  /** Counts a message that was read from the upload. */
   addMessage({ expunged, doubts }: FileMessage): void {
     this.#messages += 1;
     if (expunged) this.#counts.skipped += 1;

@@ -1,8 +1,8 @@
-/** A raw message on its way into an account, and where it lies there. */
+/** A raw message to store, and its mailbox. */
 export interface IncomingMail {
   readonly raw: Uint8Array;
   readonly mailbox: MailboxRef;
-  /** When the account's server received it, ISO 8601; null where nobody says: then its own Date counts, as far as it can be. */
+  /** When the account's server received it, ISO 8601; null where that is unknown: then its Date header counts, if plausible. */
   readonly receivedAt: string | null;
   readonly flags: MailFlags;
   readonly labels?: readonly string[];
@@ -10,7 +10,7 @@ export interface IncomingMail {
 
 export interface MailboxRef {
   readonly id: number;
-  /** The role of the mailbox, else its path. */
+  /** The role of the mailbox; the path of a mailbox without a role. */
   readonly folder: string;
 }
 
@@ -21,12 +21,12 @@ export interface MailFlags {
   readonly draft: boolean;
 }
 
-/** What became of a message. */
+/** The result of storing a message. */
 export interface IngestResult {
-  /** `duplicate`: the account has it already; a mailbox in which it was not is added. `failed`: nothing of it was stored. */
+  /** `duplicate`: the account already has it; a new mailbox is added to the e-mail. `failed`: nothing was stored. */
   readonly outcome: 'stored' | 'unparsable' | 'duplicate' | 'failed';
   readonly emailId: number | null;
-  /** Why it failed, or could not be read. */
+  /** Why it failed, or could not be parsed; else null. */
   readonly reason: string | null;
 }
 

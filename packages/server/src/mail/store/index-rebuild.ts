@@ -1,6 +1,6 @@
 /**
- * Indexes the e-mails of a store again that an earlier version indexed otherwise: the newest first, in small transactions, while searches
- * go on. The position is stored with each batch, so a restart or another server continues there.
+ * Rebuilds the full-text index of a store that an earlier server version indexed differently: newest e-mails first, in small
+ * transactions, while searches run. The position is stored with each batch, so a restart or another server continues there.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../base/logger.ts';
@@ -22,12 +22,13 @@ export interface IndexRebuildParts {
   readonly logger: Logger;
 }
 
-/** E-mails of one transaction: some tens of milliseconds. */
+/** E-mails of one transaction, which takes some tens of milliseconds. */
 const batchSize = 25;
 /** Other writes run between two batches. */
 const pauseMilliseconds = 10;
 const retryMilliseconds = 60_000;
 
+/** The background rebuild of one application's full-text index of mail. */
 export class IndexRebuild {
   readonly #parts: IndexRebuildParts;
   #timer: NodeJS.Timeout | null = null;
@@ -42,13 +43,13 @@ export class IndexRebuild {
     return this.#running !== null;
   }
 
-  /** Continues until the whole index has the present form. What fails, or runs on another server, is looked at again later. */
+  /** Continues until the whole index has the current form. A failure, or a rebuild on another server, is checked again later. */
   begin(): void {
     this.#timer = setInterval(() => void this.wake(), retryMilliseconds).unref();
     void this.wake();
   }
 
-  /** Resolves when the index has the present form, or when the rest is put off. */
+  /** Resolves when the index has the current form, or when the rest is retried later. */
   wake(): Promise<void> {
     if (this.#ended) return Promise.resolve();
     this.#running ??= this.#work().finally(() => {
@@ -57,7 +58,7 @@ export class IndexRebuild {
     return this.#running;
   }
 
-  /** Resolves when no batch is under way. */
+  /** Stops after the running batch. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#stopTimer();
@@ -89,7 +90,9 @@ export class IndexRebuild {
       if (!isStarted) await this.#save(null);
       return;
     }
-    logger.info('e-mails of an earlier version are indexed again; until then a search may find less in older ones');
+    logger.info(
+      'e-mails of an earlier server version are being indexed again; until then a search may find fewer old e-mails',
+    );
     while (position !== null && !this.#ended) {
       position = await this.#batch(position);
       await pause(pauseMilliseconds);
@@ -97,7 +100,7 @@ export class IndexRebuild {
     if (position === null) logger.info('the full-text index of mail is rebuilt');
   }
 
-  /** @returns where to continue; null: nowhere. */
+  /** @returns the key to continue below; null: the index is complete. */
   async #batch(below: number): Promise<number | null> {
     const { database } = this.#parts;
     const emails = await readEmailsBelow(database, below, batchSize);

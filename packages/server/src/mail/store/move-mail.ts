@@ -1,4 +1,4 @@
-/** E-mails change their mailbox: by a move, or because somebody destroys them, which puts them into the trash first. */
+/** Moves of e-mails between mailboxes. Destroying an e-mail first moves it to the trash. */
 import { readMailboxes } from '../../database/mail/account-rows.ts';
 import { type EmailPlacement, EmailRows } from '../../database/mail/email-rows.ts';
 import { PlacementRows } from '../../database/mail/placement-rows.ts';
@@ -22,9 +22,10 @@ const anyRow = createVisibilityQuery(null);
  * Moves e-mails into a mailbox of their account.
  *
  * @param mailboxName path or role of the mailbox, or its id.
- * @param from the same of the mailbox that they leave; null: all in which they lie.
- * @returns how many.
- * @throws ApiError 403 or 404 where one of them is out of reach: then none is moved; 400 for a mailbox that is not there.
+ * @param from path, role or id of the mailbox that they leave; null: all their mailboxes.
+ * @returns the number of e-mails.
+ * @throws ApiError `NO_PERMISSION` or `RECORD_UNKNOWN` where one of them is out of reach, so that none is moved;
+ * `REFERENCE_MISSING` for an unknown mailbox.
  */
 export async function moveEmails(
   tx: TransactionContext,
@@ -42,15 +43,15 @@ export async function moveEmails(
         await findMailbox(tx, account, from, 'from'),
         await findMailbox(tx, account, mailboxName, 'mailbox'),
       );
-  // As in any update: the role's row filter admits them as they are now.
+  // As in any update, the moved e-mails must still match the role's row filter.
   await requireEmailAccess(tx, keys, 'update');
   return placements.length;
 }
 
 /**
- * Destroys e-mails: puts them into the trash of their account, and those that are there already away for good.
+ * Moves e-mails to the trash of their account, and deletes those that are in the trash already.
  *
- * @param permanently all of them, wherever they are.
+ * @param permanently deletes all of them, whatever their mailbox.
  */
 export async function destroyEmails(
   tx: TransactionContext,
@@ -68,7 +69,7 @@ export async function destroyEmails(
   return placements.length;
 }
 
-/** E-mails that a role's grant reaches, all or none. */
+/** The placements of e-mails that the caller may change and that do not wait in the outbox; all or none. */
 async function requireMovableEmails(
   tx: TransactionContext,
   keys: readonly number[],
@@ -79,7 +80,7 @@ async function requireMovableEmails(
   return new EmailRows(tx.database, tx.tx).readPlacements(keys);
 }
 
-/** @throws ApiError 403 or 404 unless a role's grant reaches all of some e-mails. */
+/** @throws ApiError `NO_PERMISSION` or `RECORD_UNKNOWN` unless the caller's grant covers all of the e-mails. */
 export async function requireEmailAccess(
   context: RecordContext,
   keys: readonly number[],
@@ -91,7 +92,7 @@ export async function requireEmailAccess(
   if (found.size < keys.length) throw recordNotFound(emails, grant);
 }
 
-/** Puts e-mails into a mailbox of their account, whatever the role; those that are there stay. */
+/** Moves e-mails into a mailbox of their account without checking grants. E-mails that are only in that mailbox stay. */
 export async function moveToMailbox(
   tx: TransactionContext,
   placements: readonly EmailPlacement[],
@@ -102,7 +103,7 @@ export async function moveToMailbox(
   await runMove(tx, moved, changed, (keys) => new EmailRows(tx.database, tx.tx).move(keys, to.id, to.folder));
 }
 
-/** Moves e-mails out of one mailbox; where else they lie stays. @throws ApiError 400 where one of them does not lie there. */
+/** Moves e-mails from one mailbox to another. Other mailboxes of the e-mails stay. @throws ApiError `REFERENCE_MISSING` where one is not in `from`. */
 async function moveBetweenMailboxes(
   tx: TransactionContext,
   placements: readonly EmailPlacement[],
@@ -110,7 +111,7 @@ async function moveBetweenMailboxes(
   to: MailboxRef,
 ): Promise<void> {
   if (placements.some(({ mailboxIds }) => !mailboxIds.has(from.id)))
-    throw new ApiError('REFERENCE_MISSING', 'from: one of the e-mails is not in this mailbox.');
+    throw new ApiError('REFERENCE_MISSING', 'One of the e-mails is not in the mailbox that "from" names.');
   if (from.id === to.id) return;
   const placementRows = new PlacementRows(tx.database, tx.tx);
   await runMove(tx, placements, [], async (keys) => {
@@ -119,7 +120,7 @@ async function moveBetweenMailboxes(
   });
 }
 
-/** Runs a move of e-mails, with what it means for counts, history and events. */
+/** Runs a move and updates counts, history and events. */
 async function runMove(
   tx: TransactionContext,
   moved: readonly EmailPlacement[],
@@ -156,5 +157,5 @@ async function findMailbox(
       ? all.find(({ id }) => id === mailboxName)
       : (all.find(({ path }) => path === mailboxName) ?? all.find((each) => each.role === role));
   if (found) return toMailboxRef(found);
-  throw new ApiError('REFERENCE_MISSING', `${parameter}: the account of the e-mail has no such mailbox.`);
+  throw new ApiError('REFERENCE_MISSING', `The account of the e-mail has no mailbox that matches "${parameter}".`);
 }

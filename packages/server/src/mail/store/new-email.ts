@@ -7,10 +7,10 @@ import type { ThreadIndexKeys } from '../threads/thread-index-keys.ts';
 import type { IncomingMail } from './incoming-mail.ts';
 
 const dayMilliseconds = 86_400_000;
-/** No message is older: an earlier Date is a clock that was never set. */
+/** No message is older. An earlier Date header comes from a clock that was never set. */
 const earliestDate = Date.UTC(1980, 0, 1);
 
-/** A message that is parsed, and what is known of it besides. */
+/** A parsed message with what is known about it. */
 export interface ParsedIncomingMail {
   readonly incoming: IncomingMail;
   readonly mail: ParsedMail;
@@ -68,7 +68,7 @@ export function buildEmail(
   };
 }
 
-/** Whether the account wrote a message, under whatever address. */
+/** Whether the account wrote a message, from any of its addresses. */
 function isOutgoing(
   { from, ownAddresses }: ThreadIndexKeys['threaded'],
   accountAddresses: ReadonlySet<string>,
@@ -78,17 +78,17 @@ function isOutgoing(
     .some((each) => accountAddresses.has(each) || ownAddresses.includes(each));
 }
 
-/** Everything but what is shown inside the message: its pictures, and messages in it. */
+/** The files of a message, without what is shown inside of it: inline images and embedded messages. */
 function isListedAttachment({ disposition, filename, contentId, contentType }: ParsedAttachment): boolean {
   if (disposition === 'attachment') return true;
   return filename !== null && (contentId === null || !contentType.startsWith('image/'));
 }
 
 /**
- * When a message was received, in milliseconds since the epoch. Senders forge dates, and files are copied: a moment that cannot be is
- * not believed.
+ * When a message was received, in milliseconds since the Unix epoch. Dates can be forged or lost in copies, so impossible times
+ * are ignored.
  *
- * @param given by the account's server, or by the file that a message lay in; then the message's Date counts, then its newest Received header.
+ * @param given the time from the account's server or the imported file. Otherwise the Date header counts, then the newest Received header.
  */
 export function resolveReceivedAt(
   given: string | null,
@@ -99,12 +99,12 @@ export function resolveReceivedAt(
   return moments.find((each) => each >= earliestDate && each <= now + dayMilliseconds) ?? now;
 }
 
-/** What of a message is indexed. */
+/** The texts of a message that are indexed. */
 export interface SearchableMail extends Pick<ParsedMail, 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'bodyWords'> {
   readonly attachments: readonly Pick<ParsedAttachment, 'filename'>[];
 }
 
-/** What a search finds an e-mail by. */
+/** The full-text entry of an e-mail. */
 export function buildIndexEntry(id: number, account: number, mail: SearchableMail): FullTextEntry {
   return {
     id,

@@ -1,6 +1,6 @@
 const maxLength = 1000;
 
-/** Prefixes of answers and of what is passed on, in the languages of common programs, in lower case and NFKC. */
+/** Prefixes of replies and forwarded messages, in the languages of common programs, in lower case and NFKC. */
 const prefixes = new Set(
   `re fw fwd aw antw antwort wg wtr sv vs vb vl tr rv res enc odp pd atb bls rif r i ref ynt i̇lt ilt vá továb hl απ πρθ отв ответ пересл на
   trs doorst 回复 答复 转发 回覆 轉寄 返信 転送 답장 전달 الرد رد תשובה הועבר`.split(/\s+/),
@@ -16,7 +16,7 @@ export function baseSubject(subject: string): string {
   return stripSubject(subject).base;
 }
 
-/** Whether a subject says of itself that it answers, or passes on. */
+/** Whether a subject has the prefix of a reply or of a forwarded message. */
 export function isReply(subject: string): boolean {
   return stripSubject(subject).reply;
 }

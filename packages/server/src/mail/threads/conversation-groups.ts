@@ -1,30 +1,30 @@
-/** What joins a message to others, and where it belongs by what is known of them. Pure. */
+/** Groups messages into conversations by their keys. Pure. */
 
-/** A message about to be joined. */
+/** A message to group. */
 export interface JoinCandidate {
   /** Each message that has one of them belongs to the same conversation. */
   readonly keys: readonly string[];
-  /** Conversations that it belongs to by other signs. */
+  /** Conversations that it belongs to by its subject. */
   readonly conversations: readonly number[];
-  /** Others of the same list that it belongs to by other signs, by their places. */
+  /** Indexes of other messages of the same list that it belongs to by its subject. */
   readonly mates: readonly number[];
 }
 
-/** Where messages go: the conversation that is there, or the place of the first of those that begin one together. */
+/** Where messages belong: an existing conversation, or the index of the first message of a new one. */
 export type ConversationPlacement = { readonly conversation: number } | { readonly first: number };
 
 export interface Groups {
   /** For each message, in their order. */
   readonly placements: readonly ConversationPlacement[];
-  /** Conversations that turn out to be one: the oldest stays. */
+  /** Conversations that must be merged: the oldest stays. */
   readonly merges: readonly { readonly into: number; readonly others: readonly number[] }[];
 }
 
 /**
- * Joins messages with each other and with the conversations that are there: a union over keys, so that the order in which
- * they arrive does not matter.
+ * Joins messages with each other and with existing conversations. This is a union over keys, so the order of arrival does not
+ * matter.
  *
- * @param known the conversations of keys that were seen before.
+ * @param known the conversations of known keys.
  */
 export function groupIntoConversations(messages: readonly JoinCandidate[], known: ReadonlyMap<string, number>): Groups {
   const sets = new DisjointSets();
@@ -56,7 +56,7 @@ export function groupIntoConversations(messages: readonly JoinCandidate[], known
   return { placements, merges };
 }
 
-/** The conversations that are there, by the set that they are in. */
+/** The existing conversations, by the set that they are in. */
 function findConversations(sets: DisjointSets): Map<string, number[]> {
   const present = new Map<string, number[]>();
   for (const member of [...sets.members()].filter((each) => each.startsWith('c'))) {

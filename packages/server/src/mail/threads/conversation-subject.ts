@@ -1,6 +1,6 @@
 const replyPrefix = /^\s*(?:re|fwd?|aw|wg|sv|vs|tr|rv|antw|odp|回复|答复)(?:\[\d+\])?\s?[:：]\s*/i;
 
-/** How a conversation is called: the subject of its first message, without what answers put before it. */
+/** The title of a conversation: the subject of its first message without reply prefixes. */
 export function conversationSubject(subject: string): string {
   let stripped = subject;
   while (replyPrefix.test(stripped)) stripped = stripped.replace(replyPrefix, '');

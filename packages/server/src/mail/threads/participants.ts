@@ -3,9 +3,9 @@ import type { MailAddress } from '../parse/parsed-mail.ts';
 /** Participants that a conversation names. */
 const maxParticipants = 50;
 
-/** Somebody who takes part in a conversation: `{"name": "Ada", "address": "ada@example.net", "wrote": true}`. */
+/** A participant of a conversation: `{"name": "Ada", "address": "ada@example.net", "wrote": true}`. */
 export interface Participant extends MailAddress {
-  /** Whether one of its messages is from them; others received some. */
+  /** Whether the participant wrote one of its messages; others only received some. */
   readonly wrote: boolean;
 }
 

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { computeThreadKey, type ThreadedMail } from './thread-key.ts';
 
-/** What of a message the index of conversations keeps. */
+/** What the index of conversations stores of a message. */
 export interface ThreadIndexKeys {
   /** One for each id that the message has or refers to, with the base of its subject: whoever shares one is of its conversation. */
   readonly keys: readonly string[];
   /** Of the base of its subject; null where that joins nobody: there is none, or the message went to a list. */
   readonly subjectKey: string | null;
-  /** An answer that names no message it answers. */
+  /** A reply that names no message that it answers. */
   readonly orphan: boolean;
   readonly threaded: ThreadedMail;
 }
 
-/** By what the index finds a party of a subject. */
+/** The key by which the index finds a party of a subject. */
 export function computePartyKey(subjectKey: string, party: string): string {
   return digest(JSON.stringify([subjectKey, party]));
 }

@@ -3,7 +3,7 @@ import type { ParsedMail } from '../parse/parsed-mail.ts';
 import { baseSubject, isReply } from './base-subject.ts';
 import { collectSubjectParties, shareParty } from './subject-parties.ts';
 
-/** What of a message decides on its conversation. */
+/** The values of a message that decide about its conversation. */
 export type ThreadedMail = Pick<
   ParsedMail,
   'messageId' | 'inReplyTo' | 'references' | 'subject' | 'from' | 'to' | 'cc' | 'bulk'
@@ -14,7 +14,7 @@ export type ThreadedMail = Pick<
   readonly ownAddresses: readonly string[];
 };
 
-/** Two messages that share an id and the base of their subjects are of one conversation (RFC 8621, section 3). */
+/** Two messages that share an id and the base of their subjects are in one conversation (RFC 8621, section 3). */
 export interface ThreadKey {
   /** The message's own id, those it answers, and those before, each once; also of messages that were never seen. */
   readonly ids: readonly string[];
@@ -23,7 +23,7 @@ export interface ThreadKey {
   readonly orphan: boolean;
 }
 
-/** How long after a message an answer without references may come, in seconds. */
+/** How long after a message a reply without references may follow, in seconds. */
 export const replyWindowSeconds = 30 * 24 * 3600;
 
 export function computeThreadKey(mail: ThreadedMail): ThreadKey {
