@@ -36,7 +36,7 @@ interface ImportReport {
   readonly problems: readonly { readonly message: number; readonly outcome: string; readonly reason: string | null }[];
 }
 
-/** Runs `tablinum mail`. @returns the exit status: 1 if a message could not be stored. */
+/** Runs `tablinum mail`. @returns the exit status, which is 1 if a message could not be stored. */
 export async function runMailCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -187,12 +187,13 @@ function formatFlags(flags: NonNullable<FileMessage['flags']>): string {
 /** Sends messages unchanged: as an mbox, or a single one if mbox would change its bytes. */
 async function sendBatch(target: ImportTarget, { mailbox, flags, messages }: MessageBatch): Promise<ImportReport> {
   const [first] = messages;
-  const isMbox = messages.length > 1 || isExactInMbox(first!.raw);
+  if (!first) throw new Error('A batch has at least one message.');
+  const isMbox = messages.length > 1 || isExactInMbox(first.raw);
   const query = new URLSearchParams({ account: target.account, mailbox });
   if (flags !== null) query.set('flags', flags);
-  if (!isMbox && first!.receivedAt) query.set('receivedAt', first!.receivedAt);
+  if (!isMbox && first.receivedAt) query.set('receivedAt', first.receivedAt);
   const type = isMbox ? 'application/mbox; format=mboxrd' : 'message/rfc822';
-  const body = isMbox ? Buffer.concat([...writeExactMbox(messages)]) : Buffer.from(first!.raw);
+  const body = isMbox ? Buffer.concat([...writeExactMbox(messages)]) : Buffer.from(first.raw);
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(`${target.url}/api/emails:import?${query}`, {
       method: 'POST',

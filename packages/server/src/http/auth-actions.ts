@@ -67,8 +67,8 @@ async function runSignOut(request: RequestContext): Promise<ActionResult> {
   const { application, caller } = request;
   if (caller.type === 'anonymous') throw tokenMissingError();
   readKnownParameters(request, [], false);
-  if (caller.type !== 'session') return { data: '1', adminAction: null };
-  await signOut(application.database, caller.credentialId!);
+  if (caller.type !== 'session' || caller.credentialId === null) return { data: '1', adminAction: null };
+  await signOut(application.database, caller.credentialId);
   await application.refresh();
   const headers = request.browser();
   return { data: '1', ...(isSameOrigin(headers) && { cookie: buildSessionCookie(application, null, headers) }) };

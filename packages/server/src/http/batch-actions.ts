@@ -50,7 +50,7 @@ async function runBatch(request: RequestContext): Promise<ActionResult> {
   const parameters = readKnownParameters(request, []);
   const parsed = parseBatch(request.body);
   const { application, caller, limits: rates } = request;
-  rates.charge(application.name, caller.type, caller.credentialId!, parsed.length - 1);
+  rates.charge(application.name, caller, parsed.length - 1);
   const bodies = parsed.flatMap((operation) => toSecretBody(context, operation) ?? []);
   const ready = await hashAllSecrets(context, bodies);
   const options = {

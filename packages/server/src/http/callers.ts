@@ -9,6 +9,7 @@ import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { RateLimits } from './rate-limits.ts';
 
+/** Authenticates the caller of a request, and counts the request for the rate limits. */
 export class Callers {
   readonly #applications: Applications;
   readonly #limits: RateLimits;
@@ -42,7 +43,7 @@ export class Callers {
   /** Counts a request. @throws ApiError 429 past the limit. */
   count({ application }: Lease, caller: Caller, address: string): void {
     if (caller.type === 'anonymous') this.#limits.countAnonymous(address);
-    else this.#limits.countCredential(application.name, caller.type, caller.credentialId!);
+    else this.#limits.countCredential(application.name, caller);
   }
 
   /** A credential that holds in another application is told apart from one that holds nowhere. */

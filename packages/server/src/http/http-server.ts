@@ -234,7 +234,7 @@ export class HttpServer {
   }
 
   async #answer(request: FastifyRequest, reply: FastifyReply, requestId: string): Promise<ActionResult> {
-    const url = request.raw.url!;
+    const { url = '' } = request.raw;
     const queryStart = url.indexOf('?');
     const path = queryStart < 0 ? url : url.slice(0, queryStart);
     const route = parsePlainRoute(path, request.method) ?? this.#route(path);
@@ -322,7 +322,7 @@ export class HttpServer {
         limits: this.#limits,
         accounts: this.#parts.accounts,
         hasSystemAction,
-        idempotencyKey: this.#onceOf(request, text, caller),
+        idempotencyKey: this.#readIdempotencyKey(request, text, caller),
         tx: null,
       };
       return runAction(action, context);
@@ -330,11 +330,11 @@ export class HttpServer {
   }
 
   /** Reads by POST can be repeated safely: for them, the header is only validated. */
-  #onceOf(request: FastifyRequest, text: string | undefined, caller: Caller): IdempotencyKey | null {
+  #readIdempotencyKey(request: FastifyRequest, text: string | undefined, caller: Caller): IdempotencyKey | null {
     const { headers, raw, method } = request;
     const header = headers['idempotency-key'];
     if (header === undefined || method !== 'POST') return null;
-    return openUpload(request) ? refuseIdempotencyKey() : readIdempotencyKey(header, raw.url!, text, caller);
+    return openUpload(request) ? refuseIdempotencyKey() : readIdempotencyKey(header, raw.url ?? '', text, caller);
   }
 
   #route(path: string): Route {

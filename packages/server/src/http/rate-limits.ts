@@ -1,5 +1,6 @@
 import type { Config, RateLimit } from '../base/config.ts';
 import { LruMap } from '../base/lru-map.ts';
+import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { FixedWindow } from './fixed-window.ts';
@@ -43,13 +44,13 @@ export class RateLimits {
   }
 
   /** @throws ApiError 429 if the limit is reached. */
-  countCredential(application: string, type: string, id: number): void {
-    if (this.#credential) consumePoint(this.#credential, `${application} ${type} ${id}`, 'credential');
+  countCredential(application: string, { type, credentialId }: Caller): void {
+    if (this.#credential) consumePoint(this.#credential, `${application} ${type} ${credentialId}`, 'credential');
   }
 
   /** Charges a request more than the one point that admitted it. */
-  charge(application: string, type: string, id: number, points: number): void {
-    this.#credential?.charge(`${application} ${type} ${id}`, points);
+  charge(application: string, { type, credentialId }: Caller, points: number): void {
+    this.#credential?.charge(`${application} ${type} ${credentialId}`, points);
   }
 
   countAnonymous(address: string): void {

@@ -148,7 +148,7 @@ export class RealtimeSocket implements EventTransport {
       if (lease.error) throw lease.error;
       if (this.#socket.readyState !== this.#socket.OPEN) return;
       const { limits, acquireShare } = this.#context;
-      limits.countCredential(lease.application.name, caller.type, caller.credentialId!);
+      limits.countCredential(lease.application.name, caller);
       acquireShare(`${lease.application.name} ${caller.type} ${caller.credentialId}`);
       this.#endPatience();
       this.#application = lease.application.name;
@@ -181,7 +181,7 @@ export class RealtimeSocket implements EventTransport {
   /** A message counts as a request. */
   #count(): void {
     const caller = this.#connection?.caller;
-    if (caller) this.#context.limits.countCredential(this.#application, caller.type, caller.credentialId!);
+    if (caller) this.#context.limits.countCredential(this.#application, caller);
   }
 
   /** A client that is not authenticated has one attempt. */

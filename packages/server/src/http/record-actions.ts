@@ -113,7 +113,7 @@ async function write(
     heavy: isFindOrCreate || recordRequest.filter !== null || Array.isArray(recordRequest.filterByTk),
     ...(isFindOrCreate && { lockKey: findOrCreateLockKey(collection, recordRequest, request.body) }),
   };
-  return performWrite(request, ready, options, (tx) => runWrite(action, request, tx, collection, recordRequest));
+  return performWrite(request, ready, options, (tx) => runWrite(action, request, tx, { collection, recordRequest }));
 }
 
 async function move(request: RequestContext, context: RecordContext, collection: Collection): Promise<ActionResult> {
@@ -131,12 +131,16 @@ async function revert(request: RequestContext, context: RecordContext, collectio
   );
 }
 
+interface WriteTarget {
+  readonly collection: Collection;
+  readonly recordRequest: RecordRequest;
+}
+
 async function runWrite(
   action: Exclude<WriteAction, 'move' | 'revert'>,
   request: RequestContext,
   context: RecordContext,
-  collection: Collection,
-  recordRequest: RecordRequest,
+  { collection, recordRequest }: WriteTarget,
 ): Promise<ActionResult> {
   const rules = getRules(collection);
   const match = parseIfMatch(request.ifMatch);

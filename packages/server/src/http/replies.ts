@@ -72,8 +72,13 @@ export class Replies {
       headers['cache-control'] = 'no-store';
     }
     headers['content-type'] = jsonContentType;
-    if (coding === null) sendWhole(reply.raw, headers, body, Buffer.byteLength(body), request);
-    else sendCompressed(reply.raw, headers, body, coding, request);
+    if (coding === null) {
+      headers['content-length'] = Buffer.byteLength(body);
+      sendWhole(reply.raw, headers, body, request);
+    } else {
+      headers['content-encoding'] = coding;
+      sendCompressed(reply.raw, headers, compress(body, coding), request);
+    }
     return reply;
   }
 
@@ -185,23 +190,21 @@ function sendWhole(
   response: ServerResponse,
   headers: OutgoingHttpHeaders,
   body: string | Buffer,
-  length: number,
   { method }: FastifyRequest,
 ): void {
-  headers['content-length'] = length;
   response.writeHead(200, headers).end(method === 'HEAD' ? undefined : body);
 }
 
 function sendCompressed(
   response: ServerResponse,
   headers: OutgoingHttpHeaders,
-  body: string,
-  coding: Coding,
+  compressed: Buffer | Promise<Buffer>,
   request: FastifyRequest,
 ): void {
-  headers['content-encoding'] = coding;
-  const send = (packed: Buffer): void => sendWhole(response, headers, packed, packed.length, request);
-  const packed = compress(body, coding);
-  if (packed instanceof Promise) packed.then(send, () => response.destroy());
-  else send(packed);
+  const send = (body: Buffer): void => {
+    headers['content-length'] = body.length;
+    sendWhole(response, headers, body, request);
+  };
+  if (compressed instanceof Promise) compressed.then(send, () => response.destroy());
+  else send(compressed);
 }

@@ -27,7 +27,7 @@ export function readUploadType({ raw, headers }: FastifyRequest): string | null 
     .split(';', 1)
     .map((each) => each.trim());
   if (type === '' || type === 'application/json') return null;
-  return uploadActions.some(([path, types]) => types.includes(type) && path.test(raw.url!)) ? type : null;
+  return uploadActions.some(([path, types]) => types.includes(type) && path.test(raw.url ?? '')) ? type : null;
 }
 
 /**

@@ -30,6 +30,7 @@ export const oneSchema: JsonSchema = { const: 1 };
 
 /** For every caller, also without a credential. */
 export const allowEveryone = (): boolean => true;
+/** For callers with a credential. */
 export const isSignedIn = ({ caller }: Subject): boolean => caller.type !== 'anonymous';
 /** For users who have signed in, but not for API keys. */
 export const hasSession = ({ caller }: Subject): boolean => caller.type === 'session';
