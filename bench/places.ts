@@ -18,14 +18,13 @@ export interface Places {
 export async function places(engine: Engine): Promise<Places | null> {
   const folder = mkdtempSync(join(tmpdir(), 'tablinum-bench-'));
   const clean = (): void => rmSync(folder, { recursive: true, force: true });
-  if (engine === 'sqlite') {
+  if (engine === 'sqlite')
     return {
       dataDir: join(folder, 'data'),
       serverUrl: null,
       yardstickEnv: { YARDSTICK_FILE: join(folder, 'yardstick.db') },
       remove: async () => clean(),
     };
-  }
   const server = await startThrowawayPostgres({ durable: true });
   if ('skipped' in server) {
     console.log(`postgres skipped: ${server.skipped}`);

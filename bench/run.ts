@@ -130,12 +130,11 @@ async function underScans({ api, admin, served }: Prepared): Promise<object> {
   let scans = 0;
   let refused = 0;
   const scanner = async (): Promise<void> => {
-    while (performance.now() < until) {
+    while (performance.now() < until)
       await api.call('GET', scan).then(
         () => (scans += 1),
         () => (refused += 1),
       );
-    }
   };
   const scanners = [scanner(), scanner(), scanner(), scanner()];
   await new Promise((resolve) => setTimeout(resolve, 500));

@@ -64,18 +64,16 @@ createServer((request, response) => {
   const name = /^\/(\w+)/.exec(url)![1]!;
   const value = (key: string): string => decodeURIComponent(new RegExp(`[?&]${key}=([^&]*)`).exec(url)![1]!);
   if (name === 'ready') return reply(response, '{"data":1}');
-  if (name === 'counted') {
+  if (name === 'counted')
     return void Promise.all([text('list', value('views')), text('counted', value('views'))]).then(([data, count]) =>
       reply(response, `{"data":${data},"meta":{"count":${count}}}`),
     );
-  }
   if (name === 'lines') return void lines(response);
   const keys = fromQuery[name];
-  if (keys) {
+  if (keys)
     return void text(name, ...keys.map(value)).then((data) =>
       reply(response, name === 'get' ? `{"data":${data}}` : `{"data":${data},"meta":{"pageSize":20}}`),
     );
-  }
   let body = '';
   request.on('data', (chunk) => {
     body += chunk;

@@ -28,11 +28,11 @@ async function start(): Promise<void> {
   exitWithServer(server);
   const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
-  if (config.appKeyIsRandom) {
+  if (config.appKeyIsRandom)
     console.log(
       'APP_KEY is not set, so API keys and logins are invalid after a restart. Set it to a long random text.',
     );
-  } else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters. Use a longer one.');
+  else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters. Use a longer one.');
   if (!config.webhooks) console.log('WEBHOOKS is off: this server sends no webhooks.');
   if (server.setupToken) printSetupInstructions(config.publicUrl ?? server.url, server.setupToken);
 }

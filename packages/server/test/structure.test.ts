@@ -44,3 +44,31 @@ test('no room asks which engine runs', () => {
   // The start message names the engine.
   expect(files.flatMap((file) => occurrences(file, /\bdialect\.name\b/g))).toEqual(['server.ts: dialect.name']);
 });
+
+/** Files with functions of more than four parameters, see the last override of biome.json. This number may only go down. */
+const maxFilesOverParameterBudget = 20;
+
+test('the budgets of files, functions and parameters have few exceptions', () => {
+  const { overrides } = JSON.parse(readFileSync(join(source, '../../../biome.json'), 'utf8')) as {
+    overrides: { includes: string[]; linter: { rules: { complexity?: Record<string, unknown> } } }[];
+  };
+  const exceptions = overrides.filter(({ linter }) => linter.rules.complexity?.['useMaxParams'] === 'off');
+  expect(exceptions.flatMap(({ includes }) => includes).length).toBeLessThanOrEqual(maxFilesOverParameterBudget);
+});
+
+test('non-null assertions stay few', () => {
+  // An assertion follows a name, a bracket or a call; `!==` and negations do not.
+  const assertion = /[\w)\]]!(?=[.,;:)\]}[\s])(?!=)/g;
+  const code = (file: string): string => text(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$|(['"`])(?:\\.|(?!\1).)*\1/gm, '');
+  const all = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+  );
+  const count = all.reduce((sum, file) => sum + [...code(file).matchAll(assertion)].length, 0);
+  expect(count).toBeLessThanOrEqual(140);
+});
+
+test('a block holds more than one statement, or a branch or loop', () => {
+  const loneStatement =
+    /^( *)(?:\} else )?(?:if|for|while) \(.*\) \{\n\1 {2}(?:return|throw|continue|break)[^\n]*;\n\1\}/gm;
+  expect(files.flatMap((file) => occurrences(file, loneStatement))).toEqual([]);
+});

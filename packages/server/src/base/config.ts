@@ -192,6 +192,7 @@ export const settings: readonly Setting[] = [
   defineSetting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];
 
+/** A setting that is missing or invalid; the message names it and the cure. */
 export class ConfigError extends Error {}
 
 /** Placeholders: only words such as `test-key`, `change_me` and `your-secret-key`, or digits such as 1234. */
@@ -264,9 +265,8 @@ function readSetting(env: Readonly<Record<string, string | undefined>>, { name, 
 
 function parseInteger(name: string, text: string, min: number, max: number): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number < min || number > max) {
+  if (!/^\d+$/.test(text) || number < min || number > max)
     throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
-  }
   return number;
 }
 
@@ -283,9 +283,8 @@ function databaseUrl(text: string | null): string | null {
 }
 
 function logLevel(text: string): string {
-  if (!['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].includes(text)) {
+  if (!['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].includes(text))
     throw new ConfigError('LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent.');
-  }
   return text;
 }
 

@@ -20,9 +20,8 @@ const hourMilliseconds = 3_600_000;
 export function parseExpiry(expiresIn: unknown, now: number, member = 'expiresIn'): number | null {
   if (expiresIn === 'never') return null;
   const [, count, unit] = (typeof expiresIn === 'string' && durationPattern.exec(expiresIn)) || [];
-  if (count === undefined || unit === undefined) {
+  if (count === undefined || unit === undefined)
     throw invalidDefinition({ [member]: 'Give <n>h, <n>d, <n>w, <n>m, <n>y with n from 1 to 9999, or never.' });
-  }
   const end = addDuration(now, Number(count), unit);
   if (!(end <= maxExpiryTime))
     throw invalidDefinition({ [member]: 'The key would expire after the year 9999. Give a shorter time, or never.' });

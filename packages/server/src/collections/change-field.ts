@@ -13,7 +13,13 @@ import { findReferencesTo } from '../records/write/references.ts';
 import { resolveFieldType } from '../schema/field-types.ts';
 import { buildColumnName, buildNextRegistry, type FieldFacts } from '../schema/load-registry.ts';
 import { fieldNameProblem } from '../schema/names.ts';
-import { type Collection, type Field, listColumnFields, makeCollection, requireColumn } from '../schema/registry.ts';
+import {
+  type Collection,
+  type Field,
+  listColumnFields,
+  makeCollection,
+  requireColumnField,
+} from '../schema/registry.ts';
 import { appendDefinitionEvent, type ChangeScope, runDefinitionChange, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { findDependentRelations } from './dependent-relations.ts';
@@ -205,7 +211,7 @@ class FieldChange {
   async withNewColumn(change: () => Promise<void>): Promise<void> {
     const { database, tx, dryRun } = this.#context;
     if (!this.hasConversion || tx || dryRun) return change();
-    const drop = database.dialect.dropNewColumn(this.#collection.table, requireColumn(this.#after).column);
+    const drop = database.dialect.dropNewColumn(this.#collection.table, requireColumnField(this.#after).column);
     if (!drop) return change();
     await database.write((transaction) => this.#addColumn(transaction));
     this.#hasColumn = true;
@@ -275,12 +281,12 @@ class FieldChange {
 
   async #checkRepeated(transaction: Transaction): Promise<void> {
     if (!this.#after.definition.unique || this.#before.definition.unique) return;
-    const { column } = requireColumn(this.#before);
+    const { column } = requireColumnField(this.#before);
     await rejectDuplicates(this.#context, transaction, this.#collection, { ...this.#after, column });
   }
 
   #oldColumn(): { table: string; column: string } {
-    return { table: this.#collection.table, column: requireColumn(this.#before).column };
+    return { table: this.#collection.table, column: requireColumnField(this.#before).column };
   }
 
   #addColumn(transaction: Transaction): Promise<void> {
@@ -313,10 +319,10 @@ class FieldChange {
     await runStatements(
       this.#context,
       transaction,
-      dialect.dropColumns(table, [requireColumn(this.#before).column], columns, planIndexes(nextCollection)),
+      dialect.dropColumns(table, [requireColumnField(this.#before).column], columns, planIndexes(nextCollection)),
     );
     if (dialect.rebuildsTables) return; // The new table has its indexes.
-    const { column } = requireColumn(this.#after);
+    const { column } = requireColumnField(this.#after);
     const indexes = planIndexes(nextCollection).filter((index) => index.columns.includes(column));
     await runStatements(
       this.#context,

@@ -46,12 +46,11 @@ export async function defineCollection(
   if (registry.all().some((each) => each.name === definition.name))
     // internal ones too
     throw new ApiError('COLLECTION_EXISTS', `The collection "${definition.name}" already exists. Choose another name.`);
-  if (!origin.system && registry.all().filter((each) => !each.system).length >= context.maxCollections) {
+  if (!origin.system && registry.all().filter((each) => !each.system).length >= context.maxCollections)
     throw new ApiError(
       'LIMIT_EXCEEDED',
       `The application already has the maximum of ${context.maxCollections} collections. Destroy one first.`,
     );
-  }
   const resolution = resolveFields({
     collection: definition.name,
     fields: definition.fields,
@@ -133,12 +132,11 @@ export async function addField(
     hidden: () => false,
     errorPath: () => '',
   });
-  if (collection.fields.length + resolution.fields.length > context.maxFields) {
+  if (collection.fields.length + resolution.fields.length > context.maxFields)
     throw new ApiError(
       'LIMIT_EXCEEDED',
       `The collection already has the maximum of ${context.maxFields} fields. Destroy one first.`,
     );
-  }
   const foreignCollections = [
     ...resolution.foreignFields,
     ...resolution.existingForeignKeys,

@@ -10,7 +10,7 @@ import {
   listColumnFields,
   makeCollection,
   type Registry,
-  requireColumn,
+  requireColumnField,
 } from '../schema/registry.ts';
 import { appendDefinitionEvent, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
@@ -77,7 +77,7 @@ async function rejectDanglingValues(
   const danglingCount = await countDangling(
     database,
     transaction,
-    { table, column: requireColumn(field).column },
+    { table, column: requireColumnField(field).column },
     targetColumn,
   );
   if (danglingCount > 0)

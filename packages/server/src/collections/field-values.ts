@@ -4,7 +4,7 @@ import { type ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { exactNumber, parseExactJson } from '../protocol/exact-json.ts';
 import { type FieldType, invalidOperand, toExactValue } from '../schema/field-type.ts';
-import { type Collection, type ColumnField, type Field, requireColumn } from '../schema/registry.ts';
+import { type Collection, type ColumnField, type Field, requireColumnField } from '../schema/registry.ts';
 import { compileValueCheck, findValueProblem } from '../schema/value-schema.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
@@ -100,7 +100,7 @@ function tryParseJson(text: string): unknown[] {
 }
 
 function toKeyedColumn({ table, primaryKey }: Collection, field: Field): KeyedColumn {
-  const { column, type } = requireColumn(field);
+  const { column, type } = requireColumnField(field);
   return { table, key: toKeyColumn(primaryKey), column, storage: type.storage };
 }
 

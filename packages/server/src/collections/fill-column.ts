@@ -2,7 +2,7 @@ import { countRows, fillColumn } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import { toExactValue } from '../schema/field-type.ts';
-import { type Collection, type Field, requireColumn } from '../schema/registry.ts';
+import { type Collection, type Field, requireColumnField } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
 /**
@@ -22,18 +22,16 @@ export async function fillNewColumn(
   if (!isNotNull && !hasDefault) return;
   const rows = await countRows(context.database, transaction, collection.table);
   if (rows === 0) return;
-  if (!hasDefault) {
+  if (!hasDefault)
     throw invalidDefinition({
       defaultValue: `"${collection.name}" already has ${rows} ${rows === 1 ? 'record' : 'records'}, so a required field needs a "defaultValue" for them.`,
     });
-  }
-  if (unique && rows > 1) {
+  if (unique && rows > 1)
     throw new ApiError(
       'UNIQUE_CONFLICT',
       `${rows} records of "${collection.name}" would all get the same default value of the unique field "${field.name}". Add the field without a default value.`,
     );
-  }
-  const { column, type } = requireColumn(field);
+  const { column, type } = requireColumnField(field);
   await fillColumn(
     context.database,
     transaction,

@@ -2,7 +2,7 @@ import { countDuplicates } from '../database/column-data.ts';
 import type { Transaction } from '../database/database.ts';
 import type { IndexPlan } from '../database/dialect.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { type Collection, type Field, requireColumn } from '../schema/registry.ts';
+import { type Collection, type Field, requireColumnField } from '../schema/registry.ts';
 import { runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { planFieldIndex, planIndexes } from './storage.ts';
@@ -45,7 +45,7 @@ export async function rejectDuplicates(
   collection: Collection,
   field: Field,
 ): Promise<void> {
-  const { column } = requireColumn(field);
+  const { column } = requireColumnField(field);
   const where = planFieldIndex(collection, field)?.where ?? null;
   const duplicateCount = await countDuplicates(database, transaction, { table: collection.table, column }, where);
   if (duplicateCount > 0)

@@ -7,13 +7,13 @@ import {
   hasColumn,
   listColumnFields,
   type Registry,
-  requireColumn,
+  requireColumnField,
 } from '../schema/registry.ts';
 
 /** The column of a field. @throws Error for a relation, which has none. */
 export function toColumnDefinition(field: Field, registry: Registry): ColumnDefinition {
   const { references } = field;
-  const { column, type } = requireColumn(field);
+  const { column, type } = requireColumnField(field);
   const target = references && registry.get(references.collection);
   return {
     name: column,

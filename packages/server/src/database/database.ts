@@ -143,9 +143,8 @@ export class StaleVersion extends Error {}
 export function compile(dialect: Dialect, fragment: Sql): Statement {
   const params: Param[] = [];
   let text = '';
-  for (const part of fragment.parts) {
+  for (const part of fragment.parts)
     text += typeof part === 'string' ? part : dialect.placeholder(params.push(part), part);
-  }
   return { text, params };
 }
 

@@ -74,26 +74,23 @@ export function toErrorReply(thrown: unknown, requestId: string, logger: Logger)
 
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof DatabaseFault && (thrown.kind === 'disk' || thrown.kind === 'unknownOutcome')) {
+  if (thrown instanceof DatabaseFault && (thrown.kind === 'disk' || thrown.kind === 'unknownOutcome'))
     return new ApiError(
       'APPLICATION_FAILED',
       'The application failed at the stage "database": its storage does not respond or cannot be written. Whether the request was executed is unknown. Check the data, or repeat the request with the same Idempotency-Key.',
     );
-  }
   // Nothing was written, so clients and proxies may repeat the request.
   if (thrown instanceof DatabaseFault && thrown.kind === 'unavailable')
     return new ApiError('DATABASE_UNAVAILABLE', 'The database is unavailable. Nothing was written. Try again later.', {
       retryAfter: 2,
     });
-  if (thrown instanceof DatabaseFault && (thrown.kind === 'timeout' || thrown.kind === 'collision')) {
+  if (thrown instanceof DatabaseFault && (thrown.kind === 'timeout' || thrown.kind === 'collision'))
     return new ApiError('BUSY', 'The request waited too long for other requests. Try again.', { retryAfter: 1 });
-  }
-  if (thrown instanceof DatabaseFault && thrown.kind === 'keysExhausted') {
+  if (thrown instanceof DatabaseFault && thrown.kind === 'keysExhausted')
     return new ApiError(
       'KEYS_EXHAUSTED',
       'A collection that the request writes to has no generated keys left. Give new records an explicit key.',
     );
-  }
   const createError = libraryErrors[(thrown as { code?: string } | null)?.code ?? ''];
   if (createError) return createError();
   const { statusCode } = (thrown ?? {}) as { statusCode?: number };

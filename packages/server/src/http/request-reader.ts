@@ -59,12 +59,11 @@ function getCachedRequest(action: NormalisedAction, query: string): RecordReques
 
 function add(parameters: Record<string, unknown>, name: string, value: unknown): void {
   const present = parameters[name];
-  if (present !== undefined && !isSame(present, value)) {
+  if (present !== undefined && !isSame(present, value))
     throw new ApiError(
       'PARAMETER_INVALID',
       `The parameter "${name.slice(0, 60)}" is given twice with different values. Give it once.`,
     );
-  }
   parameters[name] = value;
 }
 

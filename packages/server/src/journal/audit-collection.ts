@@ -1,4 +1,4 @@
-import { auditTable } from '../database/audit-rows.ts';
+import { auditTable } from '../database/audit-tables.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { createFixedCollection } from '../schema/fixed-collection.ts';
 import { type Collection, Registry } from '../schema/registry.ts';

@@ -11,10 +11,8 @@ import { FifoLock } from '../base/fifo-lock.ts';
 import type { Logger } from '../base/logger.ts';
 import { type AdminAction, recordAdminAction } from '../changes/admin-actions.ts';
 import {
-  auditLockKey,
   type ChainEnds,
   type ChainName,
-  createAuditTables,
   deleteAdminActions,
   findKnownSources,
   hasAdminActions,
@@ -23,6 +21,7 @@ import {
   type StoredAdminAction,
   writeAuditCheckpoint,
 } from '../database/audit-rows.ts';
+import { auditLockKey, createAuditTables } from '../database/audit-tables.ts';
 import { type Database, DatabaseFault, type Transaction } from '../database/database.ts';
 import {
   addKeyUse,

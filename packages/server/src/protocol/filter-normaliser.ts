@@ -37,9 +37,8 @@ class FilterWalker {
 
   /** @param on the path that the object stands under, for messages. */
   object(input: unknown, depth: number, on = ''): ParsedFilter | null {
-    if (!isObject(input)) {
+    if (!isObject(input))
       throw new ApiError('FILTER_INVALID', '"filter" must be an object such as {"views": {"$gt": 10}}.');
-    }
     if (depth > limits.filterDepth)
       throw new ApiError('LIMIT_EXCEEDED', `"filter" is nested deeper than ${limits.filterDepth} levels. Flatten it.`);
     const parts: ParsedFilter[] = [];
@@ -92,12 +91,11 @@ class FilterWalker {
         `There is no filter operator "${operator.slice(0, 40)}"${describeLocation(on)}. Use one of: ${Object.keys(operators).join(', ')}.`,
       );
     this.#conditions += 1;
-    if (this.#conditions > limits.filterConditions) {
+    if (this.#conditions > limits.filterConditions)
       throw new ApiError(
         'LIMIT_EXCEEDED',
         `"filter" has more than ${limits.filterConditions} conditions. Use $in for many values of one field, or split the request.`,
       );
-    }
     return { kind: 'test', operator, operand: this.#operand(operator, known.operand, value, on) };
   }
 
@@ -105,12 +103,11 @@ class FilterWalker {
     if (shape === 'flag') return { slot: -1, form: parseFlag(operator, value, on) ? 'true' : 'false' };
     if (shape === 'list' || shape === 'pair') return this.#list(operator, shape, value, on);
     if (shape === 'period' || shape === 'periods') return this.#period(operator, shape, value, on);
-    if (isObject(value) || Array.isArray(value)) {
+    if (isObject(value) || Array.isArray(value))
       throw new ApiError(
         'FILTER_INVALID',
         `${operator}${describeLocation(on)} takes one value, not a list or an object. For several values, use $in.`,
       );
-    }
     return value === null ? { slot: -1, form: 'null' } : { slot: this.#slotOf(value), form: 'scalar' };
   }
 
@@ -129,23 +126,21 @@ class FilterWalker {
   #list(operator: string, shape: OperandShape, value: unknown, on: string): ParsedOperand {
     // A variable may stand for a whole list; which ones there are is asked where it is read.
     if (shape === 'list' && isVariable(value)) return { slot: this.#slotOf(value), form: 'list' };
-    if (!Array.isArray(value) || value.some((member) => isObject(member) || Array.isArray(member))) {
+    if (!Array.isArray(value) || value.some((member) => isObject(member) || Array.isArray(member)))
       throw new ApiError(
         'FILTER_INVALID',
         `${operator}${describeLocation(on)} takes a list of values, such as [1, 2].`,
       );
-    }
     if (shape === 'pair' && value.length !== 2)
       throw new ApiError(
         'FILTER_INVALID',
         `${operator}${describeLocation(on)} takes a list of two values, such as [1, 2].`,
       );
-    if (value.length > limits.inValues) {
+    if (value.length > limits.inValues)
       throw new ApiError(
         'LIMIT_EXCEEDED',
         `${operator}${describeLocation(on)} takes at most ${limits.inValues} values.`,
       );
-    }
     return { slot: this.#slotOf(value), form: 'list' };
   }
 

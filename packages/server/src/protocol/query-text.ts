@@ -78,12 +78,11 @@ function assignValue(root: Record<string, QueryValue>, path: string[], value: st
       into[key] = existing === undefined ? value : resolveRepeated(existing, value, name);
       return;
     }
-    if (existing !== undefined && (existing === null || typeof existing !== 'object' || Array.isArray(existing))) {
+    if (existing !== undefined && (existing === null || typeof existing !== 'object' || Array.isArray(existing)))
       throw new ApiError(
         'PARAMETER_INVALID',
         `The query parameter "${path[0]}" is given in two different forms. Send it in one of them.`,
       );
-    }
     const deeper = existing ?? (Object.create(null) as Record<string, QueryValue>);
     into[key] = deeper;
     into = deeper;
@@ -104,9 +103,8 @@ export function listsFromIndexes(value: QueryValue): QueryValue {
   if (value === null || typeof value !== 'object' || (value as unknown) instanceof JsonNumber) return value;
   if (Array.isArray(value)) return value.map(listsFromIndexes);
   const keys = Object.keys(value);
-  if (keys.length > 0 && keys.every((key) => /^(0|[1-9]\d{0,5})$/.test(key))) {
+  if (keys.length > 0 && keys.every((key) => /^(0|[1-9]\d{0,5})$/.test(key)))
     return keys.sort((a, b) => Number(a) - Number(b)).map((key) => listsFromIndexes(value[key] ?? null));
-  }
   const copy: Record<string, QueryValue> = {};
   for (const key of keys) copy[key] = listsFromIndexes(value[key] ?? null);
   return copy;

@@ -162,21 +162,18 @@ function readKey(input: unknown, isOneKey: boolean): unknown {
   }
   if (value === null || value === '')
     throw new ApiError('PARAMETER_INVALID', '"filterByTk" is empty. Give the key of a record.');
-  if (isObject(value)) {
-    throw new ApiError('PARAMETER_INVALID', '"filterByTk" must be a key or a list of keys.');
-  }
+  if (isObject(value)) throw new ApiError('PARAMETER_INVALID', '"filterByTk" must be a key or a list of keys.');
   return value;
 }
 
 function readObject(name: string, input: unknown, fromText: boolean): { value: unknown; isText: boolean } {
   if (input === undefined || input === null) return { value: null, isText: false };
   if (typeof input === 'string') {
-    if (input.length > limits.filterTextBytes) {
+    if (input.length > limits.filterTextBytes)
       throw new ApiError(
         'LIMIT_EXCEEDED',
         `"${name}" is longer than ${limits.filterTextBytes / 1024} KiB. Send it in the body of a POST request.`,
       );
-    }
     return { value: input.trim() === '' ? null : parseParameterJson(name, input), isText: false };
   }
   return { value: fromText ? listsFromIndexes(input as QueryValue) : input, isText: fromText };
@@ -191,9 +188,8 @@ function readNames(name: string, input: unknown): string[] | null {
   if (input === undefined || input === null) return null;
   const value = listsFromIndexes(input as QueryValue);
   const list = typeof value === 'string' ? listFromText(name, value) : value;
-  if (!Array.isArray(list) || list.some((member) => typeof member !== 'string')) {
+  if (!Array.isArray(list) || list.some((member) => typeof member !== 'string'))
     throw new ApiError('PARAMETER_INVALID', `"${name}" must be a list of names.`);
-  }
   const names = (list as string[]).map((each) => each.trim()).filter((each) => each !== '');
   return [...new Set(names)];
 }

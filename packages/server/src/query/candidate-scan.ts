@@ -31,8 +31,8 @@
  *     SELECT id FROM (<all matches from stopped_at on, unless hits fill the page>) s
  */
 import { identifier, type Sql, sql } from '../database/sql.ts';
+import { requireColumn } from '../schema/field-parts.ts';
 import { type Collection, getField } from '../schema/registry.ts';
-import { requireColumn } from './field-parts.ts';
 import type { FullTextMatch } from './page-source.ts';
 import { compileColumn, compileFullText, compilePredicate } from './predicate-compiler.ts';
 import type { StatementScope } from './statement-scope.ts';

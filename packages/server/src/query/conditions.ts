@@ -1,8 +1,8 @@
 import type { Dialect } from '../database/dialect.ts';
 import { identifier, joinBalanced, type Param, type Sql, sql } from '../database/sql.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
+import { requireColumn, requireStorage } from '../schema/field-parts.ts';
 import type { Collection } from '../schema/registry.ts';
-import { requireColumn, requireStorage } from './field-parts.ts';
 import { countTests, type Predicate } from './predicate.ts';
 import { compilePredicate } from './predicate-compiler.ts';
 import type { StatementScope } from './statement-scope.ts';

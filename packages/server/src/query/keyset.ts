@@ -1,6 +1,6 @@
 import type { Dialect } from '../database/dialect.ts';
 import { join, type Param, type Sql, sql } from '../database/sql.ts';
-import { requireStorage } from './field-parts.ts';
+import { requireStorage } from '../schema/field-parts.ts';
 import type { SortKey } from './sort-plan.ts';
 
 /** A key with the SQL it sorts by. */

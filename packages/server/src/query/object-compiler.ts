@@ -1,7 +1,7 @@
 import type { JsonMember } from '../database/dialect.ts';
 import { identifier, joinBalanced, type Sql, sql } from '../database/sql.ts';
 import { limits } from '../protocol/limits.ts';
-import { requireColumn, requireRelation, requireStorage } from './field-parts.ts';
+import { requireColumn, requireRelation, requireStorage } from '../schema/field-parts.ts';
 import { countTests } from './predicate.ts';
 import { compileColumn, compileJoinedKeys, compilePredicate } from './predicate-compiler.ts';
 import type { Append, Selection } from './selection.ts';

@@ -108,12 +108,11 @@ function readVariable(
 
 function toTypedValue(value: unknown, isText: boolean, { field, operator }: Test): unknown {
   const canonical = field.type.readOperand(value, isText);
-  if (canonical === invalidOperand) {
+  if (canonical === invalidOperand)
     throw new ApiError(
       'FILTER_INVALID',
       `The value of ${operator} on "${field.name}" does not fit the type ${field.type.name}. ${expectedValue(field)}`.trimEnd(),
     );
-  }
   getOperator(operator).check?.(canonical, operator, field.name);
   return canonical;
 }

@@ -88,7 +88,7 @@ export function compileSourcedPage(page: PageParts, source: PageSource, scope: S
   switch (source.by) {
     case 'index':
       return compileIndexPage(page, source, scope);
-    case 'mailboxes':
+    case 'folders':
       return selectByKeys(page, compileMailboxKeys(page, source, scope), scope);
     case 'candidates':
     case 'groups':
@@ -121,7 +121,7 @@ function selectByKeys({ collection, columns, keys, shape }: PageParts, found: Sq
 ORDER BY ${order} LIMIT ${shape.size + 1}`;
 }
 
-function compileMailboxKeys(page: PageParts, source: Source<'mailboxes'>, scope: StatementScope): Sql {
+function compileMailboxKeys(page: PageParts, source: Source<'folders'>, scope: StatementScope): Sql {
   const { collection, shape } = page;
   const found = sql`p."emailId"`;
   const { condition, order } = compileSegment(page, sortBy(page, found), scope.dialect);

@@ -5,8 +5,8 @@
 import type { Dialect } from '../database/dialect.ts';
 import { placementTable } from '../database/mail/mail-conditions.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
+import { requireColumn } from '../schema/field-parts.ts';
 import { type Collection, getField } from '../schema/registry.ts';
-import { requireColumn } from './field-parts.ts';
 import type { Predicate } from './predicate.ts';
 import type { SortKey } from './sort-plan.ts';
 
@@ -28,7 +28,7 @@ export type PageSource =
       readonly groups: Related;
       readonly rest: Predicate | null;
     }
-  | { readonly by: 'mailboxes'; readonly placed: Placed; readonly rest: Predicate | null }
+  | { readonly by: 'folders'; readonly placed: Placed; readonly rest: Predicate | null }
   | { readonly by: 'groups'; readonly groups: Related; readonly rest: Predicate | null };
 
 /** Records that match a search: e-mails themselves, or records that have such e-mails. */
@@ -51,7 +51,7 @@ export function findPageSource(
   const groups = parts.find((each): each is Related => each.kind === 'related' && isMembership(each));
   const isByKey = keys[0]?.field === collection.primaryKey;
   const placed = parts.find((each): each is Placed => each.kind === 'placed' && each.by === 'probe');
-  if (placed && isByKey && !matched) return { by: 'mailboxes', placed, rest: without(parts, placed) };
+  if (placed && isByKey && !matched) return { by: 'folders', placed, rest: without(parts, placed) };
   const found = groups ? findMatch(parts, groups, collection) : null;
   if (groups && found && isOneWay(keys, collection))
     return { by: 'candidates', match: found.match, groups, rest: without(parts, groups, found.part) };

@@ -12,9 +12,8 @@ import type { Grant } from './grant.ts';
 export function requireReadableField(collection: Collection, name: string, grant: Grant | null): Field {
   const field = collection.byName.get(name);
   if (!field) throw fieldUnknown(collection, name, grant);
-  if (field.type.secret || (grant && !grant.may(field))) {
+  if (field.type.secret || (grant && !grant.may(field)))
     throw new ApiError('FIELD_DENIED', `The role may not use "${field.name}" of ${collection.name}.`);
-  }
   return field;
 }
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../protocol/api-error.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
+import { requireRelation } from '../schema/field-parts.ts';
 import { type Collection, type Field, getField, type Relation } from '../schema/registry.ts';
-import { requireRelation } from './field-parts.ts';
 import { type RelationAccess, requireRelationAccess } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import type { AccessContext, PlanContext } from './plan-context.ts';

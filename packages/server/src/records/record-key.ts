@@ -33,11 +33,10 @@ function parseOneKey(input: unknown, collection: Collection): unknown {
   const isNumber = typeof input === 'number' || input instanceof JsonNumber;
   const isKey = isNumber || (input !== null && input !== '' && typeof input !== 'object');
   const key = isKey ? collection.primaryKey.type.readOperand(isNumber ? input : String(input), true) : invalidOperand;
-  if (key === invalidOperand) {
+  if (key === invalidOperand)
     throw new ApiError(
       'PARAMETER_INVALID',
       `filterByTk is no key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`,
     );
-  }
   return key;
 }

@@ -172,13 +172,12 @@ function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefin
       `Only one field can be the primary key, but these are: ${keys.map((key) => key.name).join(', ')}.`,
     );
   if (keys.length > 0) return fields;
-  if (fields.some((field) => field.name === 'id')) {
+  if (fields.some((field) => field.name === 'id'))
     addDetail(
       details,
       'fields',
       'The field "id" exists but is not the primary key. Give it "primaryKey": true, or leave it out.',
     );
-  }
   return [defaultKey, ...fields];
 }
 

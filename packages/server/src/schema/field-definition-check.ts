@@ -126,12 +126,10 @@ function withArticle(word: string): string {
 
 function checkColumn(definition: FieldDefinition, type: FieldType, path: string, details: Details): void {
   const { primaryKey, autoIncrement, unique, index, defaultValue, min, max } = definition;
-  if (primaryKey && !['integer', 'bigInt', 'string', 'uid'].includes(type.name)) {
+  if (primaryKey && !['integer', 'bigInt', 'string', 'uid'].includes(type.name))
     addDetail(details, `${path}primaryKey`, 'The primary key must be an integer, bigInt, string or uid field.');
-  }
-  if (autoIncrement && !(primaryKey && (type.name === 'integer' || type.name === 'bigInt'))) {
+  if (autoIncrement && !(primaryKey && (type.name === 'integer' || type.name === 'bigInt')))
     addDetail(details, `${path}autoIncrement`, 'Only an integer or bigInt primary key can have "autoIncrement".');
-  }
   if ((unique || index) && !type.sortable)
     addDetail(
       details,

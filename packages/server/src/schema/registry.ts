@@ -146,8 +146,10 @@ export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey' |
   const byName = new Map(parts.fields.map((field) => [field.name, field]));
   const [deletedAt, deletedWith] = [byName.get('deletedAt'), byName.get('deletedWith')];
   const hasTrash = parts.options.paranoid && deletedAt && deletedWith;
-  const trash = hasTrash ? { deletedAt: requireColumn(deletedAt), deletedWith: requireColumn(deletedWith) } : null;
-  return { ...parts, byName, primaryKey: requireColumn(primaryKey), trash };
+  const trash = hasTrash
+    ? { deletedAt: requireColumnField(deletedAt), deletedWith: requireColumnField(deletedWith) }
+    : null;
+  return { ...parts, byName, primaryKey: requireColumnField(primaryKey), trash };
 }
 
 /** The field where a relation's target is compared, and the like: known to exist. */
@@ -168,12 +170,12 @@ export function hasColumn(field: Field): field is ColumnField {
 }
 
 /** A field that is known to have a column. */
-export function requireColumn(field: Field): ColumnField {
+export function requireColumnField(field: Field): ColumnField {
   if (!hasColumn(field)) throw new Error(`the field ${field.name} has no column`);
   return field;
 }
 
 /** The field of a name that is known to exist and to have a column. */
 export function getColumnField(collection: Collection, name: string): ColumnField {
-  return requireColumn(getField(collection, name));
+  return requireColumnField(getField(collection, name));
 }

@@ -65,12 +65,11 @@ describe('refusals of HTTP', () => {
   });
 
   test('routes outside the grammar are 404 in the common shape', async () => {
-    for (const path of ['/api', '/api/', '/api/things', '/api/:list', '/api/things:', '/nothing']) {
+    for (const path of ['/api', '/api/', '/api/things', '/api/:list', '/api/things:', '/nothing'])
       expect(await server.call(`GET ${path}`), path).toMatchObject({
         status: 404,
         body: { error: 'Not Found', code: 'ROUTE_UNKNOWN' },
       });
-    }
   });
 
   test('HEAD of a read has no body', async () => {

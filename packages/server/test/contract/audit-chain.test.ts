@@ -84,7 +84,7 @@ describeEngines('the hash chain of the audit journal', (engine) => {
   });
 
   describe('tells', () => {
-    for (const { name, statements, broken } of tampering) {
+    for (const { name, statements, broken } of tampering)
       test(name, async () => {
         for (const each of statements) await behind(server, each);
         expect(await verified(server)).toMatchObject({ valid: false, firstBroken: broken });
@@ -93,7 +93,6 @@ describeEngines('the hash chain of the audit journal', (engine) => {
         expect(await verified(server)).toMatchObject({ valid: false });
         expect((await entriesOf(server)).at(-1)).toMatchObject({ target: 'afterwards' });
       });
-    }
   });
 
   test('outlives a restart, and a change of APP_KEY that names the former one', async () => {
@@ -115,7 +114,7 @@ describeEngines('the hash chain of the audit journal', (engine) => {
     expect(await verified(server)).toMatchObject({ valid: false });
   });
 
-  if (engine.name === 'sqlite') {
+  if (engine.name === 'sqlite')
     test('tells that the whole file was taken away', async () => {
       await entriesOf(server);
       await server.running.stop();
@@ -124,7 +123,6 @@ describeEngines('the hash chain of the audit journal', (engine) => {
       await server.boot();
       expect(await verified(server)).toMatchObject({ valid: false });
     });
-  }
 });
 
 /** The log is not there where all of it is in the file. */

@@ -99,7 +99,7 @@ describeEngines('streams that last', (engine) => {
         expect(all.at(-1)).toMatchObject({ error, requestId });
       });
 
-  for (const query of ['', 'sort=n']) {
+  for (const query of ['', 'sort=n'])
     test(`show from then on what the role still may (${query || 'by key'})`, async () => {
       const token = await server.key('reader');
       const [permission] = (await server.call('GET /api/permissions:list?filter={"role":"reader"}')).body.data;
@@ -111,7 +111,6 @@ describeEngines('streams that last', (engine) => {
       expect('text' in all.at(-1)!).toBe(false);
       await change({ exceptFields: null });
     });
-  }
 
   test('end when the collection itself changes', async () => {
     const token = await server.key('reader');

@@ -16,6 +16,7 @@ export const absentToken = '\ue002';
 
 const maxEmojis = 100;
 
+/** The token of a word stem in the full-text index; it cannot equal the token of a word. */
 export const toStemToken = (stem: string): string => stemMark + stem;
 
 /** The pictures (`🎸`) in a text, as tokens. A picture is one code point; colours of skin and hair are left out. */

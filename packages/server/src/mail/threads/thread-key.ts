@@ -26,6 +26,7 @@ export interface ThreadKey {
 /** How long after a message a reply without references may follow, in seconds. */
 export const replyWindowSeconds = 30 * 24 * 3600;
 
+/** Computes what decides about the conversation of a message: its ids, its base subject, and whether it is an orphan. */
 export function computeThreadKey(mail: ThreadedMail): ThreadKey {
   const base = baseSubject(mail.subject);
   const parents = [...mail.inReplyTo, ...mail.references];

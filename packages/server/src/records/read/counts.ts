@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { BoundStatement, Row } from '../../database/database.ts';
+import { requireRow } from '../../database/run-statement.ts';
 import { maxCountKey } from '../plan-cache.ts';
 import type { RecordContext } from '../record-context.ts';
-import { requireRow, runReads } from './read-statements.ts';
+import { runReads } from './read-statements.ts';
 
 /** A page and its total. */
 export interface CountedPage {

@@ -4,9 +4,9 @@ import { planRows } from '../../query/filter-plan.ts';
 import type { Grant } from '../../query/grant.ts';
 import { StatementScope } from '../../query/predicate-compiler.ts';
 import { compileWhere } from '../../query/read-plan.ts';
+import { requireColumn, requireStorage } from '../../schema/field-parts.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
-import { requireColumn, requireStorage } from '../stored-field.ts';
 import { recordNotFound } from './read-records.ts';
 import { runReadStatement } from './read-statements.ts';
 

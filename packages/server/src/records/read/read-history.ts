@@ -1,5 +1,7 @@
 /** The history of one record: who changed which fields, and when, as far as the caller may see it. */
+
 import { bind, createBindEnvironment, type Row, StaleVersion } from '../../database/database.ts';
+import { requireRow } from '../../database/run-statement.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { parseExactJson } from '../../protocol/exact-json.ts';
 import { parameterUnknown } from '../../protocol/known-names.ts';
@@ -18,7 +20,7 @@ import type { Collection, Field } from '../../schema/registry.ts';
 import { type RecordContext, toPlanContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 import { type ListResult, recordNotFound, requireGrant } from './read-records.ts';
-import { requireRow, runReadStatement } from './read-statements.ts';
+import { runReadStatement } from './read-statements.ts';
 
 /** One entry as it is stored: before and after by field id. */
 export interface RecordHistoryEntry {

@@ -9,13 +9,6 @@ export async function runReadStatement(context: RecordContext, statement: BoundS
   return rows ?? [];
 }
 
-/** The row of a statement that always returns one. */
-export function requireRow(rows: readonly Row[]): Row {
-  const [row] = rows;
-  if (!row) throw new Error('internal error: a statement that always returns a row has returned none');
-  return row;
-}
-
 /**
  * Runs read statements in the open transaction, or in one read transaction of their own.
  *
@@ -42,11 +35,10 @@ function toReadError(error: unknown): unknown {
       { retryAfter: 1 },
     );
   if (error.kind === 'range') return new ApiError('LIMIT_EXCEEDED', 'A sum exceeds the range of 64 bits.');
-  if (error.kind === 'overflow') {
+  if (error.kind === 'overflow')
     return new ApiError(
       'LIMIT_EXCEEDED',
       `A record has more than ${limits.appendedRecords} related records under "${error.message}"; list them instead.`,
     );
-  }
   return error;
 }

@@ -68,9 +68,8 @@ function checkRow(row: RowInput, given: Body, context: RecordContext): void {
 function checkRole(role: unknown, context: RecordContext): void {
   if (role === adminRole)
     throw new ApiError('SYSTEM_PROTECTED', 'The role admin may do everything. It has no permissions to change.');
-  if (context.access.roles.get(role as string)?.allowConfigure && context.caller.role !== adminRole) {
+  if (context.access.roles.get(role as string)?.allowConfigure && context.caller.role !== adminRole)
     throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
-  }
 }
 
 function parseActions(input: unknown, required: boolean): string[] | null {
@@ -78,9 +77,8 @@ function parseActions(input: unknown, required: boolean): string[] | null {
   const list: unknown[] = Array.isArray(input) ? input : [input];
   const known = new Set([...grantableActions, 'view', '*']);
   const bad = list.find((each) => typeof each !== 'string' || !known.has(each));
-  if (list.length === 0 || bad !== undefined || input === undefined || input === null) {
+  if (list.length === 0 || bad !== undefined || input === undefined || input === null)
     throw invalidDefinition({ actions: `Give one or a list of ${[...known].join(', ')}.` });
-  }
   return [...new Set((list as string[]).flatMap((each) => (each === 'view' ? ['list', 'get'] : [each])))];
 }
 
@@ -101,9 +99,8 @@ function checkResource(resource: unknown, actions: unknown, context: RecordConte
   if (typeof resource !== 'string' || resource === '')
     throw invalidDefinition({ resource: 'Name a collection, a system resource, or *.' });
   const known = resource === '*' || context.registry.find(resource) || systemResources.has(resource);
-  if (!known && !isCustomEventName(resource, actions, context)) {
+  if (!known && !isCustomEventName(resource, actions, context))
     throw invalidDefinition({ resource: `The resource "${resource.slice(0, 60)}" does not exist.` });
-  }
 }
 
 function checkFieldList(input: unknown, name: string, collection: Collection | null): void {
@@ -152,11 +149,10 @@ function refuseBracesInList(value: unknown): void {
 function refuseUnknownBraces(value: unknown, users: Collection): void {
   if (typeof value !== 'string' || !value.includes('{{')) return;
   const variable = parseVariable(value);
-  if (variable === null || !isKnownVariable(variable)) {
+  if (variable === null || !isKnownVariable(variable))
     throw invalidDefinition({
       filter: `"${value.slice(0, 60)}" is not a variable; use {{$user.<field>}}, {{$role}}, {{$now}} or {{$date.<period>}}.`,
     });
-  }
   const name = userFieldName(variable);
   if (name !== null && !isOfUser(name, users))
     throw invalidDefinition({

@@ -12,16 +12,14 @@ export const roleRules: RecordRules = {
   async prepare(body, key, context): Promise<PreparedBody> {
     const given = (body ?? {}) as Record<string, unknown>;
     if ('builtIn' in given) throw new ApiError('SYSTEM_PROTECTED', '"builtIn" is set by the server.');
-    if (key === null && !isRoleName(given['name'])) {
+    if (key === null && !isRoleName(given['name']))
       throw invalidDefinition({
         name: 'A role name starts with a letter and continues with letters, digits, _ and -. It has at most 60 characters.',
       });
-    }
     const details = findDescriptionProblems(given, 'title');
     if (Object.keys(details).length > 0) throw invalidDefinition(details);
-    if (given['allowConfigure'] === true && context.caller.role !== adminRole) {
+    if (given['allowConfigure'] === true && context.caller.role !== adminRole)
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin grants allowConfigure.');
-    }
     const afterWrite = async (transaction: Transaction): Promise<void> => {
       const strongRole = await hasPrivilegedDefaultRole(context.database, transaction, [adminRole, publicRole]);
       if (strongRole)
@@ -33,19 +31,16 @@ export const roleRules: RecordRules = {
   async guard(transaction, action, keys, body, context): Promise<void> {
     const roles = keys.map((name) => context.access.roles.get(name as string));
     const isAdmin = context.caller.role === adminRole;
-    if (roles.some((role) => role?.allowConfigure) && !isAdmin) {
+    if (roles.some((role) => role?.allowConfigure) && !isAdmin)
       throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
-    }
     const changesPrivileges = action === 'destroy' || body === null || 'allowConfigure' in body;
-    if (changesPrivileges && roles.some((role) => role?.builtIn)) {
+    if (changesPrivileges && roles.some((role) => role?.builtIn))
       throw new ApiError(
         'SYSTEM_PROTECTED',
         'A built-in role cannot be destroyed, and its "allowConfigure" cannot be changed.',
       );
-    }
-    if (action === 'destroy' && (await countRoleHolders(context.database, transaction, keys)) > 0) {
+    if (action === 'destroy' && (await countRoleHolders(context.database, transaction, keys)) > 0)
       throw new ApiError('DEPENDANTS_EXIST', 'Users or API keys hold this role; remove it from them first.');
-    }
   },
 };
 

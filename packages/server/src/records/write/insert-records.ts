@@ -1,9 +1,9 @@
 import { bind, bindFixed, type Row, StaleVersion } from '../../database/database.ts';
+import { requireColumn } from '../../schema/field-parts.ts';
 import { maxGivenKey } from '../../schema/number-ranges.ts';
 import { listColumnFields } from '../../schema/registry.ts';
 import { getCachedPlan } from '../record-context.ts';
 import type { PreparedBody } from '../record-rules.ts';
-import { requireColumn } from '../stored-field.ts';
 import { writeHistory } from './history.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { checkReferences } from './reference-check.ts';

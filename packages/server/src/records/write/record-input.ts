@@ -5,11 +5,11 @@ import { prefixDetails } from '../../protocol/error-path.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Grant } from '../../query/grant.ts';
 import { fieldUnknown } from '../../query/read-access.ts';
+import { requireRelation } from '../../schema/field-parts.ts';
 import { invalidOperand, toExactValue } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
 import { recordCheck } from '../../schema/value-schema.ts';
 import type { Stamp } from '../record-context.ts';
-import { requireRelation } from '../stored-field.ts';
 
 /** A record ready to be written: canonical values by field name, and which of them the client named. */
 export interface CheckedRecord {
@@ -56,9 +56,7 @@ export function checkUpdate(input: unknown, collection: Collection, grant: Grant
     if (field.serverManaged) {
       const value = serverManagedValue(field, stamp);
       if (value !== undefined && field.name.startsWith('updated')) values[field.name] = value;
-    } else if (field.definition.autoNowAdd && values[field.name] === undefined) {
-      values[field.name] = isoTime(stamp.now);
-    }
+    } else if (field.definition.autoNowAdd && values[field.name] === undefined) values[field.name] = isoTime(stamp.now);
   }
   return { values: toCanonical(values, collection), named: Object.keys(given) };
 }
@@ -88,9 +86,8 @@ export function checkEach(inputs: readonly unknown[], check: (input: unknown) =>
 
 /** Fields that the server manages are ignored, so that a client can send back a whole record that it has read. */
 function readNamedValues(input: unknown, collection: Collection, grant: Grant): Record<string, unknown> {
-  if (!isObject(input)) {
+  if (!isObject(input))
     throw new ApiError('BODY_INVALID', `The body must be an object with the fields of ${collection.name}.`);
-  }
   const values = createValues();
   for (const [name, value] of Object.entries(input)) {
     const field = collection.byName.get(name);
@@ -114,9 +111,8 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
       'BODY_INVALID',
       `"${field.name}" cannot be set here; create, update or destroy the records of ${relation.target} instead.`,
     );
-  if (key === undefined || Array.isArray(key)) {
+  if (key === undefined || Array.isArray(key))
     throw new ApiError('BODY_INVALID', `"${field.name}" takes a record here: its key, an object, or null.`);
-  }
   setValue(getField(collection, relation.sourceField), key, values);
 }
 

@@ -14,9 +14,9 @@ import type { Predicate } from '../../query/predicate.ts';
 import { StatementScope } from '../../query/predicate-compiler.ts';
 import { permissionDenied } from '../../query/read-access.ts';
 import { compileWhere } from '../../query/read-plan.ts';
+import { requireColumn, requireReference, requireStorage } from '../../schema/field-parts.ts';
 import { type Collection, type Field, getField, listColumnFields } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
-import { requireColumn, requireReference, requireStorage } from '../stored-field.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { findReferencesTo, mayReadReference, type Reference } from './references.ts';
 import type { WriteOperation } from './write-steps.ts';
@@ -73,9 +73,7 @@ export async function explainReferenceFault(
   if (tx && database.dialect.faultEndsTransaction) {
     const field = listColumnFields(collection).find(({ column }) => columns.includes(column));
     if (field?.references && written.has(field.name)) throw referenceMissing(field);
-  } else {
-    await checkReferences(writer, records, (statement) => runUntranslated(context, statement), true);
-  }
+  } else await checkReferences(writer, records, (statement) => runUntranslated(context, statement), true);
   const referencing = findReferencesTo(collection, registry).filter(({ field }) =>
     written.has(requireReference(field).field),
   );

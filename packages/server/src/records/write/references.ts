@@ -1,8 +1,8 @@
 import type { Transaction } from '../../database/database.ts';
 import { ApiError } from '../../protocol/api-error.ts';
+import { requireReference } from '../../schema/field-parts.ts';
 import { type Collection, type Field, listColumnFields, type Registry } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
-import { requireReference } from '../stored-field.ts';
 import { planReferencedValues } from './trash-plan.ts';
 
 /** A foreign key that names records of a collection. */

@@ -1,7 +1,7 @@
 /** Which foreign key keeps records from being destroyed. The engine refuses the delete; only PostgreSQL names the table. */
 import { type BoundStatement, bind, type DatabaseFault, type Row } from '../../database/database.ts';
 import { limits } from '../../protocol/limits.ts';
-import { requireReference } from '../stored-field.ts';
+import { requireReference } from '../../schema/field-parts.ts';
 import { runUntranslated } from './reference-check.ts';
 import { findReferencesTo, type ParentRecords, type Reference, restrictedDeleteError } from './references.ts';
 import { planChildKeys, planReferencedValues } from './trash-plan.ts';

@@ -6,9 +6,9 @@
 import { isoTime } from '../../base/clock.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import { ApiError } from '../../protocol/api-error.ts';
+import { requireReference } from '../../schema/field-parts.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { compareKeys } from '../record-key.ts';
-import { requireReference } from '../stored-field.ts';
 import { askCascadeHooks } from './before-hooks.ts';
 import { requireCascadeLimit } from './cascade.ts';
 import { writeHistory } from './history.ts';

@@ -1,6 +1,6 @@
 import type { SortPositionColumn } from '../../database/sort-positions.ts';
+import { requireColumn, requireStorage } from '../../schema/field-parts.ts';
 import { type Collection, type Field, listColumnFields } from '../../schema/registry.ts';
-import { requireColumn, requireStorage } from '../stored-field.ts';
 
 /** The columns of a sort field: its positions, and the scope that they are counted in. */
 export function getSortColumn(collection: Collection, field: Field): SortPositionColumn {

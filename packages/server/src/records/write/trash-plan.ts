@@ -1,8 +1,8 @@
 import { type BoundStatement, bindFixed } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { identifier, join, listValue, type Sql, sql, value } from '../../database/sql.ts';
+import { requireColumn, requireStorage } from '../../schema/field-parts.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
-import { requireColumn, requireStorage } from '../stored-field.ts';
 
 /** A foreign key of children, and the values by which it names their parents. */
 export interface ForeignKeyValues {

@@ -1,9 +1,9 @@
 /** Translates what the database refuses into errors that name the fields and records of the request. */
 import { bindFixed, DatabaseFault, type Row } from '../../database/database.ts';
 import { ApiError } from '../../protocol/api-error.ts';
+import { requireColumn } from '../../schema/field-parts.ts';
 import { maxGivenKey } from '../../schema/number-ranges.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { requireColumn } from '../stored-field.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { explainReferenceFault } from './reference-check.ts';
 import { explainRestrictFault } from './restrict-fault.ts';

@@ -14,9 +14,9 @@ import {
   planWriteCondition,
 } from '../../query/read-plan.ts';
 import { planSelection } from '../../query/selection.ts';
+import { requireColumn, requireStorage } from '../../schema/field-parts.ts';
 import { type Collection, listColumnFields as columnsIn, type Field, getField } from '../../schema/registry.ts';
 import { toPlanContext } from '../record-context.ts';
-import { requireColumn, requireStorage } from '../stored-field.ts';
 import { findSortFields, getSortColumn } from './sort-columns.ts';
 import type { WriteOperation } from './write-steps.ts';
 

@@ -118,7 +118,7 @@ export async function updateRecords(
  *
  *     await destroyRecords(context, posts, requestByKeys('destroy', [1, 2]), { rules: null });
  *     // { data: '2', counter: null, keys: [1, 2] }
- *     // DELETE FROM "t_posts" WHERE "id" IN (SELECT value FROM json_each(?)) AND <row filter> RETURNING "id"
+ *     // DELETE FROM "t_posts" WHERE "id" IN (<keys>) AND <row filter> RETURNING "id"
  *
  * @returns the number of records as `data`.
  * @throws ApiError 403 without a destroy grant; `DEPENDANTS_EXIST` if a foreign key by `restrict` refers to a record; and

@@ -117,12 +117,11 @@ export async function readBackRows(write: OpenWrite, plan: WritePlan, written: r
     const byKey = new Map(found.map((row) => [row[COLUMN.key], row]));
     rows = keys.map((key) => requireWrittenRow(byKey.get(key), write.collection));
   }
-  if (rows.some((row) => !row[COLUMN.passes])) {
+  if (rows.some((row) => !row[COLUMN.passes]))
     throw new ApiError(
       'NO_PERMISSION',
       `The new values would violate the role's row filter on ${write.collection.name}.`,
     );
-  }
   return rows;
 }
 
@@ -202,12 +201,11 @@ export async function explainNoMatch(write: BoundWrite, reached: number): Promis
   const [row] = await transaction.run(bind(context.database.dialect, planDiagnosis(write), environment));
   if (!row?.[DIAGNOSIS.isReached]) throw recordNotFound(collection, grant);
   const counters = requiredCounters(write.match);
-  if (counters !== null && !counters.includes(Number(row[DIAGNOSIS.counter]))) {
+  if (counters !== null && !counters.includes(Number(row[DIAGNOSIS.counter])))
     throw new ApiError(
       'VERSION_STALE',
       'The record has changed since it was read; read it again. Nothing was written.',
     );
-  }
   throw new ApiError('RECORD_UNKNOWN', 'The record does not match the filter.');
 }
 
