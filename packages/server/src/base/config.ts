@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { OutboundAllow } from './outbound-address.ts';
 
-/** A bucket of the rate limiter: so many points in so many seconds, or null for no limit. */
+/** A rate limit: at most `points` in `seconds`. */
 export interface RateLimit {
   readonly points: number;
   readonly seconds: number;
@@ -15,7 +15,7 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly appKey: string;
-  /** True where APP_KEY was not set and dies with this run. */
+  /** True if APP_KEY is not set: credentials are then invalid after a restart. */
   readonly appKeyIsRandom: boolean;
   readonly appKeyPrevious: string | null;
   readonly rootEmail: string | null;
@@ -43,18 +43,18 @@ export interface Config {
   /** Applications in which anyone may sign up; null for all. */
   readonly signUpApplications: ReadonlySet<string> | null;
   readonly smtp: { readonly url: string; readonly from: string } | null;
-  /** Where people reach this server, without a slash at the end; null where it was not said. */
+  /** The public address of this server, without a trailing slash; null if it is not set. */
   readonly publicUrl: string | null;
   /** Origins whose pages may call the server; null for any. */
   readonly corsOrigins: ReadonlySet<string> | null;
-  /** Hosts, addresses and ranges inside the network that webhooks may be sent to. */
+  /** Private hosts, addresses and ranges that webhooks may be sent to. */
   readonly outboundAllow: readonly string[];
   /** False: no webhook is sent. */
   readonly webhooks: boolean;
-  /** Under which passwords of mail accounts are encrypted; null: a key file in the data folder. */
+  /** Encrypts the passwords of mail accounts; null: a key file in the data folder. */
   readonly mailSecretKey: string | null;
   readonly mailSecretKeyPrevious: string | null;
-  /** Hosts, addresses and ranges inside the network that mail accounts may name. */
+  /** Private hosts, addresses and ranges that mail accounts may use. */
   readonly mailAllowedPrivateHosts: readonly string[];
   /** Folder of modules that extend the server; null: none. */
   readonly extensionsDir: string | null;
@@ -89,7 +89,7 @@ export const settings: readonly Setting[] = [
   defineSetting(
     'DATABASE_POOL',
     '10',
-    'Maximum of PostgreSQL connections for `main`; each other application uses at most four.',
+    'Maximum number of PostgreSQL connections for `main`; each other application uses at most four.',
   ),
   defineSetting(
     'APP_KEY',
@@ -125,7 +125,7 @@ export const settings: readonly Setting[] = [
   defineSetting(
     'DATABASE_CONNECTIONS',
     '40',
-    'Maximum of PostgreSQL connections of this server, for all applications together.',
+    'Maximum number of PostgreSQL connections of this server, for all applications together.',
   ),
   defineSetting(
     'DATABASE_WAIT_SECONDS',
@@ -205,11 +205,10 @@ const exampleKeys =
  * @throws ConfigError naming the variable and the cure.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const read = (name: string): string => readSetting(env, settings.find((each) => each.name === name)!);
+  const read = (name: string): string => readSetting(env, getSetting(name));
   const optional = (name: string): string | null => read(name) || null;
   const appKey = read('APP_KEY');
-  if (exampleKeys.test(appKey))
-    throw new ConfigError('APP_KEY holds a well-known example value; set a long random one.');
+  if (exampleKeys.test(appKey)) throw new ConfigError('APP_KEY is a well-known example value. Set a long random text.');
   return {
     host: read('HOST'),
     port: parseInteger('PORT', read('PORT'), 0, 65_535),
@@ -252,14 +251,20 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
+function getSetting(name: string): Setting {
+  const setting = settings.find((each) => each.name === name);
+  if (!setting) throw new Error(`Setting "${name}" is not defined.`);
+  return setting;
+}
+
 function readSetting(env: Readonly<Record<string, string | undefined>>, { name, secret, fallback }: Setting): string {
   const file = secret ? env[`${name}_FILE`] : undefined;
-  if (file && env[name]) throw new ConfigError(`${name} and ${name}_FILE are both set; keep one.`);
+  if (file && env[name]) throw new ConfigError(`${name} and ${name}_FILE are both set. Remove one of them.`);
   if (!file) return env[name]?.trim() || fallback;
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
-    throw new ConfigError(`${name}_FILE names a file that cannot be read.`);
+    throw new ConfigError(`The file that ${name}_FILE names cannot be read. Check its path and permissions.`);
   }
 }
 
@@ -291,7 +296,7 @@ function logLevel(text: string): string {
 function rateLimit(name: string, text: string): RateLimit | null {
   if (text === 'off') return null;
   const match = /^([1-9]\d{0,9})\/([1-9]\d{0,4})s$/.exec(text);
-  if (!match) throw new ConfigError(`${name} must look like 6000/10s, or be off.`);
+  if (!match) throw new ConfigError(`${name} must look like 6000/10s, or be "off".`);
   return { points: Number(match[1]), seconds: Number(match[2]) };
 }
 
@@ -302,7 +307,7 @@ function splitList(text: string): string[] {
     .filter((each) => each !== '');
 }
 
-/** `true` and `false` are taken for all and none: nobody should have to guess. */
+/** `true` means all applications, `false` and `off` mean none: users try these values. */
 function signUpApplications(text: string): ReadonlySet<string> | null {
   const names = text === 'false' || text === 'off' ? [] : splitList(text);
   return names.some((name) => name === '*' || name === 'true') ? null : new Set(names);
@@ -312,9 +317,13 @@ function smtp(url: string | null, from: string | null, address: string | null): 
   if (url === null) return null;
   if (!/^smtps?:\/\/[^\s/]+/.test(url)) throw new ConfigError('SMTP_URL must look like smtp://user:password@host:587.');
   if (from === null)
-    throw new ConfigError('SMTP_FROM is missing: SMTP_URL needs a sender, such as no-reply@example.com.');
+    throw new ConfigError(
+      'SMTP_FROM is missing. If SMTP_URL is set, SMTP_FROM must be the sender of e-mails, such as no-reply@example.com.',
+    );
   if (address === null)
-    throw new ConfigError('PUBLIC_URL is missing: links in mails need it, never the address that a request claims.');
+    throw new ConfigError(
+      'PUBLIC_URL is missing. If SMTP_URL is set, PUBLIC_URL must be the address for links in e-mails.',
+    );
   return { url, from };
 }
 
@@ -331,7 +340,9 @@ function outboundAllow(name: string, text: string): readonly string[] {
   try {
     new OutboundAllow(entries);
   } catch (error) {
-    throw new ConfigError(`${name}: ${(error as Error).message}; write mail.internal, 10.1.2.3 or 10.0.0.0/8.`);
+    throw new ConfigError(
+      `${name}: ${(error as Error).message}. Write for example mail.internal, 10.1.2.3 or 10.0.0.0/8.`,
+    );
   }
   return entries;
 }
@@ -341,11 +352,13 @@ function corsOrigins(text: string): ReadonlySet<string> | null {
   if (origins.includes('*')) return null;
   for (const origin of origins)
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new ConfigError(`CORS_ORIGINS holds "${origin}"; write origins such as https://app.example.com, or *.`);
+      throw new ConfigError(
+        `CORS_ORIGINS contains "${origin}", which is not an origin. Write origins such as https://app.example.com, or *.`,
+      );
   return new Set(origins);
 }
 
-/** Addresses and ranges, so that nobody trusts a proxy by a mistyped name. */
+/** Only addresses and ranges: a mistyped host name must not become a trusted proxy. */
 function trustedProxies(text: string | null): string | null {
   for (const each of text === null ? [] : splitList(text)) {
     const [address = '', range, more] = each.split('/');
@@ -353,7 +366,9 @@ function trustedProxies(text: string | null): string | null {
     const fits = range === undefined || (/^\d{1,3}$/.test(range) && Number(range) <= bits);
     const named = ['loopback', 'linklocal', 'uniquelocal'].includes(each);
     if (!named && (isIP(address) === 0 || !fits || more !== undefined))
-      throw new ConfigError(`TRUSTED_PROXIES holds "${each}"; write addresses or ranges such as 10.0.0.0/8.`);
+      throw new ConfigError(
+        `TRUSTED_PROXIES contains "${each}", which is not an address or range. Write for example 10.0.0.0/8.`,
+      );
   }
   return text;
 }
