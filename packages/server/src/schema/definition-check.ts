@@ -23,9 +23,9 @@ import { collectionNameProblem } from './names.ts';
 import type { Collection } from './registry.ts';
 
 /**
- * Checks a collection's definition whole and completes it: the primary key is there, options have their defaults.
+ * Checks the whole definition of a collection and completes it with a primary key and the defaults of options.
  *
- * @throws ApiError `DEFINITION_INVALID` with every problem under its path, such as `fields[1].maxLength`.
+ * @throws ApiError `DEFINITION_INVALID` with each problem under its path, such as `fields[1].maxLength`.
  */
 export function checkCollection(
   input: unknown,
@@ -60,17 +60,17 @@ function checkTexts(input: Raw, details: Details): void {
   if (description != null) addDetail(details, 'description', descriptionProblem(description));
 }
 
-/** A checked definition with the names of the options that it gives. */
+/** A checked definition, and the names of the options that it states. */
 export interface RequestedCollection {
   readonly definition: CollectionDefinition;
   readonly options: ReadonlySet<string>;
 }
 
 /**
- * Checks a set of definitions whole.
+ * Checks a whole set of definitions.
  *
- * @param findExisting the collection of a name that is there already: what a definition leaves out of it stays.
- * @throws ApiError `DEFINITION_INVALID` with every problem of every one, such as `[2].fields[1].type`.
+ * @param findExisting finds an existing collection by its name; what a definition omits stays as it is.
+ * @throws ApiError `DEFINITION_INVALID` with all problems of all definitions, such as `[2].fields[1].type`.
  */
 export function checkCollections(
   input: unknown,
@@ -103,7 +103,7 @@ export function checkCollections(
   return wanted;
 }
 
-/** What `collections:update` may change; undefined: left as it is. */
+/** What `collections:update` can change; undefined: unchanged. */
 export interface CollectionChange {
   readonly title: string | null | undefined;
   readonly description: string | null | undefined;
@@ -111,7 +111,7 @@ export interface CollectionChange {
   readonly switches: Switches;
 }
 
-/** @throws ApiError `DEFINITION_INVALID` for what does not hold, 400 for an option that contradicts itself. */
+/** @throws ApiError `DEFINITION_INVALID` for invalid values, 400 for contradicting options. */
 export function checkCollectionChange(input: unknown, collection: Collection): CollectionChange {
   if (!isObject(input))
     throw invalidDefinition({
@@ -141,7 +141,7 @@ function checkFields(input: unknown, details: Details): FieldDefinition[] {
     addDetail(details, 'fields', '"fields" must be a list of field definitions.');
     return [];
   }
-  // What a definition shows of the fields that the server keeps is passed over, so that it can be sent back whole.
+  // Server-managed fields are ignored, so that a definition can be sent back as it was received.
   return input
     .map((raw, index) => (isServerManagedField(raw) ? null : readField(raw, `fields[${index}].`, details)))
     .filter((field) => field !== null);
@@ -155,10 +155,10 @@ const allServerManagedFields = new Set(
   listServerManagedFields({ timestamps: true, authors: true, paranoid: true, logging: false }),
 );
 
-/** The primary key of a definition that gives none. */
+/** The primary key of a definition that does not state one. */
 const defaultKey: FieldDefinition = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
 
-/** Whether a field was not given but added as the key. */
+/** Whether a field is the primary key that the server adds. */
 export function isDefaultKey(field: FieldDefinition): boolean {
   return field === defaultKey;
 }

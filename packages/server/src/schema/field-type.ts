@@ -2,54 +2,54 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import { JsonNumber } from '../protocol/exact-json.ts';
 import type { OperatorFamily } from '../protocol/operators.ts';
 
-/** How a value lies in the database; each dialect says what that means in its columns. */
+/** How a value is stored. Each dialect maps it to a column type. */
 export type Storage = PlainStorage | DecimalStorage;
 export type PlainStorage = 'text' | 'integer' | 'bigint' | 'double' | 'boolean' | 'datetime' | 'json' | 'uuid';
-/** Exact numbers of so many digits, so many of them after the point. */
+/** Exact numbers with a total number of digits and a number of digits after the point. */
 export type DecimalStorage = `decimal(${number},${number})`;
 
 /** A JSON Schema (draft 2020-12) as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * What the validator of value-schema.ts checks values with: keywords of JSON Schema and keywords of our own, such as
+ * The schema that value-schema.ts validates values with: keywords of JSON Schema and additional ones, such as
  * `bigInt` and `choices`. openapi/field-schema.ts translates it into a standard JSON Schema.
  */
 export type ValidationSchema = Readonly<Record<string, unknown>>;
 
-/** The marker that {@link FieldType.readOperand} gives for a value of the wrong type. */
+/** The marker that {@link FieldType.readOperand} returns for a value of the wrong type. */
 export const invalidOperand: unique symbol = Symbol('misfit');
 
-/** What one spelling of `type` means everywhere: in definitions, storage, input, filters and documentation. */
+/** A field type: its rules for definitions, storage, input, filters and documentation. */
 export interface FieldType {
   readonly name: string;
   /** Null for relations, which have no column. */
   readonly storage: Storage | null;
   readonly relation: boolean;
-  /** Never leaves the server, in any form, and is refused wherever it is named by a reader. */
+  /** Values are never sent to clients, and reads that name the field are refused. */
   readonly secret: boolean;
   readonly sortable: boolean;
   readonly operators: ReadonlySet<OperatorFamily>;
-  /** Definition properties beyond the common ones, each with the check of its value: a message, or null when it holds. */
+  /** Additional properties of definitions, each with a check that returns a message, or null for a valid value. */
   readonly options: Readonly<Record<string, (value: unknown, definition: FieldDefinition) => string | null>>;
   /** The rules for a value that is not null. */
   validationSchema(definition: FieldDefinition): ValidationSchema;
-  /** The type as one definition shapes it, where its options alter storage or reading. Fields carry that one. */
+  /** The type adapted to a definition whose options change its storage or its reading. Fields have the adapted type. */
   forDefinition?(definition: FieldDefinition): FieldType;
-  /** A value that passed the schema, in its canonical form (the form the wire shows). */
+  /** Converts a validated value to its canonical form, which is also the form in replies. */
   read(value: unknown, definition: FieldDefinition): unknown;
-  /** A filter value in canonical form, or {@link invalidOperand}. `isText`: bracket text, where "5" may mean 5. */
+  /** Converts a filter value to canonical form, or returns {@link invalidOperand}. `isText`: a value of a query string, where "5" may mean 5. */
   readOperand(value: unknown, isText: boolean): unknown;
-  /** The value for a JSON number that a JavaScript number does not hold, or null where the type cannot hold it; absent: no such type can. */
+  /** The value of a JSON number that a JavaScript number cannot represent exactly, or null if the type cannot store it. Absent: the type stores no such numbers. */
   readExact?(number: JsonNumber): unknown;
 }
 
-/** A value of a request as its type reads it; numbers that the type cannot hold stay as they are, and no check admits them. */
+/** Reads a value of a request by its type. Numbers that the type cannot store are returned unchanged; validation refuses them. */
 export function toExactValue(type: FieldType, value: unknown): unknown {
   return value instanceof JsonNumber ? (type.readExact?.(value) ?? value) : value;
 }
 
-/** Digits after the point of a decimal storage; null for any other. */
+/** The number of digits after the point of a decimal storage; null for other storages. */
 export function readDecimalScale(storage: Storage): number | null {
   const match = /^decimal\(\d+,(\d+)\)$/.exec(storage);
   return match && Number(match[1]);
@@ -68,7 +68,7 @@ export const operatorSets = {
   relation: new Set(['relation']) as ReadonlySet<OperatorFamily>,
 };
 
-/** A type with the members that most types share; each file in types/ says what differs. */
+/** Makes a type from the members that most types share and the differences that its file in types/ states. */
 export function fieldType(
   differences: Partial<FieldType> & Pick<FieldType, 'name' | 'storage' | 'validationSchema'>,
 ): FieldType {
@@ -86,7 +86,7 @@ export function fieldType(
 
 const plainNumberPattern = /^-?\d{1,40}(?:\.\d{1,40})?$/;
 
-/** A bound for the comparison by digits: text where a JavaScript number does not hold it. */
+/** A limit that is compared by its digits: text if a JavaScript number cannot represent it. */
 export function toExactBound(bound: unknown): unknown {
   return bound instanceof JsonNumber ? bound.text : bound;
 }
@@ -98,14 +98,14 @@ export const optionChecks = {
       Number.isInteger(value) && (value as number) >= min && (value as number) <= max
         ? null
         : `Give a whole number from ${min} to ${max}.`,
-  /** A bound that is compared as 64-bit floating point. */
+  /** A limit that is compared as a 64-bit floating-point number. */
   number: (value: unknown): string | null => {
     if (Number.isFinite(value) || (value instanceof JsonNumber && value.double !== null)) return null;
     return value instanceof JsonNumber
       ? 'This number has too many digits or is out of range. Give one that 64-bit floating point can hold exactly.'
       : 'Give a number.';
   },
-  /** A bound that is compared by its digits. */
+  /** A limit that is compared by its digits. */
   exactNumber: (value: unknown): string | null => {
     if (Number.isFinite(value) || (value instanceof JsonNumber && plainNumberPattern.test(value.text))) return null;
     return value instanceof JsonNumber
@@ -113,7 +113,7 @@ export const optionChecks = {
       : 'Give a number.';
   },
   truth: (value: unknown): string | null => (typeof value === 'boolean' ? null : 'Give true or false.'),
-  /** Of whole numbers. */
+  /** A limit of whole numbers. */
   noScale: (value: unknown): string | null => (value === 0 ? null : 'A whole number has no decimal places. Give 0.'),
   text: (value: unknown): string | null => (typeof value === 'string' ? null : 'Give text.'),
 };

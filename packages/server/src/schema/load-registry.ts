@@ -12,9 +12,9 @@ import {
 } from './registry.ts';
 import { noTraits, type SystemTraits } from './system-traits.ts';
 
-/** What a stored field says beside its definition: resolved once, when it was made. */
+/** Facts about a stored field that are resolved once, when it is created, and are not part of its definition. */
 export interface FieldFacts {
-  /** The name from which the column's is derived; null for relations. */
+  /** The name from which the column name is derived; null for relations. */
   readonly base: string | null;
   readonly notNull: boolean;
   readonly kept: boolean;
@@ -26,11 +26,11 @@ export interface FieldFacts {
     readonly onDelete: 'setNull' | 'cascade' | 'restrict';
   } | null;
   readonly relation: StoredRelation | null;
-  /** A relation names records by it: its values are unique in the trash too. */
+  /** A relation refers to records by this field, so its values are also unique among soft-deleted records. */
   readonly anchor?: boolean;
 }
 
-/** A relation as it is stored: its join by the names of definitions. */
+/** A stored relation; it refers to its join by the names in the definitions. */
 export type StoredRelation = Omit<Relation, 'through'> & { readonly through: JoinFields | null };
 
 export interface CollectionRow {
@@ -52,7 +52,7 @@ export interface FieldRow {
   readonly facts: unknown;
 }
 
-/** The next snapshot: the former one with the collections that changed, without those that are gone. */
+/** Builds the next registry from the previous one, the changed collections, and without the destroyed ones. */
 export function buildNextRegistry(
   previous: Registry,
   version: number,
@@ -82,7 +82,7 @@ export function buildNextRegistry(
   );
 }
 
-/** A collection with its joins found in storage, where it or one of them has changed. */
+/** Resolves the joins of a collection, if it or one of them has changed. */
 function resolveJoins(
   collection: Collection,
   registry: Registry,
@@ -113,7 +113,7 @@ function resolveJoin(field: Field, registry: Registry): Field {
   return { ...field, relation: { ...relation, through } };
 }
 
-/** A collection from its rows; where its joins lie is not found yet. */
+/** Makes a collection from its rows. Its joins are not resolved yet. */
 export function toCollection(
   row: CollectionRow,
   fields: readonly FieldRow[],
@@ -131,7 +131,7 @@ function readColumnName(row: FieldRow, system: boolean): string | null {
   return buildColumnName(row.facts as FieldFacts, row.id, system);
 }
 
-/** The column of a field: derived from its base and id; the system's own are named as they are. */
+/** The column name of a field, derived from its base name and id. System fields use their own names. */
 export function buildColumnName({ base, core }: FieldFacts, id: number, system: boolean): string | null {
   return base === null || (system && core) ? base : physicalName(base, id);
 }

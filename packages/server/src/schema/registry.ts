@@ -4,33 +4,33 @@ import { noTraits, type SystemTraits } from './system-traits.ts';
 
 /** A field of the current snapshot. */
 export interface Field {
-  /** Stable: survives renames, never reused. */
+  /** Stays the same when the field is renamed, and is never used again. */
   readonly id: number;
   readonly name: string;
   /** Null for relations. */
   readonly column: string | null;
-  /** The name from which the column's was derived; it stays when the field is renamed. */
+  /** The name from which the column name was derived. It stays the same when the field is renamed. */
   readonly base: string | null;
   readonly type: FieldType;
   readonly definition: FieldDefinition;
   readonly primaryKey: boolean;
   readonly autoIncrement: boolean;
-  /** The column itself refuses null, so order and comparison need no null case. */
+  /** The column is NOT NULL, so sorting and comparing need no case for null. */
   readonly notNull: boolean;
-  /** Made by the server (timestamps); what clients send for it is passed over. */
+  /** Set by the server (timestamps). Values that clients send are ignored. */
   readonly serverManaged: boolean;
-  /** A secret of a system collection: no request may name it, whatever the role. */
+  /** A secret of a system collection: no request may name it, with any role. */
   readonly hidden: boolean;
-  /** Part of a system collection's core: cannot be changed or destroyed. */
+  /** A core field of a system collection: it cannot be changed or destroyed. */
   readonly core: boolean;
-  /** Set on the columns that a real foreign-key constraint guards. */
+  /** The target of the column's foreign key constraint; null without one. */
   readonly references: {
     readonly collection: string;
     readonly field: string;
     readonly onDelete: 'setNull' | 'cascade' | 'restrict';
   } | null;
   readonly relation: Relation | null;
-  /** A relation names records by it: its values are unique in the trash too. */
+  /** A relation refers to records by this field, so its values are also unique among soft-deleted records. */
   readonly referencedKey: boolean;
 }
 
@@ -44,19 +44,19 @@ export interface Relation {
   readonly kind: 'belongsTo' | 'hasOne' | 'hasMany' | 'belongsToMany';
   readonly many: boolean;
   readonly target: string;
-  /** Field of this collection that the join compares. */
+  /** The field of this collection that the join compares. */
   readonly sourceField: string;
-  /** Field of the target that the join compares. */
+  /** The field of the target that the join compares. */
   readonly targetField: string;
   readonly through: Join | null;
 }
 
-/** The join of a many-to-many relation: the fields that name both sides, and how they lie in storage. */
+/** The join of a many-to-many relation: the foreign keys of both sides, and their columns. */
 export interface Join extends JoinFields {
   readonly table: string;
   readonly sourceColumn: string;
   readonly targetColumn: string;
-  /** Where it holds something the link is destroyed; null in joins without a trash. */
+  /** The column that is set when the link is soft-deleted; null in joins without soft delete. */
   readonly trashColumn: string | null;
 }
 
@@ -74,25 +74,25 @@ export interface Collection {
   readonly options: CollectionOptions;
   readonly table: string;
   readonly system: boolean;
-  /** Joins and other storage that has no endpoints. */
+  /** A join or another collection without endpoints of its own. */
   readonly internal: boolean;
-  /** What its definition says is special about it; nothing for a user-defined collection. */
+  /** Special behaviour of a system collection; empty for user-defined collections. */
   readonly traits: SystemTraits;
   readonly fields: readonly Field[];
   readonly byName: ReadonlyMap<string, Field>;
   readonly primaryKey: ColumnField;
-  /** Where destroyed records are kept, marked; null where they are removed. */
+  /** The fields that mark soft-deleted records; null without soft delete. */
   readonly trash: Trash | null;
 }
 
 export interface Trash {
-  /** When the record was destroyed; null: it was not. */
+  /** The time of the soft delete; null for live records. */
   readonly deletedAt: ColumnField;
-  /** Id of the foreign key by which it went along with another record; null: on its own. */
+  /** The id of the foreign key through which the record was deleted with another one; null if it was deleted directly. */
   readonly deletedWith: ColumnField;
 }
 
-/** An immutable snapshot of every definition. A change makes a new one that shares what did not change. */
+/** An immutable snapshot of every definition. A change creates a new registry, which shares the unchanged collections. */
 export class Registry {
   readonly version: number;
   /** The traits of the system collections that an application has or will have, by their names. */
@@ -109,20 +109,20 @@ export class Registry {
     this.#collections = collections;
   }
 
-  /** A collection that requests may name, or null. */
+  /** The collection of a name that requests may use, or null. */
   find(name: string): Collection | null {
     const found = this.#collections.get(name);
     return found && !found.internal ? found : null;
   }
 
-  /** A collection that is known to exist, internal ones included. */
+  /** A collection that is known to exist, including internal ones. */
   get(name: string): Collection {
     const found = this.#collections.get(name);
     if (!found) throw new Error(`no collection ${name} in the registry`);
     return found;
   }
 
-  /** The traits of a collection, internal ones included; none for an unknown name. */
+  /** The traits of a collection, including internal ones; empty for an unknown name. */
   getTraits(name: string): SystemTraits {
     return this.#collections.get(name)?.traits ?? noTraits;
   }
@@ -139,7 +139,7 @@ export class Registry {
   }
 }
 
-/** A collection from its parts, with its fields indexed by name. */
+/** Makes a collection from its parts and indexes its fields by name. */
 export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey' | 'trash'>): Collection {
   const primaryKey = parts.fields.find((field) => field.primaryKey);
   if (!primaryKey) throw new Error(`collection ${parts.name} has no primary key`);
@@ -152,7 +152,7 @@ export function makeCollection(parts: Omit<Collection, 'byName' | 'primaryKey' |
   return { ...parts, byName, primaryKey: requireColumnField(primaryKey), trash };
 }
 
-/** The field where a relation's target is compared, and the like: known to exist. */
+/** A field that is known to exist. @throws Error otherwise: a fault of the server. */
 export function getField(collection: Collection, name: string): Field {
   const field = collection.byName.get(name);
   if (!field) throw new Error(`no field ${name} in ${collection.name}`);
