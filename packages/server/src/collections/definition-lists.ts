@@ -221,7 +221,10 @@ function findListedDefinitions(data: string, { definitions }: DefinitionList): D
 }
 
 const registries = new Map(
-  [collectionsCollection, fieldsCollection].map((each) => [each, new Registry(0, new Map([[each.name, each]]))]),
+  [collectionsCollection, fieldsCollection].map((each) => [
+    each,
+    new Registry(0, new Map([[each.name, each]]), new Map()),
+  ]),
 );
 
 function findRegistry(collection: Collection): Registry {

@@ -28,4 +28,4 @@ export const auditCollection: Collection = createFixedCollection(
   fields,
 );
 
-export const auditRegistry = new Registry(0, new Map([[auditCollection.name, auditCollection]]));
+export const auditRegistry = new Registry(0, new Map([[auditCollection.name, auditCollection]]), new Map());

@@ -99,10 +99,11 @@ export class Registry {
   readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly #collections: ReadonlyMap<string, Collection>;
 
+  /** @param systemTraits has no default: a registry that forgets them would lose the visibility of system collections. */
   constructor(
     version: number,
     collections: ReadonlyMap<string, Collection>,
-    systemTraits: ReadonlyMap<string, SystemTraits> = new Map(),
+    systemTraits: ReadonlyMap<string, SystemTraits>,
   ) {
     this.version = version;
     this.systemTraits = systemTraits;

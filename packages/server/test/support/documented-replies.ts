@@ -120,7 +120,7 @@ class Excerpt extends Registry {
   readonly #reached = new Map<string, Collection>();
 
   constructor(whole: Registry, from: string) {
-    super(whole.version, new Map(whole.all().map((each) => [each.name, each])));
+    super(whole.version, new Map(whole.all().map((each) => [each.name, each])), whole.systemTraits);
     this.#reach(from);
   }
 
