@@ -1,6 +1,6 @@
 /** `node bench/inbox.ts`: how the inbox scrolls and reacts over 100,000 conversations; `MAILS=5000` for a short run. */
 import type { Page } from 'playwright-core';
-import { parsedCorpus, storeCopies } from '../packages/server/test/support/mail-copies.ts';
+import { parseCorpus, storeMailCopies } from '../packages/server/test/support/stored-mail-copies.ts';
 import { onSite, type Site, scrolled, signIn } from './web-site.ts';
 
 const mails = Number(process.env['MAILS'] ?? 100_000);
@@ -37,9 +37,9 @@ await onSite(async (site) => {
 async function fill({ server, client }: Site): Promise<number> {
   const address = 'shop@example.com';
   const { id } = await client.post<{ id: number }>('accounts:create', { name: 'Shop', address });
-  const corpus = await parsedCorpus(null, parsed);
+  const corpus = await parseCorpus(null, parsed);
   const first = corpus.filter(({ inReplyTo, references }) => inReplyTo.length + references.length === 0);
-  await storeCopies({ running: server }, { id, address }, first, mails);
+  await storeMailCopies({ running: server }, { id, address }, first, mails);
   const query = { pageSize: 1, count: 'exact' };
   return (await client.call<unknown, { count: number }>('conversations:list', { query })).meta.count;
 }

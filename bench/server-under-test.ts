@@ -30,7 +30,7 @@ export function startServer(
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
     ...more,
   };
-  return serve('../packages/server/src/cli.ts', ['start'], env, '/api/health');
+  return serve('../packages/server/bin/tablinum.js', ['start'], env, '/api/health');
 }
 
 /** Signs in, defines and fills users and posts, and makes an admin's and a restricted role's key. */

@@ -7,7 +7,7 @@ const web = fileURLToPath(new URL('../packages/web', import.meta.url));
 const address = `http://127.0.0.1:${process.env['PORT'] ?? 4180}`;
 
 const children: ChildProcess[] = [
-  spawn('node', ['--watch', '--max-semi-space-size=4', 'packages/server/src/cli.ts', 'start'], {
+  spawn('node', ['--watch', '--max-semi-space-size=4', 'packages/server/bin/tablinum.js', 'start'], {
     cwd: root,
     stdio: 'inherit',
   }),

@@ -1,19 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { findFreePort, findUnprivilegedUser, type SystemUser } from './unprivileged-user.ts';
 
 export interface ThrowawayPostgres {
   readonly url: string;
   stop(): Promise<void>;
-}
-
-interface User {
-  readonly uid: number;
-  readonly gid: number;
 }
 
 /**
@@ -33,7 +28,7 @@ export async function startThrowawayPostgres({
 }): Promise<ThrowawayPostgres | { readonly skipped: string }> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given) return { url: given, stop: async () => {} };
-  const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
+  const user = findUnprivilegedUser(['postgres', 'nobody']);
   if (user === null) return { skipped: 'running as root, and neither the user postgres nor nobody exists' };
   const reasons: string[] = [];
   for (const binaries of candidates()) {
@@ -61,18 +56,7 @@ function candidates(): string[] {
   );
 }
 
-function unprivilegedUser(): User | null {
-  for (const name of ['postgres', 'nobody']) {
-    try {
-      const id = (flag: string): number =>
-        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
-      return { uid: id('-u'), gid: id('-g') };
-    } catch {}
-  }
-  return null;
-}
-
-async function start(binaries: string, user: User | undefined, durable: boolean): Promise<ThrowawayPostgres> {
+async function start(binaries: string, user: SystemUser | undefined, durable: boolean): Promise<ThrowawayPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'tablinum-postgres-'));
   if (user) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
@@ -83,7 +67,7 @@ async function start(binaries: string, user: User | undefined, durable: boolean)
       ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'],
       { ...as, stdio: 'pipe' },
     );
-    const port = await freePort();
+    const port = await findFreePort();
     const settings = [
       'max_connections=200',
       'shared_buffers=256MB',
@@ -137,14 +121,4 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error('postgres did not answer in 10 seconds');
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

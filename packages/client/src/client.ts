@@ -3,7 +3,9 @@ import { ApiKeys, AuditJournal, Permissions, Webhooks } from './access.ts';
 import { Account } from './account.ts';
 import { Definitions } from './definitions.ts';
 import type { Application, BatchOperation, Event, ReadParameters, RecordValues } from './dto.ts';
+import { Files } from './files.ts';
 import { Emails } from './mail.ts';
+import { MailAccounts, MailRules } from './mail-accounts.ts';
 import { Records } from './records.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
@@ -24,6 +26,7 @@ export { Account, type ResumeResult, type Session } from './account.ts';
 export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
 export type * from './dto.ts';
 export { type ClientErrorCode, type ErrorBody, Failure } from './failure.ts';
+export { Files, type StoredFile } from './files.ts';
 export {
   type Draft,
   Emails,
@@ -32,6 +35,13 @@ export {
   type Participant,
   type ReplyContent,
 } from './mail.ts';
+export {
+  MailAccounts,
+  MailRules,
+  type MailServerSettings,
+  type RuleScan,
+  type TestedMailSettings,
+} from './mail-accounts.ts';
 export { type ActionOptions, Records, type RecordWithEtag, RelatedRecords } from './records.ts';
 export type { ClientOptions, Reply, RequestOptions } from './transport.ts';
 export type { Progress } from './upload.ts';
@@ -57,6 +67,9 @@ export class Client {
   readonly permissions: Permissions;
   readonly audit: AuditJournal;
   readonly emails: Emails;
+  readonly mailAccounts: MailAccounts;
+  readonly mailRules: MailRules;
+  readonly files: Files;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions = {}) {
@@ -68,6 +81,9 @@ export class Client {
     this.permissions = new Permissions(this.#transport, 'permissions');
     this.audit = new AuditJournal(this.#transport);
     this.emails = new Emails(this.#transport, 'emails');
+    this.mailAccounts = new MailAccounts(this.#transport, 'accounts');
+    this.mailRules = new MailRules(this.#transport, 'mailRules');
+    this.files = new Files(this.#transport, 'files');
   }
 
   /** A client of the same server with other options, such as another token, role or application. */

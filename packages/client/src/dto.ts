@@ -33,6 +33,20 @@ export interface ReadParameters {
   readonly versions?: boolean | undefined;
 }
 
+/** Parameters of an export: those of a list without pages, and what the file looks like. */
+export interface ExportParameters extends Omit<ReadParameters, 'page' | 'pageSize' | 'count' | 'after' | 'versions'> {
+  /** Default: `csv`. */
+  readonly format?: 'csv' | 'xlsx' | 'json' | 'ndjson' | undefined;
+  /** Names or titles of the fields in the first line. Only for `csv` and `xlsx`. */
+  readonly header?: 'names' | 'titles' | undefined;
+  /** Only for `csv`. */
+  readonly bom?: boolean | undefined;
+  /** Only for `csv`. */
+  readonly delimiter?: ',' | ';' | '|' | 'tab' | undefined;
+  /** Date-times in the time zone of the client instead of UTC. Only for `csv` and `xlsx`. */
+  readonly localTimes?: boolean | undefined;
+}
+
 /** Parameters of a write. */
 export interface WriteParameters {
   readonly filterByTk?: Key | readonly Key[] | undefined;

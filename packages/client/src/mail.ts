@@ -86,6 +86,11 @@ export class Emails extends Records {
     return this.write('cancelSend', undefined, { filterByTk: email }, {});
   }
 
+  /** Sends a message again to the recipients that it has not reached, or whose outcome is unknown. */
+  retrySend(email: number): Promise<RecordValues> {
+    return this.write('retrySend', undefined, { filterByTk: email }, {});
+  }
+
   /** @param mailbox its path, role or id. @returns the number of moved e-mails. */
   moveTo(ids: readonly number[], mailbox: Key): Promise<number> {
     return this.write('move', { ids, mailbox }, {}, {});

@@ -1,6 +1,15 @@
 /** The actions of one collection, and of a relation below one of its records. */
 
-import type { HistoryEntry, Key, List, ListMeta, ReadParameters, RecordValues, WriteParameters } from './dto.ts';
+import type {
+  ExportParameters,
+  HistoryEntry,
+  Key,
+  List,
+  ListMeta,
+  ReadParameters,
+  RecordValues,
+  WriteParameters,
+} from './dto.ts';
 import { Failure } from './failure.ts';
 import type { Reply, RequestOptions, Transport } from './transport.ts';
 
@@ -76,6 +85,14 @@ export class Records<T extends RecordValues = RecordValues> {
         });
       yield value;
     }
+  }
+
+  /**
+   * The records as a file. Its name is in the header Content-Disposition. A reply that ends early fails while its body is
+   * read; an NDJSON file then ends with a line `{"error", "message", "requestId"}`.
+   */
+  exportFile(parameters: ExportParameters = {}, options: ActionOptions = {}): Promise<Response> {
+    return this.transport.send(`${this.path}:export`, { ...options, query: parameters });
   }
 
   /** The record with a key, or with null the first one that matches `filter`. */

@@ -45,12 +45,13 @@ afterAll(() => server.stop());
 /** Heard by `Realtime`, over a socket; and second paths of what `fields:` does. */
 const otherOperations = new Set([
   'GET realtime',
+  'GET files/{key}', // files.bytes
   'GET collections/{collection}/fields:list',
   ...['create', 'update', 'destroy'].map((action) => `POST collections/{collection}/fields:${action}`),
 ]);
 /** Plain style says again what the actions say. */
 const isPlainPath = (path: string): boolean =>
-  /^\/api\/(emails|conversations|attachments|accounts|mailboxes)(\/\{key\})?$/.test(path);
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules)(\/\{key\})?$/.test(path);
 
 /** Every method of the client, called once; what it asks is noted and answered with nothing. */
 async function callEveryMethod(
@@ -73,7 +74,7 @@ async function callEveryMethod(
     return Response.json({ data: {}, meta: { nextCursor: null } });
   };
   const client = new Client({ url: 'http://127.0.0.1', token: 'x', fetch: recordingFetch });
-  const { auth, collections, apiKeys, webhooks, permissions, audit, emails } = client;
+  const { auth, collections, apiKeys, webhooks, permissions, audit, emails, mailAccounts, mailRules } = client;
   const password = 'a quiet password';
   const blob = new Blob(['x']);
   await Promise.all([
@@ -133,6 +134,16 @@ async function callEveryMethod(
     emails.replyAll(1),
     emails.forward(1),
     emails.cancelSend(1),
+    emails.retrySend(1),
+    mailAccounts.discover('ann@example.com'),
+    mailAccounts.test(1),
+    mailAccounts.sync(1),
+    mailAccounts.authorize(1),
+    mailAccounts.finishAuthorization({ state: 's', code: 'c' }),
+    mailAccounts.verifyAlias(1, 'sales@example.com'),
+    mailAccounts.confirmAlias(1, { address: 'sales@example.com', code: '12345678' }),
+    mailRules.try({ id: 1 }),
+    mailRules.apply({ id: 1 }),
     emails.moveTo([1], 'archive'),
     emails.flag([1], { read: true }),
     emails.import({ account: 1, mailbox: 'INBOX' }, blob),
@@ -142,6 +153,9 @@ async function callEveryMethod(
     emails.export({ account: 1, mailbox: 'INBOX' }),
     emails.file(1),
     emails.thread(1),
+    client.files.upload([{ name: 'a.txt', content: blob }]),
+    client.files.bytes(1),
+    client.files.sign(1, 60),
   ]);
   for (const resource of resources) {
     const records = client.records(resource);
@@ -157,7 +171,10 @@ async function callEveryMethod(
       records.updateOrCreate({}, ['id']),
       records.restore(1),
       records.query({}),
-      ...(resource === 'emails' ? [] : [records.move({ sourceId: 1 })]), // mail is moved to a mailbox
+      // Mail is moved to a mailbox, and exported as messages.
+      ...(resource === 'emails'
+        ? []
+        : [records.move({ sourceId: 1 }), records.exportFile({ format: 'xlsx', bom: true })]),
       records.history(1),
       records.revert(1, 1),
     ]);
@@ -177,7 +194,7 @@ async function callEveryMethod(
   return requests;
 }
 
-test('every documented action has its method, and asks nothing that the document does not know', async () => {
+test('every documented action has a client method, and the method sends only documented parameters', async () => {
   const paths = Object.entries(document.paths).filter(([path]) => !isPlainPath(path));
   const named = (pattern: RegExp): RegExpExecArray[] =>
     paths.map(([path]) => pattern.exec(path)).filter((match) => match !== null);

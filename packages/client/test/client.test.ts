@@ -22,7 +22,7 @@ describeEngines('the client', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('pages by cursor give every record once', async () => {
+  test('pages by cursor return every record exactly once', async () => {
     const keys: unknown[] = [];
     for await (const page of client.records('notes').pages({ pageSize: 10, sort: ['-id'] }))
       keys.push(page.map((each) => each['id']));
@@ -30,7 +30,7 @@ describeEngines('the client', (engine) => {
     expect(new Set(keys.flat()).size).toBe(25);
   });
 
-  test('a stream gives every record', async () => {
+  test('a stream returns every record', async () => {
     const texts: unknown[] = [];
     for await (const note of client.records('notes').stream({ fields: ['text'], sort: ['id'] }))
       texts.push(note['text']);
@@ -38,12 +38,12 @@ describeEngines('the client', (engine) => {
     expect(texts[0]).toBe('note 0');
   });
 
-  test('a read whose filter is too long for an address arrives all the same', async () => {
+  test('a read whose filter is too long for a URL is sent by POST', async () => {
     const texts = Array.from({ length: 3000 }, (_, n) => `note ${n}`);
     expect((await client.records('notes').list({ filter: { text: { $in: texts } } })).meta.count).toBe(25);
   });
 
-  test('a stale version is refused, by tag and by number', async () => {
+  test('a write with an outdated version is refused, by ETag and by number', async () => {
     const notes = client.records('notes');
     const record = await notes.getWithEtag(1);
     await notes.update(1, { text: 'first' });
@@ -55,7 +55,7 @@ describeEngines('the client', (engine) => {
     expect((await notes.get(1))['text']).toBe('first');
   });
 
-  test('trash, restore and history', async () => {
+  test('destroy, restore and history work on the trash', async () => {
     const notes = client.records('notes');
     await notes.destroy(2);
     expect((await notes.list({ onlyDeleted: true })).meta.count).toBe(1);
@@ -65,7 +65,7 @@ describeEngines('the client', (engine) => {
     expect((await notes.revert(1, Math.min(...data.map(({ id }) => id))))['text']).toBe('note 0');
   });
 
-  test('definitions are changed, tried and taken back', async () => {
+  test('definitions are changed, dry-run and removed', async () => {
     const { collections } = client;
     await collections.createField('notes', { name: 'n', type: 'integer' });
     expect((await collections.updateField('notes', 'n', { newName: 'number', title: 'Number' })).title).toBe('Number');
@@ -75,7 +75,7 @@ describeEngines('the client', (engine) => {
     expect((await collections.update('notes', { title: 'Notes' })).title).toBe('Notes');
   });
 
-  test('a failure tells what the server told', async () => {
+  test('an error carries the code, message and details of the reply', async () => {
     const failure = await client
       .records('notes')
       .create({ text: 'note 3' })
@@ -85,7 +85,7 @@ describeEngines('the client', (engine) => {
     expect((failure as Failure).requestId).toBeTruthy();
   });
 
-  test('keys are issued, rotated and counted; a role is explained, the journal looked at', async () => {
+  test('API keys are created, rotated and counted; a permission is explained; the audit journal is read', async () => {
     const key = await client.apiKeys.issue({ role: 'viewer', name: 'report', expiresIn: '1d' });
     expect((await client.with({ token: key.token }).auth.check()).currentRole).toBe('viewer');
     const next = await client.apiKeys.rotate(key.id, { overlap: 'none' });
@@ -98,7 +98,7 @@ describeEngines('the client', (engine) => {
     expect((await client.collections.field('notes', 'text')).unique).toBe(true);
   });
 
-  test('a file is sent with its progress, and a draft becomes a message that can be called back', async () => {
+  test('a file upload reports its progress, and a draft is sent and called back', async () => {
     const { id: account } = (await client.records('accounts').create({ address: 'ann@example.com' })) as { id: number };
     const draft = (await client.emails.saveDraft({ account, to: 'bob@example.net', subject: 'Hi' })) as { id: number };
     const progress: [number, number][] = [];
@@ -114,7 +114,7 @@ describeEngines('the client', (engine) => {
     expect(await client.emails.cancelSend(id)).toMatchObject({ draft: true });
   });
 
-  test('who stops reading a stream, or breaks it off, ends it', async () => {
+  test('a stream that is no longer read, or is aborted, is closed', async () => {
     for await (const _ of client.records('notes').stream()) break;
     const ended = new AbortController();
     const reading = async (): Promise<void> => {
@@ -123,14 +123,14 @@ describeEngines('the client', (engine) => {
     await expect(reading()).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  test('applications are made, entered and left', async () => {
+  test('applications are created, entered and left', async () => {
     await client.applications().create({ name: 'shop' });
     const { token } = await client.applications().enter('shop');
     expect((await client.with({ application: 'shop', token }).auth.check()).application).toBe('shop');
     expect(await client.applications().destroy('shop', 'shop')).toBe(1);
   });
 
-  test('a socket that is lost comes back, and misses nothing', async () => {
+  test('a socket that lost its connection reconnects without missing events', async () => {
     const realtime = new Realtime({ url: server.running.url, token: () => server.tokens.get('admin')! });
     const keys: (string | null)[] = [];
     const states: RealtimeState[] = [];
@@ -154,7 +154,7 @@ describeEngines('the client', (engine) => {
     realtime.close();
   });
 
-  test('a socket that is made anew between two subscriptions hears the second one', async () => {
+  test('a socket that reconnects between two subscriptions receives events of the second one', async () => {
     const realtime = new Realtime({ url: server.running.url, token: () => server.tokens.get('admin')! });
     const listening = (): Promise<() => void> =>
       new Promise((resolve) => {
@@ -166,7 +166,7 @@ describeEngines('the client', (engine) => {
     realtime.close();
   });
 
-  test('a credential that is gone ends it, without asking again and again', async () => {
+  test('an invalid credential ends the socket without further attempts', async () => {
     const realtime = new Realtime({ url: server.running.url, token: () => 'tbs_nothing' });
     const states: RealtimeState[] = [];
     realtime.watch((state) => states.push(state));
@@ -176,7 +176,7 @@ describeEngines('the client', (engine) => {
   });
 });
 
-describe('what is tried again', () => {
+describe('retries', () => {
   let stub: Server | undefined;
   let requests: { method: string; body: string }[];
   afterEach(() => void stub?.close());
@@ -199,7 +199,7 @@ describe('what is tried again', () => {
   }
   const busy = { error: 'Too Many Requests', message: 'wait', code: 'RATE_LIMITED', retryAfter: 0 };
 
-  test('429 and 503, also of writes: nothing was changed', async () => {
+  test('replies with 429 or 503 are retried, also for writes, because nothing was changed', async () => {
     const client = await startStubServer(
       [429, { 'retry-after': '0' }, busy],
       [503, { 'retry-after': '0' }, busy],
@@ -209,7 +209,7 @@ describe('what is tried again', () => {
     expect(requests.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}', '{"a":1}']);
   });
 
-  test('not where the wait is too long, and not for ever', async () => {
+  test('a retry is not made if the wait is too long or the attempts are used up', async () => {
     const slow = await startStubServer([429, { 'retry-after': '60' }, { ...busy, retryAfter: 60 }]);
     await expect(slow.call('posts:list')).rejects.toMatchObject({ status: 429, retryAfter: 60 });
     expect(requests).toHaveLength(1);
@@ -218,7 +218,7 @@ describe('what is tried again', () => {
     expect(requests).toHaveLength(4);
   });
 
-  test('a network that fails: reads, and writes with an Idempotency-Key; other writes may have arrived', async () => {
+  test('after a network error, reads and writes with an Idempotency-Key are retried; other writes report an unknown outcome', async () => {
     expect((await (await startStubServer('cut', [200])).call('posts:list')).data).toBe(1);
     expect(
       (await (await startStubServer('cut', [200])).call('posts:create', { method: 'POST', idempotencyKey: 'k' })).data,
@@ -230,14 +230,14 @@ describe('what is tried again', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('a 503 of somebody between: reads alone, since a write may have arrived', async () => {
+  test('a 503 from a proxy is only retried for reads, because a write may have been executed', async () => {
     const gateway = [503, { 'retry-after': '0' }, { page: 'unavailable' }] as const;
     expect((await (await startStubServer(gateway, [200])).call('posts:list')).data).toBe(1);
     await expect((await startStubServer(gateway, [200])).post('posts:create')).rejects.toMatchObject({ status: 503 });
     expect(requests).toHaveLength(1);
   });
 
-  test('a reply that breaks off, or is somebody else’s, says nothing of whether a write was done', async () => {
+  test('a truncated reply or a reply from a proxy leaves the outcome of a write unknown', async () => {
     const client = await startStubServer([502, {}, { page: 'bad gateway' }], [200]);
     expect((await client.call('posts:list')).data).toBe(1);
     await expect((await startStubServer([504, {}, { page: 'late' }])).post('posts:create')).rejects.toMatchObject({
@@ -258,7 +258,7 @@ describe('what is tried again', () => {
     await expect(cut.post('posts:create')).rejects.toMatchObject({ code: 'NETWORK', outcomeUnknown: true });
   });
 
-  test('a stream that ends half-way is a failure, not a short list', async () => {
+  test('a stream that ends early is an error, not a short list', async () => {
     stub = createServer((_, response) => {
       response.writeHead(200).write('{"id":1}\n', () => setTimeout(() => response.destroy(), 50));
     });
@@ -284,7 +284,7 @@ describe('what is tried again', () => {
     };
     const endLine = { error: 'Service Unavailable', message: 'posts was changed.', requestId: 'request-1' };
 
-    test('is a failure if it carries the id of the request', async () => {
+    test('is an error if it carries the id of the request', async () => {
       await expect(readStream([{ id: 1 }, endLine])).rejects.toMatchObject({
         code: 'STREAM_BROKEN',
         message: 'posts was changed.',
@@ -302,18 +302,18 @@ describe('what is tried again', () => {
     });
   });
 
-  test('other refusals never', async () => {
+  test('other refusals are never retried', async () => {
     const client = await startStubServer([404, {}, { error: 'Not Found', message: 'no', code: 'RECORD_UNKNOWN' }]);
     await expect(client.call('posts:get')).rejects.toMatchObject({ code: 'RECORD_UNKNOWN' });
     expect(requests).toHaveLength(1);
   });
 
-  test('a reply of somebody between is told as such', async () => {
+  test('a reply from a proxy is reported as such', async () => {
     const client = await startStubServer([418, {}, { teapot: true }]);
     await expect(client.call('posts:get')).rejects.toMatchObject({ code: 'REPLY_UNREADABLE', status: 418 });
   });
 
-  test('an aborted request is no failure of the network', async () => {
+  test('an aborted request is not reported as a network error', async () => {
     const client = await startStubServer([200]);
     await expect(client.call('posts:list', { signal: AbortSignal.abort() })).rejects.toMatchObject({
       name: 'AbortError',
@@ -321,7 +321,7 @@ describe('what is tried again', () => {
   });
 });
 
-test('parameters as query text', () => {
+test('parameters are written as a query string', () => {
   expect(
     buildQueryString({
       fields: ['a', 'b'],

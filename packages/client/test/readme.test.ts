@@ -30,7 +30,7 @@ ${body}
 `;
 }
 
-test('the examples of the README run as they stand', async () => {
+test('the examples of the README run without changes', async () => {
   const path = join(folder, 'readme.ts');
   writeFileSync(path, program());
   const { run } = (await import(/* @vite-ignore */ path)) as { run: (...given: unknown[]) => Promise<void> };

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { ApplicationStores } from './applications/application-stores.ts';
 import { type Clock, isoTime } from './base/clock.ts';
 import type { Config } from './base/config.ts';
+import { FileBlobs } from './base/file-blobs.ts';
 import type { Logger } from './base/logger.ts';
 import type { HealthReporter, ServerHealth } from './base/server-health.ts';
 import { folderFailure, isFileFault, postgresFailure, StartFailure, sqliteFailure } from './base/start-failure.ts';
+import { DatabaseBlobs } from './database/blob-rows.ts';
 import type { Database } from './database/database.ts';
-import { DatabaseBlobs } from './database/mail/blob-rows.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
-import { FileBlobs } from './mail/blobs/file-blobs.ts';
 
 export interface StoreParts {
   readonly config: Config;

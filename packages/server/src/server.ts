@@ -1,4 +1,6 @@
-/** The composition root: from a configuration to a running server. Only this file and open-stores.ts know both engines. */
+/**
+ * The composition root: from a configuration to a running server. Only this file and open-stores.ts know both engines.
+ */
 import { join } from 'node:path';
 import { Application, type CommonParts, mainApplicationName } from './applications/application.ts';
 import { Applications } from './applications/applications.ts';
@@ -13,10 +15,10 @@ import { BoundedQueue } from './base/bounded-queue.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
 import type { Config } from './base/config.ts';
+import { CachingDnsResolver, type DnsResolver } from './base/dns-resolver.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
 import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
-import { OutboundAllow } from './base/outbound-address.ts';
 import { ServerHealth } from './base/server-health.ts';
 import { listenFailure } from './base/start-failure.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
@@ -26,7 +28,10 @@ import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
 import { normaliseEmail } from './identity/sign-in.ts';
+import { createConnectServices, type MailNetwork } from './mail/connect/connect-services.ts';
+import type { MailServices } from './mail/mail-store.ts';
 import { ParsePool } from './mail/parse/parse-pool.ts';
+import { createSyncServices, type SyncTimes } from './mail/sync/sync-services.ts';
 import { mainStoreName, type OpenedStores, openStores } from './open-stores.ts';
 import { ApiError } from './protocol/api-error.ts';
 
@@ -40,6 +45,12 @@ export interface ServerOptions {
   readonly logger?: Logger;
   /** Replaces the disk sync of SQLite; for tests of what happens before it and after it fails. */
   readonly syncFile?: SyncFile;
+  /** Replaces the resolution of hosts and the requests by HTTP of mail accounts; for tests without a network. */
+  readonly mailNetwork?: MailNetwork | undefined;
+  /** Replaces times of the synchronisation of mail accounts; for tests. */
+  readonly mailSyncTimes?: Partial<SyncTimes> | undefined;
+  /** Replaces the name servers that are asked about senders of mail; for tests. */
+  readonly dns?: DnsResolver;
 }
 
 export interface RunningServer {
@@ -59,7 +70,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const health = new ServerHealth(logger, clock);
   const opened = await openStores({ config, clock, logger, health, syncFile });
   try {
-    return await startWithStores({ config, clock, logger, health, opened });
+    return await startWithStores({ config, clock, logger, health, opened, options });
   } catch (error) {
     opened.release();
     throw error;
@@ -72,13 +83,15 @@ interface StartParts {
   readonly logger: Logger;
   readonly health: ServerHealth;
   readonly opened: OpenedStores;
+  readonly options: Pick<ServerOptions, 'dns' | 'mailNetwork' | 'mailSyncTimes'>;
 }
 
 async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const { config, logger, health, opened } = parts;
   const extensions = await loadExtensions(config.extensionsDir);
   const parser = new ParsePool();
-  const common = createCommonParts(parts, extensions, parser);
+  const mail = await openMailer(config, logger);
+  const common = createCommonParts(parts, extensions, { parser, mailer: mail?.mailer ?? null });
   const main = await openMain(opened, common, config);
   main.webhooks.begin();
   main.mail.begin();
@@ -89,7 +102,6 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     maxOpen: config.applicationsOpen,
   });
-  const mail = await openMailer(config, logger);
   const accounts = { signUpApplications: config.signUpApplications, mail };
   const http = new HttpServer({ applications, config, logger, accounts, extensions, health });
   const url = await http.listen().catch(async (error: unknown) => {
@@ -119,31 +131,40 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
 
 /** The parts that all applications of the server share. */
 function createCommonParts(
-  { config, clock, logger }: StartParts,
+  { config, clock, logger, options }: StartParts,
   extensions: readonly Extension[],
-  parser: ParsePool,
+  { parser, mailer }: Pick<MailServices, 'parser' | 'mailer'>,
 ): CommonParts {
-  const { appKey, appKeyPrevious, maxFields, maxCollections } = config;
+  const { appKey, appKeyPrevious, maxFields, maxCollections, uploadLimits } = config;
   const outbound = {
     client: new OutboundClient({ allow: config.outboundAllow }),
     concurrencyLimiter: new ConcurrencyLimiter(maxMessagesPerHost, maxMessages),
     isDeliveryEnabled: config.webhooks,
   };
+  const dns = options.dns ?? new CachingDnsResolver();
   const secrets = new MailSecrets({
     key: config.mailSecretKey,
     previousKey: config.mailSecretKeyPrevious,
     file: join(config.dataDir, 'mail-secret.key'),
     logger,
   });
-  const allowed = new OutboundAllow(config.mailAllowedPrivateHosts);
   return {
     clock,
     logger,
-    mailServices: { parser, secrets, allowed, outbound: outbound.client },
+    mailServices: {
+      ...createConnectServices(config, outbound.client, clock, { dns, ...options.mailNetwork }),
+      parser,
+      mailer,
+      secrets,
+      dns: options.dns ?? (config.mailDns ? dns : null),
+      sync: createSyncServices(config.mailSync, options.mailSyncTimes),
+      delivers: config.mailDelivery,
+    },
     appKey,
     appKeyPrevious,
     maxFields,
     maxCollections,
+    uploadLimits,
     audit: { days: config.auditDays, entries: config.auditEntries },
     outbound,
     extensions,

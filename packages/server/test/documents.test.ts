@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { settings } from '../src/base/config.ts';
 import { errorCatalogue } from '../src/protocol/error-catalogue.ts';
@@ -31,13 +32,13 @@ test('docs/answers.md names tests that exist', () => {
   expect(missing).toEqual([]);
 });
 
-test('decisions/dependencies.md has a line for each runtime dependency', () => {
+test('decisions/dependencies.md has a row for each runtime dependency', () => {
   const { dependencies } = JSON.parse(page('packages/server/package.json')) as { dependencies: Record<string, string> };
   const listed = page('decisions/dependencies.md');
   expect(Object.keys(dependencies).filter((name) => !listed.includes(`| ${name} `))).toEqual([]);
 });
 
-test('the README names no command that does not exist', () => {
+test('the README names only existing commands', () => {
   const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
   const named = [...page('README.md').matchAll(/npm run ([a-z][\w-]*)/g)].map((match) => match[1]!);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
@@ -49,8 +50,45 @@ test('every way to start a server gives V8 a small young generation', () => {
   const { bin } = JSON.parse(page('packages/server/package.json')) as { bin: Record<string, string> };
   expect(scripts['start']).toContain(`node ${flag} `);
   expect(scripts['demo']).toContain(`node ${flag} `);
-  expect(page('scripts/dev.ts')).toContain(`'${flag}', 'packages/server/src/cli.ts'`);
+  expect(page('scripts/dev.ts')).toContain(`'${flag}', 'packages/server/bin/tablinum.js'`);
   expect(page('Dockerfile')).toMatch(new RegExp(`^CMD \\["node", "${flag}", `, 'm'));
   for (const file of Object.values(bin))
     expect(page(`packages/server/${file}`).split('\n')[0]).toBe(`#!/usr/bin/env -S node ${flag}`);
+});
+
+const documentFiles = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'].concat(
+  ['docs', 'decisions'].flatMap((folder) =>
+    readdirSync(new URL(`../../../${folder}`, import.meta.url))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
+);
+const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```/gms, '');
+
+/** The anchors of a page, as GitHub derives them from its headings. */
+function listAnchors(path: string): Set<string> {
+  const headings = [...withoutCode(page(path)).matchAll(/^#+ (.+)$/gm)].map((match) => match[1]!);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+test('links between documents lead to existing pages and headings', () => {
+  const broken = documentFiles.flatMap((file) =>
+    [...withoutCode(page(file)).matchAll(/\]\(([^)\s:]+)\)/g)]
+      .map((match) => match[1]!)
+      .filter((link) => {
+        const [path = '', anchor] = link.split('#');
+        const target = path === '' ? file : join(dirname(file), path);
+        if (!existsSync(new URL(`../../../${target}`, import.meta.url))) return true;
+        return anchor !== undefined && target.endsWith('.md') && !listAnchors(target).has(anchor);
+      })
+      .map((link) => ({ file, link })),
+  );
+  expect(broken).toEqual([]);
 });

@@ -18,15 +18,17 @@ const rooms = [
   'extensions',
   'records',
   'collections',
+  'transfer',
   'webhooks',
   'mail',
+  'files',
   'applications',
   'realtime',
   'openapi',
   'http',
 ];
 /** changes/ comes before records/ and lends it the event insert; database/ lends its seam to all. */
-const roots = ['server.ts', 'open-stores.ts', 'cli.ts', 'cli-mail.ts', 'cli-backup.ts'];
+const roots = ['server.ts', 'open-stores.ts', 'cli.ts', 'cli-mail.ts', 'cli-export.ts', 'cli-backup.ts'];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
   (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
@@ -39,7 +41,7 @@ const movingFiles: ReadonlySet<string> = new Set(['records/mail-changes.ts', 're
 const roomOf = (file: string): string => file.split('/')[0]!;
 const engineOf = (file: string): string | null => /^database\/(sqlite|postgres)\//.exec(file)?.[1] ?? null;
 
-test('imports run one way', () => {
+test('imports follow the order of folders', () => {
   const wrong: string[] = [];
   for (const file of files) {
     if (roots.includes(file)) continue;
@@ -65,7 +67,7 @@ const recordRooms: Readonly<Record<string, readonly string[]>> = {
   relations: ['', 'read', 'write', 'system'],
 };
 
-test('within records/, reads import nothing of writes, and writes nothing of relations', () => {
+test('within records/, read/ imports nothing from write/, and write/ nothing from relations/', () => {
   const wrong: string[] = [];
   const recordRoomOf = (file: string): string => /^records\/([a-z]+)\//.exec(file)?.[1] ?? '';
   for (const file of files.filter((name) => roomOf(name) === 'records' && !movingFiles.has(name))) {
@@ -80,7 +82,7 @@ test('within records/, reads import nothing of writes, and writes nothing of rel
   expect(wrong).toEqual([]);
 });
 
-test('the engines are known to the composition root alone', () => {
+test('only the composition root imports the engines', () => {
   const wrong: string[] = [];
   for (const file of files) {
     for (const path of imports(file)) {
@@ -93,11 +95,11 @@ test('the engines are known to the composition root alone', () => {
   expect(wrong).toEqual([]);
 });
 
-test('no source makes password hashes cheap: that is for tests', () => {
+test('no source makes password hashes cheap, which is for tests only', () => {
   expect(files.filter((file) => text(file).includes('setCheapHashing('))).toEqual(['identity/password.ts']);
 });
 
-test('SQL text stands in query, database, changes and the write compiler alone', () => {
+test('SQL text only occurs in query, database, changes and the write compiler', () => {
   const statement = /['"`]\s*(SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|CREATE TABLE|ALTER TABLE|DROP TABLE)\b/;
   const allowed = new Set(['query', 'database', 'changes', 'records']);
   expect(files.filter((file) => !allowed.has(roomOf(file)) && statement.test(text(file)))).toEqual([]);
@@ -106,7 +108,7 @@ test('SQL text stands in query, database, changes and the write compiler alone',
 /** Reads the status of other servers' replies. */
 const client = 'base/outbound.ts';
 
-test('status numbers stand in http alone', () => {
+test('status numbers only occur in http', () => {
   expect(
     files.filter(
       (file) => roomOf(file) !== 'http' && file !== client && /statusCode|\.code\(\d|status: \d/.test(text(file)),
@@ -114,7 +116,7 @@ test('status numbers stand in http alone', () => {
   ).toEqual([]);
 });
 
-test('no index files, no catch-all names', () => {
+test('there are no index files and no catch-all names', () => {
   const bad = /^(index|utils?|helpers?|common|manager|service)\.ts$/;
   expect(files.filter((file) => bad.test(basename(file)))).toEqual([]);
 });

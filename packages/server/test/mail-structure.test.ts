@@ -14,8 +14,11 @@ const mailFolders = /^(mail\/|database\/mail\/|http\/mail-actions\.ts$)/;
 const exceptions: Readonly<Record<string, string>> = {
   'cli-mail.ts': 'the command line is a client: it calls actions by their paths',
   'openapi/mail-compose-operations.ts': 'texts of the OpenAPI document',
+  'openapi/mail-connect-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-parameters.ts': 'texts of the OpenAPI document',
+  'openapi/mail-rule-operations.ts': 'texts of the OpenAPI document',
+  'openapi/mail-rule-schemas.ts': 'texts of the OpenAPI document',
   'protocol/error-catalogue.ts': 'texts of errors name the action that helps',
 };
 
@@ -49,18 +52,18 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
   (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
 );
 
-test('only the folders of mail name a collection of mail', () => {
+test('only the mail folders name a mail collection', () => {
   const found = files.filter((file) => !mailFolders.test(file) && namesMail(file));
   expect(found.sort()).toEqual(Object.keys(exceptions).sort());
 });
 
-test('the namings are found where they are', () => {
+test('the check finds names of mail collections', () => {
   expect(names).toContain('mailPlacements');
   for (const file of ['mail/collections/email-collections.ts', 'database/mail/email-rows.ts', 'http/mail-actions.ts'])
     expect(namesMail(file), file).toBe(true);
 });
 
-test('the operations of mail know no HTTP', () => {
+test('mail operations do not depend on HTTP', () => {
   const http = /\bstatus(Code)?: \d|\bheaders\b|'(content-type|if-match|idempotency-key|etag)'|fastify/i;
   expect(files.filter((file) => file.startsWith('mail/actions/') && http.test(readCode(file)))).toEqual([]);
 });

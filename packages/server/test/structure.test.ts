@@ -18,7 +18,7 @@ const engineWords = /\bxid8?\b|\bpg_\w*|\browid\b|\bLATERAL\b|\bEXPLAIN\b|\bjson
 /** Texts for operators that name a tool or a file of PostgreSQL. This list may only become shorter. */
 const allowedWords = ['base/start-failure.ts: pg_hba', 'cli-backup.ts: pg_dump'];
 
-test('words of one engine stand in its folder only, also in comments', () => {
+test('names of one engine only occur in its folder, also in comments', () => {
   expect(files.flatMap((file) => occurrences(file, engineWords)).sort()).toEqual(allowedWords);
 });
 
@@ -28,11 +28,12 @@ const multiNodeReaders = [
   'applications/application.ts',
   'applications/applications.ts',
   'http/health.ts',
+  'mail/delivery/mail-delivery.ts',
   'realtime/feed.ts',
   'webhooks/webhooks.ts',
 ];
 
-test('few places ask whether other servers use the same store', () => {
+test('few places check whether several servers use the same store', () => {
   const readers = files
     .filter((file) => file !== 'database/database.ts')
     .flatMap((file) => occurrences(file, /\bmultiNode\b/g));
@@ -40,7 +41,7 @@ test('few places ask whether other servers use the same store', () => {
   expect(multiNodeReaders.length).toBeLessThanOrEqual(7);
 });
 
-test('no room asks which engine runs', () => {
+test('no folder checks which engine is used', () => {
   // The start message names the engine.
   expect(files.flatMap((file) => occurrences(file, /\bdialect\.name\b/g))).toEqual(['server.ts: dialect.name']);
 });
@@ -48,7 +49,7 @@ test('no room asks which engine runs', () => {
 /** Files with functions of more than four parameters, see the last override of biome.json. This number may only go down. */
 const maxFilesOverParameterBudget = 20;
 
-test('the budgets of files, functions and parameters have few exceptions', () => {
+test('the limits of files, functions and parameters have few exceptions', () => {
   const { overrides } = JSON.parse(readFileSync(join(source, '../../../biome.json'), 'utf8')) as {
     overrides: { includes: string[]; linter: { rules: { complexity?: Record<string, unknown> } } }[];
   };
@@ -56,7 +57,7 @@ test('the budgets of files, functions and parameters have few exceptions', () =>
   expect(exceptions.flatMap(({ includes }) => includes).length).toBeLessThanOrEqual(maxFilesOverParameterBudget);
 });
 
-test('non-null assertions stay few', () => {
+test('there are few non-null assertions', () => {
   // An assertion follows a name, a bracket or a call; `!==` and negations do not.
   const assertion = /[\w)\]]!(?=[.,;:)\]}[\s])(?!=)/g;
   const code = (file: string): string => text(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$|(['"`])(?:\\.|(?!\1).)*\1/gm, '');
@@ -67,7 +68,7 @@ test('non-null assertions stay few', () => {
   expect(count).toBeLessThanOrEqual(140);
 });
 
-test('a block holds more than one statement, or a branch or loop', () => {
+test('braces are only used for several statements, branches and loops', () => {
   const loneStatement =
     /^( *)(?:\} else )?(?:if|for|while) \(.*\) \{\n\1 {2}(?:return|throw|continue|break)[^\n]*;\n\1\}/gm;
   expect(files.flatMap((file) => occurrences(file, loneStatement))).toEqual([]);

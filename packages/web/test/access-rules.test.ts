@@ -22,7 +22,7 @@ const rule = (id: number, resource: string, ...actions: string[]): Permission =>
 const posts: Resource = { name: 'posts', kind: 'defined' };
 const users: Resource = { name: 'users', kind: 'system' };
 
-test('the matrix offers what the server grants, and has words for it', () => {
+test('the permission matrix offers the actions that the server grants, and has labels for them', () => {
   expect([...grantableActions].sort()).toEqual([...serverActions].sort());
   for (const action of [...serverActions, '*']) expect(access.actionNames[action], action).toBeTruthy();
   for (const preset of Object.values(presets)) for (const action of preset) expect(serverActions).toContain(action);
@@ -31,7 +31,7 @@ test('the matrix offers what the server grants, and has words for it', () => {
 test.each<[string, Partial<RoleRules>, Resource, string, string, number | null]>([
   ['nothing grants', {}, posts, 'list', 'nothing', null],
   [
-    'the named resource goes first',
+    'the named resource takes precedence',
     { ownRules: [rule(1, '*', 'list'), rule(2, 'posts', 'list')] },
     posts,
     'list',
@@ -39,7 +39,7 @@ test.each<[string, Partial<RoleRules>, Resource, string, string, number | null]>
     2,
   ],
   [
-    'the named action goes first',
+    'the named action takes precedence',
     { ownRules: [rule(1, 'posts', '*'), rule(2, 'posts', 'list')] },
     posts,
     'list',
@@ -48,16 +48,16 @@ test.each<[string, Partial<RoleRules>, Resource, string, string, number | null]>
   ],
   ['every action', { ownRules: [rule(1, 'posts', '*')] }, posts, 'get', 'own', 1],
   [
-    'an absent action falls back',
+    'an absent action falls back to the wildcard',
     { ownRules: [rule(1, '*', 'get'), rule(2, 'posts', 'list')] },
     posts,
     'get',
     'all',
     1,
   ],
-  ['* never means the server’s own', { ownRules: [rule(1, '*', 'list')] }, users, 'list', 'nothing', null],
+  ['* never includes system collections', { ownRules: [rule(1, '*', 'list')] }, users, 'list', 'nothing', null],
   [
-    'public comes last',
+    'public rules apply last',
     { ownRules: [rule(1, '*', 'list')], publicRules: [rule(2, 'posts', 'list')] },
     posts,
     'list',
@@ -65,15 +65,15 @@ test.each<[string, Partial<RoleRules>, Resource, string, string, number | null]>
     1,
   ],
   ['public opens', { publicRules: [rule(2, '*', 'list')] }, posts, 'list', 'public', 2],
-  ['configuring opens the server’s own', { role: { allowConfigure: true } }, users, 'list', 'configure', null],
-  ['configuring opens no data', { role: { allowConfigure: true } }, posts, 'list', 'nothing', null],
+  ['allowConfigure permits system collections', { role: { allowConfigure: true } }, users, 'list', 'configure', null],
+  ['allowConfigure permits no data', { role: { allowConfigure: true } }, posts, 'list', 'nothing', null],
 ])('%s', (_, given, resource, action, source, id) => {
   const roleRules = { role: { allowConfigure: false }, ownRules: [], publicRules: [], ...given };
   const decision = findDecision(roleRules, resource, action);
   expect([decision.source, decision.permission?.id ?? null]).toEqual([source, id]);
 });
 
-test('a rule takes actions over before it is saved, so that none is decided twice at any moment', () => {
+test('a rule takes over actions before it is saved, so that no action is ever decided twice', () => {
   const rules = [rule(1, 'posts', 'list', 'get'), rule(2, 'posts', 'update'), rule(3, 'other', 'list')];
   const values = { role: 'r', resource: 'posts', filter: null, fields: null, exceptFields: null };
   expect(buildRuleOperations({ ...values, actions: ['get', 'update'] }, null, rules)).toEqual([
@@ -86,7 +86,7 @@ test('a rule takes actions over before it is saved, so that none is decided twic
   ]);
 });
 
-test('addresses keep what is known, and days are those of the reader', () => {
+test('addresses keep existing parameters, and days are those of the reader', () => {
   expect(parseAuditSearch({ action: 'users:', page: '2', entry: 'x', more: 1, outcome: '' })).toEqual({
     action: 'users:',
     page: 2,
@@ -97,7 +97,7 @@ test('addresses keep what is known, and days are those of the reader', () => {
   });
 });
 
-test('a key that ends within a week says so', () => {
+test('an API key that expires within a week is marked', () => {
   const now = Date.parse('2026-11-21T00:00:00Z');
   const getState = (expiresAt: string | null): string => getKeyState({ expiresAt, inactiveReason: null }, now);
   expect(getState(null)).toBe('active');

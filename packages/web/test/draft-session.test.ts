@@ -1,21 +1,21 @@
 /** Drafts, sendings and uploads whose requests come to harm on their way; no browser is asked. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../../client/src/client.ts';
-import { openMailWorld, upload as uploadMail } from '../../server/test/support/mail-world.ts';
-import { rawMail } from '../../server/test/support/raw-mail.ts';
+import { startMailAccountServer, upload as uploadMail } from '../../server/test/support/mail-account-server.ts';
+import { makeRawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
 import { importMail } from '../src/inbox/accounts/mail-upload.ts';
 import { type DraftOrigin, DraftSession } from '../src/inbox/compose/draft-session.ts';
 import { readAccounts } from '../src/inbox/read-accounts.ts';
-import { describeSites } from './support/site.ts';
+import { describeWebEngines } from './support/web-page.ts';
 
-describe('what is written and brought in', () => {
-  describeSites('over a bad line', (engine) => {
+describe('composing and importing', () => {
+  describeWebEngines('over an unreliable connection', (engine) => {
     let server: TestServer;
     let account: number;
     const mails = (query: string) => server.data(`GET /api/emails?${query}`, { as: 'bob' });
     beforeAll(async () => {
-      server = await openMailWorld(engine);
+      server = await startMailAccountServer(engine);
       const createdAccount = await server.data('POST /api/accounts:create', {
         as: 'bob',
         body: { address: 'bob@shop.example' },
@@ -28,7 +28,7 @@ describe('what is written and brought in', () => {
         id: 'g@x',
         text: 'Two',
       };
-      await uploadMail(server, 'bob', account, rawMail(mail));
+      await uploadMail(server, 'bob', account, makeRawMail(mail));
     });
     afterAll(() => server?.stop());
 
@@ -42,7 +42,7 @@ describe('what is written and brought in', () => {
       });
     const createSession = (client: Client, beginning: DraftOrigin) => new DraftSession(client, beginning, new Map());
 
-    test('a file that does not arrive holds its message back; one that a star stood in the way of arrives', async () => {
+    test('a message waits for a file that failed to upload, and a file that was only delayed by another save arrives', async () => {
       let large = true;
       const client = harmed((path, go) =>
         large && path.includes('emails:attach') ? Promise.resolve(new Response('large', { status: 413 })) : go(),
@@ -66,7 +66,7 @@ describe('what is written and brought in', () => {
       });
     });
 
-    test('a sending that something between answers is one sending; what is typed meanwhile goes along', async () => {
+    test('a send request that a proxy answers is sent once, and text typed meanwhile is included', async () => {
       const session: DraftSession = createSession(
         harmed(async (path, go) => {
           const reply = await go();
@@ -87,7 +87,7 @@ describe('what is written and brought in', () => {
       expect(found.map(({ snippet }: { snippet: string }) => snippet)).toEqual(['One, and more.']);
     });
 
-    test('an answer that is left while it begins leaves nothing; an account that is chosen during a save stays', async () => {
+    test('a reply that is left before it is created leaves nothing, and an account chosen during a save is kept', async () => {
       const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
       let begun = false;
       const left = createSession(
@@ -120,7 +120,7 @@ describe('what is written and brought in', () => {
       await server.data(`POST /api/accounts:destroy?filterByTk=${second.id}`, { as: 'bob' });
     });
 
-    test('an answer is stored from its first change on, and a file of a forward can be removed by it', async () => {
+    test('a reply is stored from its first change on, and a file of a forwarded message can be removed', async () => {
       const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
       const client = harmed((_, go) => go());
       const latest = async () => (await mails('sort=-id&pageSize=1'))[0].id;
@@ -150,7 +150,7 @@ describe('what is written and brought in', () => {
       expect(await mails('folder=drafts')).toEqual([]);
     });
 
-    test('a piece of a file that got lost is sent again; accounts are read beyond the first page', async () => {
+    test('a lost part of a file is sent again, and accounts are read beyond the first page', async () => {
       let isCut = false;
       const client = harmed((path, go) => {
         if (isCut || !path.includes('emails:import')) return go();
@@ -158,7 +158,9 @@ describe('what is written and brought in', () => {
         return go().then(() => Promise.reject(new TypeError('cut')));
       });
       const progress: number[] = [];
-      const file = new Blob([rawMail({ subject: 'Lost on the way', id: 'lost@x', to: 'bob@shop.example', text: 'x' })]);
+      const file = new Blob([
+        makeRawMail({ subject: 'Lost on the way', id: 'lost@x', to: 'bob@shop.example', text: 'x' }),
+      ]);
       const upload = { account, mailbox: 'INBOX', file, onProgress: (bytes: number) => progress.push(bytes) };
       const report = await importMail(client, { ...upload, signal: new AbortController().signal });
       expect([report.stored, report.duplicates, progress]).toEqual([0, 1, [file.size]]);

@@ -56,12 +56,12 @@ const roundTrip = (filter: Filter): Filter | null => {
 };
 
 test.each<[string, Filter, Filter]>([
-  ['values and lists alone', { title: 'a', n: [1, 2] }, { $and: [{ title: { $eq: 'a' } }, { n: { $in: [1, 2] } }] }],
+  ['plain values and lists', { title: 'a', n: [1, 2] }, { $and: [{ title: { $eq: 'a' } }, { n: { $in: [1, 2] } }] }],
   ['several operators of a field', { n: { $gt: 1, $lt: 9 } }, { $and: [{ n: { $gt: 1 } }, { n: { $lt: 9 } }] }],
   ['any', { $or: [{ n: 1 }, { n: 2 }] }, { $or: [{ n: { $eq: 1 } }, { n: { $eq: 2 } }] }],
   ['not', { $not: { n: 1, title: 'a' } }, { $and: [{ $not: { $and: [{ n: { $eq: 1 } }, { title: { $eq: 'a' } }] } }] }],
   [
-    'not of not',
+    'a double negation',
     { $not: { $not: { n: 1 } } },
     { $and: [{ $not: { $and: [{ $not: { $and: [{ n: { $eq: 1 } }] } }] } }] },
   ],
@@ -76,9 +76,9 @@ test.each<[string, Filter, Filter]>([
     { $and: [{ 'artist.label.city': { $eq: 'Ulm' } }] },
   ],
   ['the key of a linked record', { artist: 7 }, { $and: [{ 'artist.id': { $eq: 7 } }] }],
-  ['presence of links', { tracks: { $exists: false } }, { $and: [{ tracks: { $notExists: true } }] }],
+  ['presence of linked records', { tracks: { $exists: false } }, { $and: [{ tracks: { $notExists: true } }] }],
   [
-    'one and the same linked record',
+    'several conditions on one linked record',
     { tracks: { name: 'x', seconds: { $gt: 9 } } },
     { $and: [{ tracks: { $and: [{ name: { $eq: 'x' } }, { seconds: { $gt: 9 } }] } }] },
   ],
@@ -88,7 +88,7 @@ test.each<[string, Filter, Filter]>([
     { $and: [{ $not: { tracks: { $or: [{ name: { $eq: 'x' } }, { seconds: { $eq: 1 } }] } } }] },
   ],
   [
-    'a linked record that is not',
+    'a negated condition on a linked record',
     { artist: { $not: { name: 'x' } } },
     { $and: [{ artist: { $and: [{ $not: { $and: [{ name: { $eq: 'x' } }] } }] } }] },
   ],
@@ -120,18 +120,18 @@ test.each<[string, Filter, Filter]>([
 });
 
 test.each<[string, Filter]>([
-  ['a field that is not there', { nowhere: 1 }],
+  ['an unknown field', { nowhere: 1 }],
   ['a field behind too many relations', { 'artist.label.nowhere.a': 1 }],
   ['an operator that does not fit', { n: { $includes: '1' } }],
   ['a value of another type', { n: { $eq: 'x' } }],
   ['null in a list', { n: { $in: [1, null] } }],
   ['an unknown operator', { n: { $near: 1 } }],
-  ['what is no filter', { $and: [1] }],
-])('%s stays JSON', (_, given) => {
+  ['a value that is not a filter', { $and: [1] }],
+])('%s stays a JSON filter', (_, given) => {
   expect(toFilterModel(given, fields)).toBeNull();
 });
 
-test('a condition that is not finished, and a group without any, make a filter unfinished', () => {
+test('an incomplete condition and a group without conditions make a filter incomplete', () => {
   const done = { ...newCondition('n', '$eq'), texts: ['1'] };
   expect(isComplete(newGroup({ parts: [done] }), fields)).toBe(true);
   for (const part of [newCondition('n', '$eq'), { ...newCondition('n', '$between'), texts: ['1'] }, newGroup()]) {
@@ -142,7 +142,7 @@ test('a condition that is not finished, and a group without any, make a filter u
   expect(countConditions(newGroup({ parts: [done, newGroup({ parts: [done, done] })] }))).toBe(3);
 });
 
-test('groups nest as deep as the server takes them, and no deeper', () => {
+test('groups can be nested as deeply as the server accepts, and no deeper', () => {
   expect(maxFilterDepth).toBe(limits.filterDepth);
   const nested = (room: number): FilterGroup => {
     const left = room - measureGroupDepth({ not: true, under: null });
@@ -178,7 +178,7 @@ test('periods are checked as the server checks them', () => {
   expect(texts.filter(isPeriod)).toEqual(texts.filter(taken));
 });
 
-test('a value that the server would refuse is named, and a rule with it is not finished', () => {
+test('a value that the server would refuse is named, and makes its rule incomplete', () => {
   const condition = (path: string, operator: string, ...given: string[]) => ({
     ...newCondition(path, operator),
     texts: given,

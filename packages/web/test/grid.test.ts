@@ -8,14 +8,14 @@ import { RowWindow } from '../src/data/records/row-window.ts';
 const fields = Array.from({ length: 200 }, (_, n) => ({ name: `f${n}`, type: 'string' }));
 const edges = computeEdges(fields.map(() => 100));
 
-test('of two hundred columns those in view are drawn, and a few beside them', () => {
+test('of two hundred columns only the visible ones and a few next to them are rendered', () => {
   expect(findColumnsBetween(edges, 0, 1000)).toEqual({ first: 0, last: 11 });
   expect(findColumnsBetween(edges, 5076, 5176)).toEqual({ first: 48, last: 52 });
   expect(findColumnsBetween(edges, 19_000, 20_076)).toEqual({ first: 187, last: 199 });
   expect(findColumnsBetween(computeEdges([]), 0, 1000)).toEqual({ first: 0, last: -1 });
 });
 
-test('what is left out between drawn columns is one track, and all tracks are as wide as all columns', () => {
+test('the space between rendered columns is one track, and all tracks have the total width', () => {
   const { drawn, template } = buildTracks([0, 50, 51, 120], fields, edges);
   expect(drawn.map(({ column, track }) => [column, track])).toEqual([
     [0, 2],
@@ -41,7 +41,7 @@ test.each([
   expect(findDestination({ key, ctrlKey, metaKey: false }, { row: 5, column: 3 }, bounds)).toEqual(expected);
 });
 
-test('rows that others change are read again, however many at once', async () => {
+test('rows that others change are loaded again, however many there are', async () => {
   let title = 'before';
   const records = Array.from({ length: 500 }, (_, n) => n + 1);
   const respond = (url: URL): object => {

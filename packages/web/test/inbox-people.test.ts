@@ -17,7 +17,7 @@ test.each([
   ['Post, Sales, and Returns', 'Post, Sales, and Returns', 'Post, Sales, and Returns'],
   ["''", "''", "''"],
   ['', 'ada@example.net', 'ada'],
-])('%j is called %j, and %j among others', (name, whole, short) => {
+])('%j is called %j, and %j in a list of others', (name, whole, short) => {
   const person = { name, address: 'ada@example.net' };
   expect([getName(person), getShortName(person)]).toEqual([whole, short]);
 });
@@ -30,17 +30,21 @@ const person = (name: string, wrote?: boolean): Participant => ({
 });
 
 test.each([
-  ['one who wrote, with the whole name', [person('Tim Bray', true), person('Zzzzteana', false)], 'Tim Bray'],
-  ['several who wrote', [person('Tim Bray', true), person('Ada Bell', true), person('Shop', false)], 'Tim, Ada'],
-  ['the account as one of them', [person('Tim Bray', true), person('Shop', true), person('Support', true)], 'Tim, Me'],
+  ['a single sender by full name', [person('Tim Bray', true), person('Zzzzteana', false)], 'Tim Bray'],
+  ['several senders', [person('Tim Bray', true), person('Ada Bell', true), person('Shop', false)], 'Tim, Ada'],
   [
-    'who was written to, where only the account wrote',
-    [person('Shop', true), person('Tim Bray', false)],
-    'To: Tim Bray',
+    'the account as one of the senders',
+    [person('Tim Bray', true), person('Shop', true), person('Support', true)],
+    'Tim, Me',
   ],
-  ['several of those', [person('Support', true), person('Tim Bray', false), person('Ada Bell', false)], 'To: Tim, Ada'],
-  ['a note to oneself', [person('Shop', true)], 'Me'],
-  ['all, before it is known who wrote', [person('Tim Bray'), person('Ada Bell')], 'Tim, Ada'],
+  ['the recipient, if only the account wrote', [person('Shop', true), person('Tim Bray', false)], 'To: Tim Bray'],
+  [
+    'several recipients, if only the account wrote',
+    [person('Support', true), person('Tim Bray', false), person('Ada Bell', false)],
+    'To: Tim, Ada',
+  ],
+  ['a message to the own account', [person('Shop', true)], 'Me'],
+  ['all correspondents, if the senders are not loaded yet', [person('Tim Bray'), person('Ada Bell')], 'Tim, Ada'],
   ['nobody', null, ''],
 ])('a row names %s', (_, participants, line) => {
   expect(formatPeople({ participants }, own, inbox)).toBe(line);

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
-import { arriveIn, openShopInbox } from './support/shop-inbox.ts';
-import { buildOnce, expectAccessible, openPage, signIn } from './support/site.ts';
+import { deliverToInbox, startShopInboxServer } from './support/shop-inbox-server.ts';
+import { buildWebInterface, expectAccessible, openPage, signIn } from './support/web-page.ts';
 
 const chromium = findChromium();
-const long = { timeout: 60_000 };
+const long = { timeout: 240_000 };
 
 /** What a browser does is the same above each engine. */
 describe.skipIf(chromium === null)('an inbox', () => {
@@ -18,11 +18,11 @@ describe.skipIf(chromium === null)('an inbox', () => {
   const getUrl = (): string => `${server.running.url}/a/main/inbox`;
   const text = (pattern: string | RegExp) => page.getByText(pattern).first();
   const row = (pattern: string | RegExp) => page.locator('[data-conversation]').filter({ hasText: pattern });
-  const arrive = (mail: Parameters<typeof arriveIn>[1]) => arriveIn(server, mail);
+  const arrive = (mail: Parameters<typeof deliverToInbox>[1]) => deliverToInbox(server, mail);
 
   beforeAll(async () => {
-    buildOnce();
-    server = await openShopInbox(sqlite);
+    buildWebInterface();
+    server = await startShopInboxServer(sqlite);
     browser = await openBrowser(chromium!);
     ({ page } = await openPage(browser, server.running.url));
     await page.goto(getUrl());
@@ -33,7 +33,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     await server?.stop();
   });
 
-  test('on a phone: list, thread, folders; in the dark', long, async () => {
+  test('fits on a phone with list, conversation and mailboxes, also in dark mode', long, async () => {
     const size = { viewport: { width: 390, height: 780 }, colorScheme: 'dark' } as const;
     const phone = await openPage(browser, server.running.url, size);
     await phone.page.goto(getUrl());
@@ -52,7 +52,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     await phone.page.context().close();
   });
 
-  test('a file is looked at, and a list that is slow or refused says so', long, async () => {
+  test('shows a file, and reports a list that is slow or refused', long, async () => {
     const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const attachments = [{ name: 'tonearm.png', type: 'image/png', content: Buffer.from(png, 'base64') }];
     await arrive({
@@ -82,7 +82,7 @@ describe.skipIf(chromium === null)('an inbox', () => {
     await page.unroute(list);
   });
 
-  test('who has no account is told how to come by one', long, async () => {
+  test('without an account explains how to create one', long, async () => {
     const other = await openPage(browser, server.running.url);
     await other.page.goto(getUrl());
     await signIn(other.page, 'bob@example.com', 'correct horse');

@@ -12,7 +12,7 @@ import { en } from '../src/ui/i18n/en.ts';
 
 const shapes = { one: 'one', list: 'list', pair: 'pair', none: 'flag', period: 'period', periods: 'periods' } as const;
 
-test('the filter offers every operator of the protocol, with its operand, and has words for it', () => {
+test('the filter offers every operator of the protocol with its operand, and has labels for it', () => {
   const known = Object.entries(operators).filter(([name]) => name !== '$endWith'); // another spelling of $endsWith
   expect(Object.keys(filterOperators).sort()).toEqual(known.map(([name]) => name).sort());
   for (const [name, { family, operand }] of known) {
@@ -22,14 +22,14 @@ test('the filter offers every operator of the protocol, with its operand, and ha
   }
 });
 
-test('a flag that is asked the other way round is the operator that the protocol calls its complement', () => {
+test('a negated flag is the complementary operator of the protocol', () => {
   for (const [name, { operand, complementOf }] of Object.entries(operators)) {
     if (operand === 'flag') expect(findOpposite(findOpposite(name)!), name).toBe(name);
     if (operand === 'flag' && complementOf) expect(findOpposite(name)).toBe(complementOf);
   }
 });
 
-test('each type of field is offered, with the operators that the server takes for it', () => {
+test('each field type is offered with the operators that the server accepts for it', () => {
   const offered = Object.values(typeGroups).flat().sort();
   expect(offered).toEqual(fieldTypes.names().sort());
   for (const type of fieldTypes.all()) {
@@ -47,7 +47,7 @@ test('each type of field is offered, with the operators that the server takes fo
 /** Fails to compile where a definition knows a property that the wire's Field, and so the form, does not. */
 const known: Exclude<keyof FieldDefinition, keyof Field> extends never ? true : false = true;
 
-test('the form of a field asks for every option that its type has, and for no other', () => {
+test('the form of a field has every option of its type, and no other', () => {
   expect(known).toBe(true);
   for (const name of fieldTypes.names()) {
     const own = new Set<string>([...optionsByType[name]!, ...(keyOptionsByType[name] ?? [])]);
@@ -75,7 +75,7 @@ const pointless = new Set<string>(
     const key = ['integer', 'bigInt', 'string', 'uid'].includes(type.name) ? [] : ['primaryKey'];
     const counts = ['integer', 'bigInt'].includes(type.name) ? [] : ['autoIncrement'];
     const index = type.sortable ? [] : ['index', 'unique'];
-    const given = type.name === 'password' ? ['defaultValue'] : [];
+    const given = ['password', 'file'].includes(type.name) ? ['defaultValue'] : [];
     const ordered = type.name === 'sort' ? ['required', 'unique', 'index', 'allowNull', 'defaultValue'] : [];
     const twice = type.name === 'boolean' ? ['unique'] : [];
     const elsewhere = type.relation && type.name !== 'belongsTo' ? ['required', 'unique', 'index'] : [];
@@ -96,7 +96,7 @@ function takes(field: Record<string, unknown>, option: string): boolean | null {
   return null;
 }
 
-test('a changed field is sent with what differs, and without what its new type has no place for', () => {
+test('a changed field is sent with its differences, and without options that its new type does not have', () => {
   const field = { name: 's', type: 'string', maxLength: 5, defaultValue: '5' };
   expect(diffField(field, { ...createFieldDraft(field), title: 'S' })).toEqual({ title: 'S' });
   const whole = { name: 'n', type: 'integer', scale: 0, min: 1, defaultValue: 5 };
@@ -108,7 +108,7 @@ test('a changed field is sent with what differs, and without what its new type h
   });
 });
 
-test('texts of inputs stand for the values of the wire', () => {
+test('texts of inputs are converted to values of the API', () => {
   const at = { name: 'at', type: 'datetime' };
   const moment = '2026-11-21T15:04:05.000Z';
   expect(parseInputText(at, toInputText(at, moment))).toEqual({ value: moment });
@@ -118,7 +118,7 @@ test('texts of inputs stand for the values of the wire', () => {
   expect(parseInputText({ name: 's', type: 'string' }, '')).toEqual({ value: null });
 });
 
-test('json values keep all digits, and are plain numbers where these hold them', () => {
+test('json values keep all digits, and are plain numbers if these are exact', () => {
   const exact = '{"a":9007199254740993,"b":[0.10000000000000000001,-1e999,{"c":12345678901234567890123}],"d":"1e999"}';
   const field = { name: 'extra', type: 'json' };
   const read = parseInputText(field, exact) as { value: Record<string, unknown> };

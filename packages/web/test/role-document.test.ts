@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('names, types, choices and links are as they are defined; rights are those that would be granted', async () => {
+test('the document of a role has the defined names, types, choices and links, and the granted permissions', async () => {
   const reply = await server.call('GET /api/docs:openapi', { headers: { 'x-role': 'clerk' } });
   const { collections, forms, rights } = parseRoleDocument(reply.body as unknown as DocumentPart);
   const things = collections.find(({ name }) => name === 'things')!;

@@ -30,13 +30,15 @@ export function buildGrants(roleName: string, table: AccessTable, registry: Regi
   };
 }
 
-/** The roles with their permissions, and the collections that they are about. */
+/** The roles with their permissions, and the registry of their collections. */
 export interface AccessRules {
   readonly table: AccessTable;
   readonly registry: Registry;
 }
 
-/** What decides on an action: a privilege of the role itself, a permission of the role or of `public`, or nothing. */
+/**
+ * What decides about an action: a privilege of the role itself, a permission of the role or of `public`, or nothing.
+ */
 export type Decision =
   | { readonly by: 'admin' | 'configure' | 'nothing'; readonly row: null }
   | { readonly by: 'role' | 'public'; readonly row: Permission };
@@ -53,6 +55,14 @@ export function decide(roleName: string, resource: string, action: string, { tab
   if (roleRow) return { by: 'role', row: roleRow };
   const publicRow = findDecidingPermission(table.roles.get(publicRole), resource, action, userDefined);
   return publicRow ? { by: 'public', row: publicRow } : noDecision;
+}
+
+/**
+ * Whether a permission of the role has a row filter of its own, besides the visibility that every grant on the collection carries: for
+ * what no row filter can be applied to.
+ */
+export function hasOwnRowFilter(roleName: string, resource: string, action: string, rules: AccessRules): boolean {
+  return Boolean(decide(roleName, resource, action, rules).row?.filter);
 }
 
 const noDecision: Decision = { by: 'nothing', row: null };
@@ -90,8 +100,8 @@ function makeGrant(roleName: string, resource: string, action: string, rules: Ac
 }
 
 /**
- * The grant on an internal collection whose records are only reached through those of another one: whoever may get the other
- * record and follow its relation may read them.
+ * The grant on an internal collection whose records are only reached through those of another one. Callers who may get
+ * the other record and follow its relation may read them.
  *
  * @param decision about a get of the other collection.
  */

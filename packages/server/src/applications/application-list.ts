@@ -6,6 +6,7 @@ import {
   addApplicationError,
   deleteApplication,
   findApplication,
+  readServedStores,
   setApplicationStatus,
 } from '../database/application-rows.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -47,6 +48,11 @@ export class ApplicationList {
         },
       );
     return row;
+  }
+
+  /** The stores of those of the applications that serve requests, by name. */
+  readServedStores(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return readServedStores(this.#main.database, names);
   }
 
   /** Stores a new state and logs its event. @param requester null: the server itself. */

@@ -7,7 +7,7 @@ export interface ApplicationStores {
   open(store: string, mayCreate: boolean): Promise<Database>;
   /** The separate store of an application's audit journal; null if its tables are in the application's store. */
   openJournal(store: string): Promise<Database | null>;
-  /** The storage of the bytes of mail. */
+  /** The storage of the bytes of files and mail. */
   blobs(store: string, database: Database): BlobStore;
   /** Removes a closed store with its journal and files. Does nothing if it no longer exists. */
   remove(store: string): Promise<void>;

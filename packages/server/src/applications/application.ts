@@ -2,18 +2,22 @@
  * One application: database, registry, access table, credentials and event log. Input: a verified caller. Output: a
  * {@link RecordContext} for the operations.
  */
+import type { BackgroundWorker } from '../base/background-worker.ts';
 import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { SecretCipher } from '../base/secret-cipher.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
-import { type EventLimits, EventRetention } from '../changes/retention.ts';
+import { createEventRetention, type EventLimits } from '../changes/retention.ts';
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
 import { readVersions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
+import { loadUser } from '../database/user-rows.ts';
 import { EventManager } from '../extensions/event-manager.ts';
 import type { Extension } from '../extensions/extension.ts';
+import { FileStore } from '../files/file-store.ts';
+import type { UploadLimits } from '../files/multipart.ts';
 import { Authenticator, anonymous } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
@@ -41,11 +45,12 @@ export interface ApplicationParts {
   readonly appKeyPrevious: string | null;
   readonly maxFields: number;
   readonly maxCollections: number;
+  readonly uploadLimits: UploadLimits;
   /** Retention of the audit journal: days and number of entries. */
   readonly audit: { readonly days: number; readonly entries: number };
   readonly extensions: readonly Extension[];
   readonly mailServices: MailServices;
-  /** Stores the bytes of mail. */
+  /** Stores the bytes of files and mail. */
   readonly blobs: BlobStore;
   readonly outbound: Outbound;
   /** Retention of events: days and number of entries. */
@@ -85,12 +90,13 @@ export class Application {
   readonly journal: AuditJournal;
   readonly webhooks: Webhooks;
   readonly mail: MailStore;
+  readonly files: FileStore;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hasher: TokenHasher;
   readonly #previousHashers: readonly TokenHasher[];
   readonly #hooks: EventManager | null;
-  readonly #retention: EventRetention;
+  readonly #retention: BackgroundWorker;
   readonly #closing = new AbortController();
   #snapshot = Snapshot.empty();
   #loading: Promise<void> | null = null;
@@ -109,18 +115,28 @@ export class Application {
       () => this.journal.wake(),
       hooks && ((events, time) => hooks.emitEvents(events, time)),
     );
-    this.#retention = new EventRetention(this.changes, parts.events, parts.clock, parts.logger);
+    this.#retention = createEventRetention({ ...parts, log: this.changes, limits: parts.events });
     this.#hasher = new TokenHasher(parts.appKey);
     this.#previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     const hashers = [this.#hasher, ...this.#previousHashers];
     this.authenticator = new Authenticator(parts.database, hashers, parts.clock, () => this.registry.get('users'));
     this.webhooks = this.#createWebhooks(parts);
+    const asServer = <T>(work: (context: RecordContext) => Promise<T>): Promise<T> =>
+      this.withCurrentSnapshot(() => work(this.recordContext(anonymous, null)));
+    this.files = new FileStore({ ...parts, asServer });
     this.mail = new MailStore({
       ...parts,
       application: parts.name,
       services: parts.mailServices,
       changes: this.changes,
-      asServer: (work) => this.withCurrentSnapshot(() => work(this.recordContext(anonymous, null))),
+      asServer,
+      withRuleContexts: (work) =>
+        this.withCurrentSnapshot(() =>
+          work({
+            server: this.recordContext(anonymous, null),
+            getUserContext: (user, role) => this.#getUserContext(user, role),
+          }),
+        ),
     });
   }
 
@@ -146,14 +162,14 @@ export class Application {
     return this.#closing.signal;
   }
 
-  /** Asks long-lived users of the application, such as sockets, to end. */
+  /** Tells long-lived users of the application, such as sockets, to end. */
   signalClosing(): void {
     this.#closing.abort();
   }
 
   /** Deletes events that exceed the retention now. */
   pruneEvents(): Promise<void> {
-    return this.#retention.prune();
+    return this.#retention.runNow();
   }
 
   /** Reads definitions and permissions and starts background work. The tables must exist. */
@@ -161,22 +177,27 @@ export class Application {
     await this.refresh();
     await this.changes.open();
     this.journal.begin();
-    this.#retention.begin();
+    this.#retention.start();
     this.#timer = setInterval(() => void this.#flushLastUsed(), keyUsageFlushMilliseconds);
     this.#timer.unref();
   }
 
-  /** Ends background work, writes what is only in memory, and closes the database. Acknowledged writes are on disk already. */
+  /**
+   * Ends background work, writes everything that is only in memory, and closes the database. Acknowledged writes are
+   * already on disk. Each part is ended even if another one fails, for example because the store no longer exists.
+   *
+   * @throws the first error.
+   */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
-    await this.#hooks?.close();
-    await this.webhooks.close();
-    await this.mail.close();
+    const errors: unknown[] = [];
+    for (const part of [this.#hooks, this.webhooks, this.mail])
+      await part?.close().catch((error: unknown) => errors.push(error));
     this.signalClosing();
-    await this.#retention.end();
+    await this.#retention.stop();
     await this.#flushLastUsed();
-    await this.journal.close();
-    await this.database.close();
+    for (const part of [this.journal, this.database]) await part.close().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
   }
 
   /** Loads the current snapshot. A change during the load is detected by the next guarded statement. */
@@ -279,6 +300,16 @@ export class Application {
       hashToken: (token) => this.hashToken(token),
       refresh: () => this.refresh(),
     };
+  }
+
+  /**
+   * The context of a user without a request, in one of the user's roles; null if the user is not active or does not
+   * have the role.
+   */
+  async #getUserContext(id: number, role: string): Promise<RecordContext | null> {
+    const user = await loadUser(this.database, this.registry.get('users'), id);
+    if (user?.['status'] !== 'active' || !user.roles.includes(role)) return null;
+    return this.recordContext({ ...anonymous, type: 'session', role, roles: user.roles, user }, null);
   }
 
   /** A context that reads the audit journal like a collection. */

@@ -131,7 +131,9 @@ export class Applications {
         this.#mainDue = (await runHousekeeping(this.main)).dueWhileOpen;
       for (const name of await claimDueApplications(this.main.database, isoTime(now)))
         (await this.find(name)).release();
+      if (this.#isShared) await this.#open.closeWithdrawn();
       await this.#open.housekeepDue(now);
+      await this.#open.scheduleTakeover(now);
       await this.#open.closeIdle();
     } catch (error) {
       this.#warn(error, 'Scheduled work of applications failed.');
@@ -161,7 +163,7 @@ export class Applications {
     await this.#list.setStatus(name, status, requester);
     await this.#open.close(name);
     // Other servers with the same store then read the state again before their next reply.
-    if (this.main.database.multiNode && row.born)
+    if (this.#isShared && row.born)
       await this.#open
         .withTemporaryApplication(row, ({ database }) => database.write((transaction) => bumpVersion(transaction)))
         .catch((error: unknown) => this.#warn(error, 'Other servers could not be notified of a stopped application.'));
@@ -177,12 +179,17 @@ export class Applications {
     this.#open.clearFailure(name);
   }
 
+  /** Whether other servers may use the same store. */
+  get #isShared(): boolean {
+    return this.main.database.multiNode;
+  }
+
   #warn(error: unknown, message: string): void {
     this.#logger.warn({ err: error }, message);
   }
 }
 
-/** A failure to open has been told in the error log. */
+/** The error log already contains a failure to open. */
 function ignoreRecordedFailure(error: unknown): null {
   if (error instanceof ApiError && error.code === 'APPLICATION_FAILED') return null;
   throw error;

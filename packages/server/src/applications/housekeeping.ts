@@ -1,3 +1,4 @@
+import { unreferencedGraceMilliseconds } from '../base/blob-store.ts';
 import { isoTime } from '../base/clock.ts';
 import { deleteExpiredLogins } from '../database/login-rows.ts';
 import { deleteExpiredTokens } from '../database/one-time-tokens.ts';
@@ -7,6 +8,8 @@ import type { Application } from './application.ts';
 const minIntervalMilliseconds = 3_600_000;
 /** How often an application with webhooks schedules its next opening. */
 const webhookCheckMilliseconds = 300_000;
+/** An application whose server has died is opened by another server after this time, if it synchronises mail accounts. */
+export const syncTakeoverMilliseconds = 20_000;
 
 /** When housekeeping of an application is due next, in milliseconds since the epoch; null: never. */
 export interface HousekeepingSchedule {
@@ -17,22 +20,37 @@ export interface HousekeepingSchedule {
 }
 
 /**
- * Deletes expired logins and links, old deliveries of webhooks, and unreferenced bytes of mail. An application is not opened
+ * Deletes expired logins and links, old deliveries of webhooks, and unreferenced files and bytes of mail. An application is not opened
  * only for expired links.
  *
- * An application with webhooks schedules its next opening in advance. If its process is killed, the next process sends the
- * waiting messages.
+ * An application with webhooks, with mail accounts to synchronise or with mail that waits to be sent schedules its next opening in
+ * advance. If its process is killed, the next process goes on with this work.
  */
-export async function runHousekeeping({ database, clock, webhooks, mail }: Application): Promise<HousekeepingSchedule> {
+export async function runHousekeeping({
+  database,
+  clock,
+  webhooks,
+  mail,
+  files,
+}: Application): Promise<HousekeepingSchedule> {
   const now = clock.now();
   await deleteExpiredTokens(database, isoTime(now));
   const next = await deleteExpiredLogins(database, isoTime(now));
   await webhooks.prune();
   await mail.sweep(now);
+  await files.sweep(now);
   const nextLoginSweep = next === null ? null : Math.max(Date.parse(next), now + minIntervalMilliseconds);
-  if (!webhooks.listening && !mail.isBusy) return { dueWhileOpen: nextLoginSweep, dueWhenClosed: nextLoginSweep };
+  const nextMail = await mail.nextDue();
+  if (!webhooks.listening && !mail.isBusy)
+    // Bytes that nothing refers to are removed daily.
+    return {
+      dueWhileOpen: minNullable(nextLoginSweep, now + unreferencedGraceMilliseconds),
+      dueWhenClosed: minNullable(nextLoginSweep, nextMail),
+    };
   const dueWhileOpen = minNullable(nextLoginSweep, now + webhookCheckMilliseconds);
-  return { dueWhileOpen, dueWhenClosed: minNullable(nextLoginSweep, now + 2 * webhookCheckMilliseconds) };
+  const grace = mail.mustStayOpen ? syncTakeoverMilliseconds : 2 * webhookCheckMilliseconds;
+  const nextCheck = minNullable(nextMail, now + grace);
+  return { dueWhileOpen, dueWhenClosed: minNullable(nextLoginSweep, nextCheck) };
 }
 
 /** When an application that is about to be closed must be opened again without a request; null: never. */
@@ -40,7 +58,8 @@ export async function findReopeningTime({ database, clock, webhooks, mail }: App
   const now = clock.now();
   const next = await deleteExpiredLogins(database, isoTime(now));
   const nextLoginSweep = next === null ? null : Math.max(Date.parse(next), now + minIntervalMilliseconds);
-  return minNullable(minNullable(nextLoginSweep, await webhooks.nextDue()), mail.isBusy ? now : null);
+  const nextWork = minNullable(await webhooks.nextDue(), mail.isBusy ? now : await mail.nextDue());
+  return minNullable(nextLoginSweep, nextWork);
 }
 
 function minNullable(first: number | null, second: number | null): number | null {

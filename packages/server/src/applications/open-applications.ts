@@ -1,10 +1,10 @@
 /**
- * The applications besides `main` that are open now: opened when somebody asks for one, closed when nobody has used it for
- * a while. One that does not open answers for itself alone.
+ * The applications other than `main` that are open now. An application is opened when it is first used, and closed when
+ * it has not been used for a while. If one fails to open, only its own requests fail.
  */
 import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { type ApplicationRow, setWakeTime } from '../database/application-rows.ts';
+import { type ApplicationRow, setWakeTime, setWakeTimes } from '../database/application-rows.ts';
 import { DatabaseFault } from '../database/database.ts';
 import { readUser } from '../database/user-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -12,7 +12,7 @@ import { Application, type CommonParts } from './application.ts';
 import type { ApplicationList } from './application-list.ts';
 import type { ApplicationStores } from './application-stores.ts';
 import { addFirstAdmin, migrateSystemCollections, prepareStore } from './bootstrap.ts';
-import { findReopeningTime, runHousekeeping } from './housekeeping.ts';
+import { findReopeningTime, runHousekeeping, syncTakeoverMilliseconds } from './housekeeping.ts';
 import { sweepKeyHomes } from './key-homes.ts';
 
 export interface OpenApplicationsParts {
@@ -38,6 +38,7 @@ export interface Lease {
 
 interface Slot {
   readonly application: Application;
+  readonly store: string;
   users: number;
   lastUsed: number;
   /** When housekeeping is due, in milliseconds since the epoch; null: never. */
@@ -55,7 +56,7 @@ interface OpenFailure {
 
 /** How long a failed application is not opened again. */
 const failureCacheMilliseconds = 10_000;
-/** How long closing waits for running requests. When the server stops, they have had time already. */
+/** How long closing waits for running requests. When the server stops, they have already had time to end. */
 const closeTimeoutMilliseconds = 30_000;
 const stopTimeoutMilliseconds = 500;
 /** How often ended keys and logins are removed from the list in `main`. */
@@ -142,9 +143,27 @@ export class OpenApplications {
     await Promise.all([...this.#slots.keys()].map((name) => this.close(name)));
   }
 
+  /**
+   * Closes applications that another server has stopped, destroyed, or created again under the same name. Otherwise
+   * this server would continue to process their mail and webhooks until the next request for them arrives.
+   */
+  async closeWithdrawn(): Promise<void> {
+    const slots = [...this.#slots];
+    if (slots.length === 0) return;
+    const served = await this.#parts.list.readServedStores(slots.map(([name]) => name));
+    const withdrawn = slots.filter(([name, slot]) => served.get(name) !== slot.store && this.#slots.get(name) === slot);
+    await Promise.all(withdrawn.map(([name]) => this.close(name)));
+  }
+
   async closeIdle(): Promise<void> {
     const before = performance.now() - this.#parts.idleMilliseconds;
-    for (const [name, slot] of this.#slots) if (slot.users === 0 && slot.lastUsed <= before) await this.close(name);
+    for (const [name, slot] of this.#slots) if (isUnused(slot) && slot.lastUsed <= before) await this.close(name);
+  }
+
+  /** Applications that synchronise mail accounts are opened by another server soon after this one has died. */
+  async scheduleTakeover(now: number): Promise<void> {
+    const names = [...this.#slots].filter(([, { application }]) => application.mail.mustStayOpen).map(([name]) => name);
+    if (names.length > 0) await setWakeTimes(this.#parts.main.database, names, isoTime(now + syncTakeoverMilliseconds));
   }
 
   /** Runs housekeeping that is due in open applications. */
@@ -169,7 +188,7 @@ export class OpenApplications {
     const stage = { name: 'opening the store' };
     let application: Application | null = null;
     try {
-      application = await this.#createApplication(row, () => this.#requireServed(name));
+      application = await this.#createApplication(row, () => this.#requireServed(row));
       await this.#bootstrap(application, row, stage);
       application.webhooks.begin();
       application.mail.begin();
@@ -179,6 +198,7 @@ export class OpenApplications {
     }
     const slot: Slot = {
       application,
+      store: row.store,
       users: 0,
       lastUsed: performance.now(),
       due: null,
@@ -255,7 +275,7 @@ export class OpenApplications {
   }
 
   #closeExcess(except: string): void {
-    const idle = [...this.#slots].filter(([name, slot]) => slot.users === 0 && name !== except);
+    const idle = [...this.#slots].filter(([name, slot]) => isUnused(slot) && name !== except);
     const oldest = idle.sort(([, one], [, other]) => one.lastUsed - other.lastUsed);
     for (const [name] of oldest.slice(0, Math.max(0, this.#slots.size - this.#parts.maxOpen))) void this.close(name);
   }
@@ -270,9 +290,11 @@ export class OpenApplications {
     return settled;
   }
 
-  async #requireServed(name: string): Promise<void> {
+  async #requireServed({ name, store }: ApplicationRow): Promise<void> {
     try {
-      await this.#parts.list.findServed(name);
+      const served = await this.#parts.list.findServed(name);
+      if (served.store === store) return;
+      throw new ApiError('BUSY', `The application "${name}" was created again. Try again.`, { retryAfter: 1 });
     } catch (error) {
       void this.close(name);
       throw error;
@@ -305,6 +327,11 @@ function acquireLease(slot: Slot): Lease {
     if (slot.users === 0) slot.onUnused?.();
   };
   return { application: slot.application, error: null, duplicate: () => acquireLease(slot), release };
+}
+
+/** Whether an application may be closed: it is not in use, and it does not synchronise mail accounts. */
+function isUnused({ application, users }: Slot): boolean {
+  return users === 0 && !application.mail.mustStayOpen;
 }
 
 /** Whether housekeeping is due. It is also run after the first webhook is created or the last one destroyed. */

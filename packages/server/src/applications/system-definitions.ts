@@ -17,7 +17,7 @@ export const systemCollections: readonly IndexedSystemCollection[] = [
 /** Relations that need both collections to exist first. */
 export const systemRelations: readonly SystemRelation[] = [...coreRelations, ...mailRelations];
 
-/** What is special about each of them, by its name. A registry gives it to the collections that it holds. */
+/** The special properties of each of them, by its name. The registry assigns them to its collections. */
 export const systemTraits: ReadonlyMap<string, SystemTraits> = new Map(
   systemCollections.map((collection) => [collection.name, collection]),
 );

@@ -22,17 +22,22 @@ function startWorker(task: Partial<BackgroundTask> = {}): { worker: BackgroundWo
   return { worker, runs, errors };
 }
 
+/** Expects that one run starts after the given time, and that none follows it. */
+async function expectOneRun(runs: readonly Run[], milliseconds: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(milliseconds);
+  expect(runs).toHaveLength(1);
+  runs[0]?.finish();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(runs).toHaveLength(1);
+}
+
 test('wakes within the debounce time share one run', async () => {
   const { worker, runs } = startWorker({ debounceMilliseconds: 20 });
   worker.wake();
   await vi.advanceTimersByTimeAsync(10);
   worker.wake();
   expect(runs).toHaveLength(0);
-  await vi.advanceTimersByTimeAsync(10);
-  expect(runs).toHaveLength(1);
-  runs[0]?.finish();
-  await vi.advanceTimersByTimeAsync(1000);
-  expect(runs).toHaveLength(1);
+  await expectOneRun(runs, 10);
 });
 
 test('an earlier wake replaces a later one', async () => {
@@ -40,11 +45,7 @@ test('an earlier wake replaces a later one', async () => {
   worker.wake(1000);
   worker.wake(5);
   worker.wake(2000);
-  await vi.advanceTimersByTimeAsync(5);
-  expect(runs).toHaveLength(1);
-  runs[0]?.finish();
-  await vi.advanceTimersByTimeAsync(5000);
-  expect(runs).toHaveLength(1);
+  await expectOneRun(runs, 5);
 });
 
 test('wakes during a run cause exactly one more, after the pause', async () => {

@@ -1,8 +1,15 @@
-/** Bytes of an account, addressed by their SHA-256: equal bytes are stored once. */
+/** Bytes addressed by their SHA-256: equal bytes of one scope are stored once. */
 export interface NewBlob {
   /** Hexadecimal. */
   readonly sha256: string;
   readonly bytes: Uint8Array;
+}
+
+/** Bytes that were stored while they arrived. */
+export interface ReceivedBlob {
+  /** Hexadecimal. */
+  readonly sha256: string;
+  readonly size: number;
 }
 
 /** Bytes that are read in pieces, as fast as the consumer takes them. */
@@ -12,17 +19,31 @@ export interface OpenBlob {
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
+/** Whose blobs they are: the id of a mail account, or {@link fileScope}. */
+export type BlobScope = number;
+
+/** The blobs of the collection `files`. Ids of mail accounts begin at 1. */
+export const fileScope: BlobScope = 0;
+
+/** Blobs are stored before anything refers to them, so younger blobs may be about to get a reference. */
+export const unreferencedGraceMilliseconds = 86_400_000;
+
 export interface BlobStore {
   /** Stores bytes; they are durable when it resolves. Existing blobs are not written again. */
-  put(account: number, blobs: readonly NewBlob[]): Promise<void>;
+  put(scope: BlobScope, blobs: readonly NewBlob[]): Promise<void>;
+  /**
+   * Stores bytes while they arrive; they are durable when it resolves. If `bytes` fails, nothing remains. What a crash leaves
+   * is found by {@link findStoredBefore}.
+   */
+  receive(scope: BlobScope, bytes: AsyncIterable<Uint8Array>): Promise<ReceivedBlob>;
   /** @returns null if it does not exist. */
-  get(account: number, sha256: string): Promise<Buffer | null>;
+  get(scope: BlobScope, sha256: string): Promise<Buffer | null>;
   /** Opens a blob without reading it. @returns null if it does not exist. */
-  open(account: number, sha256: string): Promise<OpenBlob | null>;
-  /** The SHA-256 of blobs that were stored before a time, in milliseconds since the epoch. */
-  findStoredBefore(account: number, time: number): Promise<string[]>;
+  open(scope: BlobScope, sha256: string): Promise<OpenBlob | null>;
+  /** The names of blobs that were stored before a time, in milliseconds since the epoch: their SHA-256, or any name for the rest of an aborted {@link receive}. */
+  findStoredBefore(scope: BlobScope, time: number): Promise<string[]>;
   /** Removes blobs that have not been stored again since the time `before`: a new reference to them may follow. */
-  remove(account: number, sha256s: readonly string[], before: number): Promise<void>;
-  /** The accounts that have blobs. */
-  accounts(): Promise<number[]>;
+  remove(scope: BlobScope, names: readonly string[], before: number): Promise<void>;
+  /** The scopes that have blobs. */
+  scopes(): Promise<BlobScope[]>;
 }

@@ -4,6 +4,9 @@ export interface Clock {
   now(): number;
 }
 
+/** Milliseconds of a day. */
+export const dayMilliseconds = 86_400_000;
+
 export const systemClock: Clock = { now: () => Date.now() };
 
 /** ISO 8601 UTC with milliseconds, years 0001–9999. */

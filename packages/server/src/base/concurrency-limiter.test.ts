@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
-test('a name has its own places, and all together no more than there are', () => {
+test('a name has its own limit, and all names together have a total limit', () => {
   const limiter = new ConcurrencyLimiter(2, 3);
   expect([limiter.acquire('a', 5), limiter.acquire('a', 1), limiter.acquire('b', 2), limiter.acquire('c', 1)]).toEqual([
     2, 0, 1, 0,

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from './config.ts';
 
 describe('configuration', () => {
-  test('has defaults for everything', () => {
+  test('has a default for every setting', () => {
     expect(readConfig({})).toMatchObject({
       host: '127.0.0.1',
       port: 4180,
@@ -19,7 +19,7 @@ describe('configuration', () => {
     expect(readConfig({}).appKey).not.toBe(readConfig({}).appKey);
   });
 
-  test('a secret may stand in a file, but not in both places', () => {
+  test('a secret may be given in a file or in the environment, but not in both', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tablinum-config-'));
     const path = join(folder, 'key');
     writeFileSync(path, 'from a file\n');
@@ -45,18 +45,18 @@ describe('configuration', () => {
     [{ CORS_ORIGINS: 'a.de' }, /^CORS_ORIGINS contains/],
     [{ TRUSTED_PROXIES: '10.0.0.0/33' }, /^TRUSTED_PROXIES contains/],
     [{ TRUSTED_PROXIES: 'proxy.example.com' }, /^TRUSTED_PROXIES contains/],
-  ])('a bad value names its setting: %o', (env, message) => {
+  ])('an invalid value is refused and names its setting: %o', (env, message) => {
     expect(() => readConfig(env as Record<string, string>)).toThrow(message);
   });
 
   test.each(['changeme', 'test-key', 'Test_Key', 'your-secret-key', 'my-app-key', 'secret123', '12345678'])(
-    'a known example is no APP_KEY: %s',
+    'a well-known example is not accepted as APP_KEY: %s',
     (APP_KEY) => {
       expect(() => readConfig({ APP_KEY })).toThrow(/^APP_KEY is a well-known example/);
     },
   );
 
-  test('off switches a limit off', () => {
+  test('the value off disables a limit', () => {
     expect(readConfig({ RATE_LIMIT_SIGN_IN: 'off' }).rateLimitSignIn).toBeNull();
   });
 });

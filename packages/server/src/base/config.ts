@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { type MailConfig, mailSettings, readMailConfig } from './mail-config.ts';
 import { OutboundAllow } from './outbound-address.ts';
+import { ConfigError, defineSetting, parseChoice, type Setting } from './setting.ts';
 
 /** A rate limit: at most `points` in `seconds`. */
 export interface RateLimit {
@@ -9,7 +11,7 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
-export interface Config {
+export interface Config extends MailConfig {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
@@ -31,6 +33,8 @@ export interface Config {
   readonly poolSize: number;
   readonly maxFields: number;
   readonly maxCollections: number;
+  /** Bytes of an uploaded file, and of a whole upload. */
+  readonly uploadLimits: { readonly fileBytes: number; readonly requestBytes: number };
   readonly applicationIdleSeconds: number;
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
@@ -51,29 +55,9 @@ export interface Config {
   readonly outboundAllow: readonly string[];
   /** False: no webhook is sent. */
   readonly webhooks: boolean;
-  /** Encrypts the passwords of mail accounts; null: a key file in the data folder. */
-  readonly mailSecretKey: string | null;
-  readonly mailSecretKeyPrevious: string | null;
-  /** Private hosts, addresses and ranges that mail accounts may use. */
-  readonly mailAllowedPrivateHosts: readonly string[];
   /** Folder of modules that extend the server; null: none. */
   readonly extensionsDir: string | null;
 }
-
-/** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
-export interface Setting {
-  readonly name: string;
-  readonly fallback: string;
-  readonly secret: boolean;
-  readonly meaning: string;
-}
-
-const defineSetting = (name: string, fallback: string, meaning: string, secret = false): Setting => ({
-  name,
-  fallback,
-  secret,
-  meaning,
-});
 
 /** Every environment variable that the server reads. */
 export const settings: readonly Setting[] = [
@@ -112,6 +96,8 @@ export const settings: readonly Setting[] = [
   defineSetting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
   defineSetting('LIMIT_FIELDS', '200', 'Maximum number of fields of a collection.'),
   defineSetting('LIMIT_COLLECTIONS', '5000', 'Maximum number of collections of an application.'),
+  defineSetting('LIMIT_FILE_MB', '1024', 'Maximum size of an uploaded file, in megabytes of 1,048,576 bytes.'),
+  defineSetting('LIMIT_UPLOAD_MB', '4096', 'Maximum size of all files of one request, in the same unit.'),
   defineSetting(
     'APPLICATION_IDLE_SECONDS',
     '300',
@@ -177,23 +163,11 @@ export const settings: readonly Setting[] = [
     'on',
     'on or off. Use off for a server on a copy of the data, so that it does not send messages again.',
   ),
-  defineSetting(
-    'MAIL_SECRET_KEY',
-    '',
-    'Secret under which passwords of mail accounts are encrypted; empty: a key file in `DATA_DIR`.',
-    true,
-  ),
-  defineSetting('MAIL_SECRET_KEY_PREVIOUS', '', 'The previous MAIL_SECRET_KEY, accepted while it is rotated.', true),
-  defineSetting(
-    'MAIL_ALLOWED_PRIVATE_HOSTS',
-    '',
-    'Mail servers inside the network that accounts may use: hosts, addresses or ranges, separated by commas.',
-  ),
+  ...mailSettings,
   defineSetting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];
 
-/** A setting that is missing or invalid; the message names it and the cure. */
-export class ConfigError extends Error {}
+const megabyte = 1024 * 1024;
 
 /** Placeholders: only words such as `test-key`, `change_me` and `your-secret-key`, or digits such as 1234. */
 const exampleKeys =
@@ -229,6 +203,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     poolSize: parseInteger('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
     maxFields: parseInteger('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
     maxCollections: parseInteger('LIMIT_COLLECTIONS', read('LIMIT_COLLECTIONS'), 1, 100_000),
+    uploadLimits: {
+      fileBytes: parseInteger('LIMIT_FILE_MB', read('LIMIT_FILE_MB'), 1, 1_048_576) * megabyte,
+      requestBytes: parseInteger('LIMIT_UPLOAD_MB', read('LIMIT_UPLOAD_MB'), 1, 1_048_576) * megabyte,
+    },
     applicationIdleSeconds: parseInteger('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
     applicationsOpen: parseInteger('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: parseInteger('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
@@ -244,9 +222,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     corsOrigins: corsOrigins(read('CORS_ORIGINS')),
     outboundAllow: outboundAllow('OUTBOUND_ALLOW', read('OUTBOUND_ALLOW')),
     webhooks: parseChoice('WEBHOOKS', read('WEBHOOKS'), ['on', 'off']) === 'on',
-    mailSecretKey: optional('MAIL_SECRET_KEY'),
-    mailSecretKeyPrevious: optional('MAIL_SECRET_KEY_PREVIOUS'),
-    mailAllowedPrivateHosts: outboundAllow('MAIL_ALLOWED_PRIVATE_HOSTS', read('MAIL_ALLOWED_PRIVATE_HOSTS')),
+    ...readMailConfig(read, outboundAllow),
     extensionsDir: optional('EXTENSIONS_DIR'),
   };
 }
@@ -273,12 +249,6 @@ function parseInteger(name: string, text: string, min: number, max: number): num
   if (!/^\d+$/.test(text) || number < min || number > max)
     throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
   return number;
-}
-
-function parseChoice<T extends string>(name: string, text: string, choices: readonly T[]): T {
-  const found = choices.find((each) => each === text);
-  if (found === undefined) throw new ConfigError(`${name} must be ${choices.join(' or ')}.`);
-  return found;
 }
 
 function databaseUrl(text: string | null): string | null {

@@ -4,7 +4,7 @@ import { LruMap } from './lru-map.ts';
 describe('an LRU map', () => {
   const many = { entries: 1_000_000, bytes: 1_000_000, keyLength: 100, sizeOf: (value: string) => value.length };
 
-  test('keeps what is used, within its number of entries', () => {
+  test('keeps the most recently used entries, up to the maximum number', () => {
     const map = new LruMap<string>({ ...many, entries: 10 });
     for (let index = 0; index < 1000; index += 1) {
       map.set(`key ${index}`, 'value');
@@ -14,7 +14,7 @@ describe('an LRU map', () => {
     expect(map.get('key 999')).toBe('value');
   });
 
-  test('holds no more than its bytes, whatever is put in', () => {
+  test('never exceeds its maximum number of bytes', () => {
     const map = new LruMap<string>(many);
     for (let index = 0; index < 5000; index += 1) {
       map.set(`key ${index % 700}`, 'x'.repeat((index * 7919) % 20_000));
@@ -27,7 +27,7 @@ describe('an LRU map', () => {
     expect(map.bytes).toBe(0);
   });
 
-  test('does not store long keys and large values, nor keep the former value in their place', () => {
+  test('does not store long keys or large values, and does not keep the previous value of such a key', () => {
     const map = new LruMap<string>(many);
     map.set('k'.repeat(101), 'value');
     expect(map.get('k'.repeat(101))).toBeUndefined();
@@ -37,7 +37,7 @@ describe('an LRU map', () => {
     expect(map.bytes).toBe(0);
   });
 
-  test('tells once of each value that it lets go of', () => {
+  test('reports each evicted value exactly once', () => {
     const stored = new Set<string>();
     const dropped = (value: string): void => {
       expect(stored.delete(value)).toBe(true);

@@ -13,7 +13,7 @@ const context = { application: 'main', record: 1, field: 'password' };
 const createSecrets = (file: string, key: string | null = null, previousKey: string | null = null): MailSecrets =>
   new MailSecrets({ key, previousKey, file: join(folder, file), logger });
 
-test('a key file is made once, for nobody else to read, and opens what was sealed before', () => {
+test('a key file is created once with private access, and opens what it sealed before', () => {
   const sealed = createSecrets('new/made.key').encrypt('hunter2', context);
   expect(statSync(join(folder, 'new/made.key')).mode & 0o777).toBe(0o600);
   expect(readFileSync(join(folder, 'new/made.key'), 'utf8').trim()).toHaveLength(64);
@@ -23,9 +23,9 @@ test('a key file is made once, for nobody else to read, and opens what was seale
 
 test.each([
   ['empty', ''],
-  ['nothing but a line end', '\n'],
+  ['only a line break', '\n'],
   ['cut short', 'abc\n'],
-])('a key file that is %s seals nothing: anybody could open that', (name, text) => {
+])('a key file that is %s is not used, because other users could read it', (name, text) => {
   writeFileSync(join(folder, `${name}.key`), text);
   expect(() => createSecrets(`${name}.key`).encrypt('hunter2', context)).toThrow(/contains no complete key/);
   const open = new ContextCipher(['']);
@@ -33,7 +33,7 @@ test.each([
   expect(readdirSync(folder)).toContain(`${name}.key`);
 });
 
-test('a former key opens, a lost one does not, and neither is mistaken for the other', () => {
+test('a former key opens its data, a lost key does not, and the two errors differ', () => {
   const sealed = createSecrets('x', 'the former key, which was good').encrypt('hunter2', context);
   expect(
     createSecrets('x', 'the key of now, which is better', 'the former key, which was good').decrypt(sealed, context),

@@ -35,6 +35,18 @@ export class OutboundAllow {
     return this.#hosts.has(host);
   }
 
+  /** Whether an entry is an address or a range, to which any name may resolve. */
+  get hasAddresses(): boolean {
+    return this.#ranges.length > 0;
+  }
+
+  /** Whether an entry names an address: unlike public ones, which are allowed without an entry. @param text as in a URL, or from a resolver. */
+  namesAddress(text: string): boolean {
+    if (!ipaddr.isValid(text)) return false;
+    const address = unmapIpv4(ipaddr.parse(text));
+    return this.#ranges.some((range) => isInRange(address, range));
+  }
+
   /** Whether the server may connect to an address. @param text as in a URL, or from a resolver. */
   allowsAddress(text: string): boolean {
     if (!ipaddr.isValid(text)) return false;

@@ -105,11 +105,11 @@ const refusedForms = [
 describe('addresses', () => {
   const client = new OutboundClient();
 
-  test.each(refusedLiterals)('%s lies inside', (url) => {
+  test.each(refusedLiterals)('%s is a private address', (url) => {
     expect(client.findUrlProblem(url)).toContain(networkRefusal);
   });
 
-  test.each(refusedForms)('%s is no address', (url) => {
+  test.each(refusedForms)('%s is not an address', (url) => {
     expect(client.findUrlProblem(url)).toBeTypeOf('string');
   });
 
@@ -119,11 +119,11 @@ describe('addresses', () => {
     'https://bücher.example/hook',
     'http://8.8.8.8/',
     'http://[2606:4700:4700::1111]/',
-  ])('%s is one', (url) => {
+  ])('%s is a public address', (url) => {
     expect(client.findUrlProblem(url)).toBeNull();
   });
 
-  test('what the operator names is allowed, and nothing beside it', () => {
+  test('only the addresses that the operator names are allowed', () => {
     const allowing = new OutboundClient({
       allow: ['127.0.0.1', '10.1.0.0/16', 'fd00::/8', 'Hooks.internal', 'localhost'],
     });
@@ -141,13 +141,13 @@ describe('addresses', () => {
       expect(allowing.findUrlProblem(url), url).toContain(networkRefusal);
   });
 
-  test.each(['127.1', '10.0.0.0/33', 'a b', 'http://x', '*', '1.2.3'])('"%s" is nothing to allow', (entry) => {
+  test.each(['127.1', '10.0.0.0/33', 'a b', 'http://x', '*', '1.2.3'])('"%s" cannot be allowed', (entry) => {
     expect(() => new OutboundClient({ allow: [entry] })).toThrow(entry);
   });
 });
 
 describe('names', () => {
-  test('one that leads inside is refused, and nobody is called', async () => {
+  test('a name that resolves to a private address is refused without a connection', async () => {
     let requests = 0;
     const url = await receiver((_request, response) => {
       requests += 1;
@@ -171,7 +171,7 @@ describe('names', () => {
     expect(requests).toBe(0);
   });
 
-  test('the address that was checked is the one that is called, and the name is looked up once', async () => {
+  test('the checked address is the one that is connected to, and the name is resolved once', async () => {
     const hosts: (string | undefined)[] = [];
     const url = await receiver((request, response) => {
       hosts.push(request.headers.host);
@@ -193,7 +193,7 @@ describe('names', () => {
     await expect(client.post(`http://hooks.example:${port}/`, {}, '{}')).rejects.toMatchObject({ refused: true });
   });
 
-  test('one that nobody knows, or that never answers', async () => {
+  test('a name that does not resolve, or whose lookup never ends, is an error', async () => {
     const unknown = new OutboundClient({ resolve: async () => [] });
     await expect(unknown.post('http://hooks.example/', {}, '{}')).rejects.toThrow('unknown');
     const silent = new OutboundClient({ resolve: () => new Promise(() => {}), totalMilliseconds: 100 });
@@ -204,7 +204,7 @@ describe('names', () => {
 describe('replies', () => {
   const client = new OutboundClient({ allow: ['127.0.0.1'], totalMilliseconds: 500 });
 
-  test('a redirect is told, not followed', async () => {
+  test('a redirect is returned, not followed', async () => {
     let inner = 0;
     const target = await receiver((_request, response) => {
       inner += 1;
@@ -217,7 +217,7 @@ describe('replies', () => {
     expect(inner).toBe(0);
   });
 
-  test('of an endless reply a little is read', async () => {
+  test('only the beginning of an endless reply is read', async () => {
     let open = true;
     const url = await receiver((_request, response) => {
       response.writeHead(200);
@@ -232,7 +232,7 @@ describe('replies', () => {
     await expect.poll(() => open).toBe(false);
   });
 
-  test('one that never begins, or drips, ends in time', async () => {
+  test('a reply that never begins or arrives very slowly ends in a timeout', async () => {
     const silent = await receiver(() => {});
     await expect(client.post(silent, {}, '{}')).rejects.toThrow('did not reply within 0.5 seconds');
     const dripping = await receiver((_request, response) => {
@@ -243,7 +243,7 @@ describe('replies', () => {
     await expect(client.post(dripping, {}, '{}')).rejects.toThrow('did not reply within 0.5 seconds');
   });
 
-  test('huge headers, a closed port, a connection that is cut', async () => {
+  test('large headers, a closed port and a broken connection are errors', async () => {
     const huge = await receiver((_request, response) => response.writeHead(200, { a: 'x'.repeat(20_000) }).end());
     await expect(client.post(huge, {}, '{}')).rejects.toThrow('headers of the reply are too large');
     await expect(client.post('http://127.0.0.1:1/', {}, '{}')).rejects.toThrow('refuses the connection');
@@ -251,7 +251,7 @@ describe('replies', () => {
     await expect(client.post(cut, {}, '{}')).rejects.toThrow('connection');
   });
 
-  test('the body and the headers arrive', async () => {
+  test('the body and the headers of the request arrive', async () => {
     const url = await receiver((request, response) => {
       let text = '';
       request.on('data', (chunk) => {

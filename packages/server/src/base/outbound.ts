@@ -6,11 +6,11 @@
  * them, and redirects. A name is resolved once, and the connection goes to the checked address, so that a name server that
  * answers differently the second time (DNS rebinding) gains nothing.
  */
-import { lookup, Resolver } from 'node:dns/promises';
-import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { LookupFunction } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { nodeHttp } from './node-http.ts';
 import { isAddress, isLoopbackName, normalizeHost, OutboundAllow } from './outbound-address.ts';
+import { createFixedLookup, GuardedResolver, OutboundFailure, type Resolve, raceAbort } from './outbound-resolver.ts';
 
 /** The reply to a request. */
 export interface OutboundReply {
@@ -28,20 +28,6 @@ export interface OutboundBytes {
   readonly bytes: Buffer;
 }
 
-/** Why a request got no reply. The message is for the user who gave the address: it contains no private address. */
-export class OutboundFailure extends Error {
-  /** True if a retry cannot help, because the address itself is refused. */
-  readonly refused: boolean;
-
-  constructor(message: string, refused = false) {
-    super(message);
-    this.name = 'OutboundFailure';
-    this.refused = refused;
-  }
-}
-
-export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
-
 export interface OutboundOptions {
   /** Entries of `OUTBOUND_ALLOW`. */
   readonly allow?: readonly string[];
@@ -49,7 +35,12 @@ export interface OutboundOptions {
   readonly resolve?: Resolve;
   /** Time limit of the whole request: resolving, connecting, and reading the reply. */
   readonly totalMilliseconds?: number;
+  /** The certificate authorities that are trusted; null or absent: those of the process. */
+  readonly secureContext?: SecureContext | null;
 }
+
+/** The certificate of a host is not trusted, not valid, or for another name. */
+export class CertificateFailure extends OutboundFailure {}
 
 export const outboundLimits = {
   urlLength: 2000,
@@ -67,13 +58,20 @@ export const outboundLimits = {
  */
 export class OutboundClient {
   readonly #allow: OutboundAllow;
-  readonly #resolve: Resolve;
+  readonly #resolver: GuardedResolver;
   readonly #total: number;
+  readonly #secureContext: SecureContext | null;
 
-  constructor({ allow = [], resolve, totalMilliseconds = outboundLimits.totalMilliseconds }: OutboundOptions = {}) {
+  constructor({
+    allow = [],
+    resolve,
+    totalMilliseconds = outboundLimits.totalMilliseconds,
+    secureContext = null,
+  }: OutboundOptions = {}) {
     this.#allow = new OutboundAllow(allow);
-    this.#resolve = resolve ?? ((host, signal) => this.#resolveHost(host, signal));
+    this.#resolver = new GuardedResolver(this.#allow, 'OUTBOUND_ALLOW', resolve);
     this.#total = totalMilliseconds;
+    this.#secureContext = secureContext;
   }
 
   /** What is wrong with an address, with the cure; null if it may be used. Does not resolve names. */
@@ -105,10 +103,25 @@ export class OutboundClient {
     body: string,
     signal?: AbortSignal,
   ): Promise<OutboundReply> {
-    const length = String(Buffer.byteLength(body));
-    const request = { method: 'POST', headers: { ...headers, 'content-length': length }, body } as const;
+    const request = createPost(headers, body);
     const { bytes, ...reply } = await this.#request(text, request, outboundLimits.replyBytes, signal);
     return { ...reply, text: bytes.toString('latin1') }; // one character per byte, so that the text of a binary reply is bounded too
+  }
+
+  /**
+   * Sends one POST whose reply matters.
+   *
+   * @param form headers and body.
+   * @param maxBytes limit of the content of the reply. One more byte is read, so that a caller can detect longer content.
+   * @throws OutboundFailure as {@link post}.
+   */
+  exchange(
+    text: string,
+    form: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+    maxBytes: number,
+    signal?: AbortSignal,
+  ): Promise<OutboundBytes> {
+    return this.#request(text, createPost(form.headers, form.body), maxBytes + 1, signal);
   }
 
   /**
@@ -138,38 +151,14 @@ export class OutboundClient {
     const timeout = AbortSignal.timeout(this.#total);
     const abortSignal = signal ? AbortSignal.any([signal, timeout]) : timeout;
     try {
-      const addresses = await raceAbort(this.#checked(normalizeHost(url), abortSignal), abortSignal);
-      return await send(url, addresses, request, maxBytes, abortSignal);
+      const addresses = await raceAbort(this.#resolver.resolve(normalizeHost(url), abortSignal), abortSignal);
+      const connection = { addresses, secureContext: this.#secureContext, signal: abortSignal };
+      return await send(url, connection, request, maxBytes);
     } catch (error) {
       if (timeout.aborted && !(error instanceof OutboundFailure && error.refused))
         throw new OutboundFailure(`The host did not reply within ${this.#total / 1000} seconds.`);
-      throw error instanceof OutboundFailure ? error : new OutboundFailure(describeError(error));
+      throw error instanceof OutboundFailure ? error : toFailure(error);
     }
-  }
-
-  /** The addresses to connect to. All addresses of a name must be allowed. */
-  async #checked(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    if (isAddress(host)) return [host]; // checked by findUrlProblem
-    const addresses = await this.#resolve(host, signal);
-    if (addresses.length === 0) throw new OutboundFailure('The host name is unknown.');
-    if (!this.#allow.allowsHost(host) && !addresses.every((each) => this.#allow.allowsAddress(each)))
-      throw new OutboundFailure(
-        'The host name resolves to an address that is not public. Ask the operator to add it to OUTBOUND_ALLOW.',
-        true,
-      );
-    return addresses;
-  }
-
-  /**
-   * Names that the operator has allowed are resolved by the system, including /etc/hosts. Other names are resolved by a
-   * direct query of the name servers: the system's resolver occupies one of the few threads that disk syncs need too.
-   */
-  async #resolveHost(host: string, signal: AbortSignal): Promise<readonly string[]> {
-    if (this.#allow.allowsHost(host)) return (await lookup(host, { all: true })).map(({ address }) => address);
-    const resolver = new Resolver({ timeout: 2000, tries: 2 });
-    signal.addEventListener('abort', () => resolver.cancel(), { once: true });
-    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 }
 
@@ -179,20 +168,32 @@ interface OutboundRequest {
   readonly body: string | null;
 }
 
+function createPost(headers: Readonly<Record<string, string>>, body: string): OutboundRequest {
+  return { method: 'POST', headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body };
+}
+
+/** How the host of a request is connected to. */
+interface OutboundConnection {
+  /** Checked addresses of the host. */
+  readonly addresses: readonly string[];
+  readonly secureContext: SecureContext | null;
+  readonly signal: AbortSignal;
+}
+
 function send(
   url: URL,
-  addresses: readonly string[],
+  { addresses, secureContext, signal }: OutboundConnection,
   { method, headers, body }: OutboundRequest,
   maxBytes: number,
-  signal: AbortSignal,
 ): Promise<OutboundBytes> {
   const { promise, resolve, reject } = Promise.withResolvers<OutboundBytes>();
-  const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+  const request = (url.protocol === 'https:' ? requestHttps : nodeHttp.request)(url, {
     method,
     headers,
     agent: false, // a pooled connection would outlive the check of its address
     lookup: createFixedLookup(addresses),
     maxHeaderSize: outboundLimits.headerBytes,
+    ...(secureContext && { secureContext }),
     signal,
   });
   const connecting = setTimeout(
@@ -226,25 +227,6 @@ function send(
   return promise;
 }
 
-/** Answers every lookup with the checked addresses. */
-function createFixedLookup(addresses: readonly string[]): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  const [first] = found;
-  if (!first) throw new OutboundFailure('The host name is unknown.');
-  return (_host, options, callback) => {
-    if (options.all) callback(null, found);
-    else callback(null, first.address, first.family);
-  };
-}
-
-function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const end = (): void => reject(signal.reason);
-  signal.addEventListener('abort', end, { once: true });
-  if (signal.aborted) end();
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', end));
-}
-
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The host refuses the connection.',
   ECONNRESET: 'The host reset the connection.',
@@ -253,6 +235,17 @@ const reasons: Readonly<Record<string, string>> = {
   ENETUNREACH: 'The host cannot be reached.',
   HPE_HEADER_OVERFLOW: 'The headers of the reply are too large.',
 };
+
+const certificateCode =
+  /CERT_|SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH/;
+
+function toFailure(error: unknown): OutboundFailure {
+  const { code } = (error ?? {}) as { code?: unknown };
+  const message = describeError(error);
+  return typeof code === 'string' && certificateCode.test(code)
+    ? new CertificateFailure(message)
+    : new OutboundFailure(message);
+}
 
 /** Describes an error by its code. The rest of the error may contain private addresses. */
 function describeError(error: unknown): string {

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
 import { SecretCipher } from './secret-cipher.ts';
 
-const now = new SecretCipher(['the key of now']);
+const now = new SecretCipher(['the current key']);
 
-test('what was sealed is opened, and two seals of one text differ', () => {
+test('sealed text can be opened, and two seals of the same text differ', () => {
   const sealed = now.encrypt('whsec_ü');
   expect(now.decrypt(sealed)).toBe('whsec_ü');
   expect(now.encrypt('whsec_ü')).not.toBe(sealed);
   expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('whsec');
 });
 
-test('a former key opens while it is accepted, and no other', () => {
+test('a former key opens as long as it is accepted, and no other key does', () => {
   const sealed = new SecretCipher(['the former key']).encrypt('secret');
-  expect(new SecretCipher(['the key of now', 'the former key']).decrypt(sealed)).toBe('secret');
+  expect(new SecretCipher(['the current key', 'the former key']).decrypt(sealed)).toBe('secret');
   expect(now.decrypt(sealed)).toBeNull();
 });
 
-test('what was changed or cut is not opened', () => {
+test('text that was changed or truncated cannot be opened', () => {
   const bytes = Buffer.from(now.encrypt('secret'), 'base64url');
   for (let at = 0; at < bytes.length; at += 1) {
     const changed = Buffer.from(bytes);

@@ -1,6 +1,7 @@
 /**
- * Administrative actions on their way to the audit journal. An action is written to the data store in the transaction of the
- * change itself, so that neither exists without the other, also after kill -9. The journal takes it over from there.
+ * Administrative actions before they are in the audit journal. An action is written to the application's store in the
+ * transaction of the change itself, so that neither exists without the other, even after kill -9. The journal then
+ * takes it over.
  */
 import { randomUUID } from 'node:crypto';
 import { insertAdminAction } from '../database/audit-rows.ts';
@@ -23,7 +24,7 @@ export interface AdminAction extends AuditActor {
   /** `<resource>:<action>`. */
   readonly action: string;
   readonly resource: string;
-  /** Keys of the changed records; empty if the action is about no record. */
+  /** Keys of the changed records; empty if the action is not about records. */
   readonly targets: readonly string[];
   /** Whether the targets were destroyed: the journal then deletes what it stores about them. */
   readonly destroyed: boolean;
@@ -64,7 +65,10 @@ const verbs: Readonly<Record<string, string>> = {
   restored: 'restore',
 };
 
-/** The action behind an event: the requested one, if it is of the event's resource, else the generated one that does the same. */
+/**
+ * The action that caused an event: the requested one if it is of the event's resource, otherwise the generated action
+ * with the same effect.
+ */
 export function toAdminAction(
   { name, resource, keys, requestId }: CompletedChange,
   caller: Caller,

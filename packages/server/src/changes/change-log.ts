@@ -20,7 +20,7 @@ export interface NewEvents {
   /** `<resource>.created|updated|destroyed|restored`, or the name of a published event. */
   readonly name: string;
   readonly resource: string;
-  /** One event for each key. Null where the event is about no record. */
+  /** One event for each key. Null for an event without a record. */
   readonly keys: readonly (string | null)[];
   readonly actor: string | null;
   readonly requestId: string | null;
@@ -30,7 +30,7 @@ export interface NewEvents {
   readonly by: Caller | null;
 }
 
-/** Longer numbers than these are in no log. */
+/** No log contains longer numbers than these. */
 const maxTransactionDigits = 19;
 const maxIdDigits = 18;
 

@@ -19,20 +19,27 @@ export function parsePatternResource(pattern: string): string | null {
 }
 
 /**
- * Why a pattern is refused, with the cure; null if it is valid.
+ * The reason why a pattern is refused, with the cure; null if it is valid.
  *
- * A name whose first part is no collection may be an event that the application publishes (`campaign.sent`). With the verb
- * of a record it is taken for a mistake.
+ * A name whose first part is not a collection may be an event that the application publishes (`campaign.sent`). If it
+ * ends with the verb of a record event, it is considered a mistake.
+ *
+ * @param findNotices returns the verbs of a collection's events other than {@link eventVerbs}; null if the collection
+ * does not exist.
  */
-export function patternProblem(pattern: unknown, isCollection: (name: string) => boolean): string | null {
+export function patternProblem(
+  pattern: unknown,
+  findNotices: (name: string) => readonly string[] | null,
+): string | null {
   if (pattern === '*') return null;
   const [resource = '', verb = '', more] = typeof pattern === 'string' ? pattern.split('.') : [];
   if (more !== undefined || !namePattern.test(resource) || !(verb === '*' || namePattern.test(verb)))
     return 'Give names such as "orders.created", patterns such as "orders.*", or "*" for all events.';
   const isVerb = (eventVerbs as readonly string[]).includes(verb);
-  if (isCollection(resource) || definitionResources.has(resource))
-    return isVerb || verb === '*'
+  const notices = findNotices(resource);
+  if (notices || definitionResources.has(resource))
+    return isVerb || verb === '*' || notices?.includes(verb)
       ? null
-      : `Events of records end in ${eventVerbs.join(', ')}; "${verb}" is not one of them.`;
+      : `Events of records end in ${[...eventVerbs, ...(notices ?? [])].join(', ')}; "${verb}" is not one of them.`;
   return isVerb || verb === '*' ? `There is no collection "${resource}".` : null;
 }

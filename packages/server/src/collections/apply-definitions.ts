@@ -1,6 +1,6 @@
 /**
- * Brings collections to what a whole set of definitions says, in one transaction. What is missing is made, what differs is
- * changed; what the set does not name stays as it is, so that applying a set twice changes nothing.
+ * Applies a whole set of definitions in one transaction: missing collections and fields are created, different ones are
+ * changed. Everything that the set does not name stays unchanged, so applying a set twice changes nothing.
  */
 
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
@@ -30,17 +30,20 @@ interface FieldChange {
 
 interface Plan {
   readonly created: readonly CollectionDefinition[];
-  /** Fields to be added after all collections are there; relations last. */
+  /** Fields to be added when all collections exist; relations last. */
   readonly added: readonly { readonly collection: string; readonly field: FieldDefinition }[];
   readonly changed: readonly FieldChange[];
   readonly metadataChanges: readonly { readonly collection: string; readonly change: CollectionChange }[];
-  /** Options that are switched before fields are added, which may need what they bring or the names that they leave. */
+  /**
+   * Options that are switched before fields are added: the fields may need what the options add, or names that become
+   * free.
+   */
   readonly switched: readonly { readonly collection: string; readonly change: CollectionChange }[];
 }
 
 /**
- * @returns the events that it caused, none where everything was there.
- * @throws ApiError what the single change would throw, with its place in the set.
+ * @returns the events that it caused; none if nothing was different.
+ * @throws ApiError as the single change would, with its path in the set.
  */
 export async function applyDefinitions(
   context: DefinitionContext,
@@ -121,7 +124,7 @@ function buildPlan(registry: Registry, wanted: readonly RequestedCollection[]): 
   };
 }
 
-/** Foreign keys are made by belongsTo where both sides name one; joins need both of theirs. */
+/** Foreign keys are created by the belongsTo if both sides name the same one; a join needs both of its collections. */
 function rank({ type }: FieldDefinition): number {
   return ['belongsTo', 'hasOne', 'hasMany', 'belongsToMany'].indexOf(type);
 }
@@ -132,7 +135,10 @@ interface Creation {
   readonly indexes: readonly IndexDefinition[] | undefined;
 }
 
-/** Sorts new collections so that each comes after the targets of its belongsTo fields. Relations in a cycle are added later. */
+/**
+ * Sorts new collections so that each comes after the targets of its belongsTo fields. Relations in a cycle are added
+ * later.
+ */
 function sortByDependency(newDefinitions: readonly CollectionDefinition[]): Creation[] {
   const result: Creation[] = [];
   const createdNames = new Set<string>();
@@ -166,7 +172,7 @@ function makeCreation(
   return { definition: { ...definition, fields, options }, later, indexes };
 }
 
-/** Properties that a definition gives and the field does not have so. */
+/** The properties in which a definition differs from the field. */
 function findDifferences(
   field: Field,
   wanted: FieldDefinition,
@@ -181,7 +187,7 @@ function findDifferences(
 
 const unchanged: CollectionChange = { title: undefined, description: undefined, indexes: undefined, switches: {} };
 
-/** The options that a definition has otherwise. A system collection has its own. */
+/** The options in which a definition differs. A system collection keeps its own options. */
 function findSwitches(options: CollectionOptions, existing: Collection): Switches {
   const changedNames = switchNames.filter((name) => options[name] !== existing.options[name]);
   return Object.fromEntries(changedNames.map((name) => [name, options[name]]));
@@ -203,7 +209,7 @@ function findMetadataChange(
   return hasChanges ? { ...change, switches: {} } : null;
 }
 
-/** Tables of today that the plan touches, also at the far ends of relations. */
+/** Existing tables that the plan changes, also those at the other end of relations. */
 function findAffectedTables(
   registry: Registry,
   { created, added, changed, metadataChanges, switched }: Plan,
@@ -217,7 +223,9 @@ function findAffectedTables(
   return [...new Set(tables)];
 }
 
-/** A change of type, a plain field that becomes a foreign key, and a removed option may need the table to be rebuilt. */
+/**
+ * A change of type, a plain field that becomes a foreign key, and a removed option may need the table to be rebuilt.
+ */
 function mayRebuild({ created, added, changed, switched }: Plan): boolean {
   const relations = [...created.flatMap((each) => each.fields), ...added.map((each) => each.field)].filter(isRelation);
   return changed.length > 0 || relations.length > 0 || switched.length > 0;
@@ -231,7 +239,10 @@ class ErrorPaths {
     this.#definitions = wanted;
   }
 
-  /** @param created the part of the definition that was created first: its fields have other indexes than those of the set. */
+  /**
+   * @param created the part of the definition that was created first: its fields have other indexes than those of the
+   * set.
+   */
   inCollection(name: string, created: CollectionDefinition | null = null): (error: unknown) => never {
     const renumber = (path: string): string =>
       path.replace(/^fields\[(\d+)\]/, (_, index) => {

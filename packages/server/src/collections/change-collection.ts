@@ -11,10 +11,10 @@ import { omitIndexesOver } from './storage.ts';
 import { type OptionSwitch, planOptionSwitch, switchOptions } from './switch-options.ts';
 
 /**
- * Changes title, description, indexes, and the options that are on or off.
+ * Changes title, description, indexes and options.
  *
- * @param force data that an option keeps is lost when the option is switched off.
- * @throws ApiError 404, 409 where a unique index meets equal values, or data or a reference is in the way.
+ * @param force deletes the data of options that are switched off.
+ * @throws ApiError 404, or 409 if values of a unique index are equal, or if data or a reference prevents the change.
  */
 export async function changeCollection(
   context: DefinitionContext,
@@ -47,7 +47,7 @@ export async function changeCollection(
   });
 }
 
-/** The options that a change switches; null if none. */
+/** The options that a change switches; null: none. */
 function findSwitch(
   context: DefinitionContext,
   collection: Collection,
@@ -61,7 +61,11 @@ function findSwitch(
     : planOptionSwitch(context, collection, { ...collection.options, ...switches });
 }
 
-/** The options with their indexes as they will be. @throws ApiError 422 for an index over a field that cannot have one. */
+/**
+ * The options with their indexes as they will be.
+ *
+ * @throws ApiError 422 for an index over a field that cannot have one.
+ */
 function mergeOptions(
   collection: Collection,
   { indexes, switches }: CollectionChange,

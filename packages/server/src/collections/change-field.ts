@@ -56,6 +56,7 @@ export async function changeField(
   checkNewName(newName, name, collection);
   const definition = mergeFieldDefinition(field, properties, collection, context.registry);
   rejectRequiredField(collection, definition);
+  rejectFileConversion(field, definition);
   rejectIfKeyOfRelation(context, collection, field, definition);
   const renamed = { ...definition, name: newName as string };
   const fieldChange = new FieldChange(context, collection, field, renamed);
@@ -148,6 +149,14 @@ function checkNewName(newName: unknown, name: string, collection: Collection): v
   const problem = fieldNameProblem(newName);
   if (problem) throw invalidDefinition({ newName: problem });
   if (newName !== name) requireFreeName(collection, newName as string);
+}
+
+/** Only a write of a record checks which files its author may use. @throws ApiError 422 */
+function rejectFileConversion({ definition: before }: Field, after: FieldDefinition): void {
+  if (before.type !== 'file' && after.type !== 'file') return;
+  const problem = 'Values cannot be converted to or from files. Define another field.';
+  if (before.type !== after.type) throw invalidDefinition({ type: problem });
+  if ((before.multiple ?? false) !== (after.multiple ?? false)) throw invalidDefinition({ multiple: problem });
 }
 
 function rejectIfKeyOfRelation(

@@ -1,6 +1,6 @@
 /**
- * Makes collections and fields: catalogue rows and storage in one transaction, so that a definition is wholly there or
- * wholly absent. Enters a checked definition; refuses names that exist and relations that do not hold.
+ * Creates collections and fields: catalogue rows and tables in one transaction, so that a definition exists completely
+ * or not at all. The definition has been checked before. Existing names and invalid relations are refused.
  */
 import { insertCollection, insertFields, markChanged, setTableName } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
@@ -9,7 +9,7 @@ import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import { getSortColumn } from '../records/write/sort-columns.ts';
 import { isDefaultKey } from '../schema/definition-check.ts';
-import { type FieldRow, toCollection } from '../schema/load-registry.ts';
+import { type StoredField, toCollection } from '../schema/load-registry.ts';
 import { tableName } from '../schema/names.ts';
 import { type Collection, type Field, listColumnFields, type Registry } from '../schema/registry.ts';
 import { appendDefinitionEvent, runDefinitionChange, runStatements } from './definition-change.ts';
@@ -25,7 +25,7 @@ import { planFieldIndex, planIndexes, toColumnDefinition } from './storage.ts';
 import { toStoredFacts } from './stored-facts.ts';
 import { rejectRequiredField, requireFreeName } from './system-fields.ts';
 
-/** How a collection is born: people define plain ones; the system's own have fixed table names and core fields. */
+/** The origin of a collection: users define plain ones; system collections have fixed table names and core fields. */
 export interface CollectionOrigin {
   readonly system: boolean;
   readonly internal: boolean;
@@ -106,7 +106,11 @@ async function createCollection(
   return nextRegistry;
 }
 
-/** Adds a field to a collection. @throws ApiError 404 for an unknown collection, 409 if the name is taken, 422 for an invalid definition. */
+/**
+ * Adds a field to a collection.
+ *
+ * @throws ApiError 404 for an unknown collection, 409 if the name is taken, 422 for an invalid definition.
+ */
 export async function addField(
   context: DefinitionContext,
   collectionName: string,
@@ -199,7 +203,7 @@ async function storeFields(
   transaction: Transaction,
   collectionId: number,
   fields: readonly NewField[],
-): Promise<FieldRow[]> {
+): Promise<StoredField[]> {
   const rows = fields.map(({ definition, facts }) => ({ collectionId, name: definition.name, definition, facts }));
   const ids = await insertFields(context.database, transaction, rows);
   return rows.map((row, index) => ({ ...row, id: ids[index]! }));
@@ -218,7 +222,7 @@ async function createRelatedFields(
     nextRegistry = await createCollection(context, transaction, join, nextRegistry);
     await appendDefinitionEvent(context, transaction, 'collections.created', definition.name);
   }
-  // Existing fields first: a table that is rebuilt takes only the columns that it had.
+  // Existing fields first: rebuilding a table only copies the columns that it had.
   for (const { collection, field } of resolution.existingForeignKeys) {
     const foreignKey = { collection: nextRegistry.get(collection), field };
     nextRegistry = await useExistingForeignKey(context, transaction, foreignKey, nextRegistry);
@@ -273,7 +277,7 @@ async function assignSortPositions(
 }
 
 /** The row of the primary key, which a collection always needs. Only the rows after it are new. */
-function toKeyRow(collection: Collection): FieldRow[] {
+function toKeyRow(collection: Collection): StoredField[] {
   const { primaryKey } = collection;
   return [
     {
@@ -286,7 +290,7 @@ function toKeyRow(collection: Collection): FieldRow[] {
   ];
 }
 
-/** The index of a field in the request: a primary key that was added stands before the others. */
+/** The index of a field in the request. A primary key that was added comes before the others. */
 function toRequestIndex(definition: CollectionDefinition, index: number): number {
   return definition.fields[0] && isDefaultKey(definition.fields[0]) ? Math.max(0, index - 1) : index;
 }

@@ -17,15 +17,20 @@ import {
 export interface ChangeScope {
   /** The collection that an error names. */
   readonly subject: string;
-  /** Tables whose rows or shape change; writers on them wait, and the change sees all that they wrote. */
+  /** Tables whose rows or columns change. Writers on them wait, and the change sees everything that they wrote. */
   readonly tables: readonly string[];
-  /** Tables are built anew that others may refer to. */
+  /** Tables are rebuilt to which others may refer. */
   readonly needsRebuild?: boolean;
-  /** Readers go on until the tables change their shape, which is done last. */
+  /** Readers continue until the columns of the tables change, which is done last. */
   readonly isReadable?: boolean;
 }
 
-/** Runs a change of definitions: guarded by the version it was planned for, refused as a conflict, taken up at the end. */
+/**
+ * Runs a change of definitions. It is guarded by the version for which it was planned, and its result is loaded at the
+ * end.
+ *
+ * @throws ApiError 409 if the definitions have changed meanwhile.
+ */
 export async function runDefinitionChange(
   context: DefinitionContext,
   scope: ChangeScope,
@@ -39,10 +44,10 @@ export async function runDefinitionChange(
   }
 }
 
-/** One step of several changes that come and go together. */
+/** One step of several changes that are committed or rolled back as one. */
 export type DefinitionStep = (change: (context: DefinitionContext) => Promise<unknown>) => Promise<void>;
 
-/** Runs several changes in one transaction. `scope` names the tables of all of them that are there before. */
+/** Runs several changes in one transaction. `scope` names the existing tables of all of them. */
 export async function runDefinitionSteps(
   context: DefinitionContext,
   scope: ChangeScope,
@@ -50,7 +55,7 @@ export async function runDefinitionSteps(
 ): Promise<void> {
   const { registry, version } = context;
   await runDefinitionChange(context, scope, async (transaction) => {
-    // The change as a whole has moved both versions on by one.
+    // All changes count as one: both versions have increased by one.
     const nextRegistry = registry.with([], [], registry.version + 1);
     const tx: DefinitionTransaction = { transaction, registry: nextRegistry, version: version + 1 };
     await work(async (change) => {
@@ -80,23 +85,23 @@ async function changeInOwnTransaction(
   const { database, registry } = context;
   await database.write(
     async (transaction) => {
-      // Before anything is read: what a transaction sees is settled by its first look.
+      // Before any read: the first read of a transaction determines what it sees.
       const lock = tables.length > 0 ? database.dialect.lockTables([...tables].sort(), isReadable) : null;
       if (lock) await runStatements(context, transaction, [lock]);
-      // Also the lock by which definition changes of several nodes follow each other.
+      // This is also the lock that serialises definition changes of several servers.
       if ((await bumpVersion(transaction, 'schema')) !== context.version + 1) throw new StaleVersion();
       if (context.dryRun) await beginDryRun(context, context.dryRun, transaction, tables);
       await work(transaction);
       if (context.dryRun) throw new DryRunRollback(context.dryRun);
       for (const table of tables) await renameTableForVersion(context, transaction, table);
-      // What does not load must never be committed: nothing would be reachable any more.
+      // Definitions that cannot be loaded must never be committed: no collection could be used any more.
       buildNextRegistry(
         registry,
         registry.version + 1,
         await readDefinitionsInTx(database, transaction, registry.version),
       );
     },
-    // Nobody writes between the change and its being known here.
+    // Nothing is written between the commit and the loading of the new definitions.
     {
       heavy: tables.length > 0,
       longRunning: tables.length > 0,

@@ -49,7 +49,10 @@ export interface DefinitionContext {
   readonly requestId: string | null;
   /** The hooks of extensions; null without any. */
   readonly hooks: EventManager | null;
-  /** Whether error messages may name records of a collection: a caller who may change definitions need not be allowed to read records. */
+  /**
+   * Whether error messages may name records of a collection: a caller who may change definitions need not be allowed to
+   * read records.
+   */
   readonly mayList: (collection: string) => boolean;
   readonly maxFields: number;
   readonly maxCollections: number;
@@ -59,7 +62,10 @@ export interface DefinitionContext {
   readonly collectedEvents: DefinitionEvent[] | null;
   /** Set if the change is one of several in a transaction. */
   readonly tx: DefinitionTransaction | null;
-  /** Creates a context for reading and writing records in the transaction of a change, after the version has been bumped. */
+  /**
+   * Creates a context for reading and writing records in the transaction of a change, after the version has been
+   * bumped.
+   */
   readonly recordContext: (transaction: Transaction) => RecordContext;
   /** Loads the committed change into the registry of the application. */
   refresh(): Promise<void>;

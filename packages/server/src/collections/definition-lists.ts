@@ -1,7 +1,7 @@
 /**
- * Lists of collections and fields. The rows are those of the snapshot; they are filtered, searched, sorted and paged by
- * the statements that read records, so one set of rules holds for both. Enters a parsed request, leave definitions as
- * the wire shows them. Refuses what a list of records refuses.
+ * Lists of collections and fields. The definitions of the snapshot are passed as rows to the same statements that read
+ * records, so they are filtered, searched, sorted and paged by the same rules. Takes a parsed request and returns
+ * definitions in their wire format, with the errors of a list of records.
  */
 import type { Transaction } from '../database/database.ts';
 import type { RowSource } from '../database/dialect.ts';
@@ -18,11 +18,11 @@ import { hashDefinition, listVisibleFields, serialiseCollection, serialiseField 
 
 type Definition = Readonly<Record<string, unknown>>;
 
-/** Definitions of one kind, in their own order, with what a list may filter and sort them by. */
+/** Definitions of one kind in their order, with the fields by which a list can filter and sort them. */
 export interface DefinitionList {
   readonly collection: Collection;
   readonly definitions: readonly Definition[];
-  /** The values of a definition that its members do not give: by name, from its place in the list. */
+  /** Further values of a definition by name, computed from its index in the list. */
   deriveValues(definition: Definition, index: number): Definition;
 }
 
@@ -36,7 +36,10 @@ const textFields = (...names: readonly string[]): FieldDefinition[] => names.map
 const fieldsOfType = (type: string, ...names: readonly string[]): FieldDefinition[] =>
   names.map((name) => ({ name, type }));
 const nameField: FieldDefinition = { name: 'name', type: 'string', primaryKey: true, required: true };
-/** The place in the order of definition, which is the default order. It can be sorted and filtered by, and is not shown. */
+/**
+ * The index in the order of definition, which is the default order. Requests can sort and filter by it; it is not
+ * shown.
+ */
 const sortField: FieldDefinition = { name: 'sort', type: 'integer', required: true };
 
 const collectionsCollection = createFixedCollection(
@@ -58,9 +61,9 @@ const fieldsCollection = createFixedCollection({ name: 'fields', title: 'Fields'
   ...fieldsOfType('json', 'uiSchema', 'defaultValue'),
   ...fieldsOfType('boolean', 'required', 'unique', 'index', 'allowNull', 'primaryKey', 'autoIncrement', 'readOnly'),
   ...fieldsOfType('boolean', 'multiple', 'dateOnly', 'autoNow', 'autoNowAdd'),
-  ...fieldsOfType('integer', 'maxLength', 'precision', 'scale'),
-  ...fieldsOfType('double', 'min', 'max'),
-  ...fieldsOfType('array', 'enum'),
+  ...fieldsOfType('integer', 'maxLength', 'precision', 'scale', 'maxCount'),
+  ...fieldsOfType('double', 'min', 'max', 'maxSize'),
+  ...fieldsOfType('array', 'enum', 'accept'),
   ...textFields(
     'pattern',
     'target',
@@ -100,7 +103,7 @@ export function buildFieldList(collection: Collection): DefinitionList {
 }
 
 /**
- * The definitions that a request asks for. Without page, pageSize or after the list is whole.
+ * Lists the requested definitions. Without `page`, `pageSize` or `after` the list contains all of them.
  *
  * @throws ApiError 400 as a list of records does.
  */
@@ -125,7 +128,10 @@ export async function listDefinitions(
   return { data: findListedDefinitions(data, list).map(selectProperties), meta: request.paginate ? meta : null };
 }
 
-/** The definition of a name, or the first one that matches a filter, with the counter of its ETag; null where there is none. */
+/**
+ * The definition with a name, or the first one that matches a filter, with the counter of its ETag; null if none
+ * exists.
+ */
 export async function getDefinition(
   context: RecordContext,
   list: DefinitionList,
@@ -162,7 +168,9 @@ function withCounter(
   return { definition: selectProperties(definition), counter: hashDefinition(definition) };
 }
 
-/** What of a definition the request asks for. `appends=fields` shows the fields of a collection, which its list shows anyway. */
+/**
+ * Selects the requested properties. A list of collections shows their fields; a get shows them with `appends=fields`.
+ */
 function buildPropertySelector(
   context: RecordContext,
   collection: Collection,

@@ -1,6 +1,6 @@
 /**
- * Destroys a collection with its storage. Relations of other collections that point to it block (409, named), or with
- * `cascade` fall with their foreign keys.
+ * Destroys a collection with its table. If relations of other collections refer to it, the request is refused (409, naming
+ * them), or with `cascade` these relations are destroyed with their foreign keys.
  */
 import { deleteCollection, deleteFields, updateOptions } from '../database/catalogue.ts';
 import type { Transaction } from '../database/database.ts';
@@ -18,7 +18,11 @@ interface DependentFields {
   readonly fields: readonly Field[];
 }
 
-/** @throws ApiError 403 for system collections, 404, 409 with the dependants' names. */
+/**
+ * Destroys a collection.
+ *
+ * @throws ApiError 403 for system collections, 404, 409 naming the relations that refer to it.
+ */
 export async function dropCollection(context: DefinitionContext, name: string, cascade: boolean): Promise<void> {
   const collection = context.registry.find(name);
   if (!collection) throw new ApiError('COLLECTION_UNKNOWN', `There is no collection "${name.slice(0, 60)}".`);
@@ -47,7 +51,7 @@ export async function dropCollection(context: DefinitionContext, name: string, c
   await runDefinitionChange(context, { subject: name, tables, needsRebuild: true }, drop);
 }
 
-/** Collections that are only joins of this one and fall with it: its own; under cascade those of others too. */
+/** Joins that are destroyed with the collection: its own, and with `cascade` also those of other collections. */
 function findJoins(collection: Collection, cascade: boolean, { registry }: DefinitionContext): Collection[] {
   const ownJoins = new Set(collection.fields.map((field) => field.relation?.through?.collection));
   return registry
@@ -57,7 +61,7 @@ function findJoins(collection: Collection, cascade: boolean, { registry }: Defin
     .filter((other) => cascade || ownJoins.has(other.name));
 }
 
-/** Fields of other collections that name one of these: relations to it or through it, and the foreign keys behind. */
+/** Fields of other collections that refer to one of these: relations to it or through it, and their foreign keys. */
 function findDependents(dropped: readonly Collection[], context: DefinitionContext): DependentFields[] {
   const names = new Set(dropped.map((each) => each.name));
   return context.registry
@@ -93,8 +97,7 @@ async function dropDependentFields(
       dialect.dropColumns(collection.table, dropped, columns, planIndexes(nextCollection)),
     );
   }
-  if (collection.options.indexes)
-    await updateOptions(context.database, transaction, collection.id, nextCollection.options);
+  if (collection.options.indexes) await updateOptions(context.database, transaction, nextCollection);
   await deleteFields(
     context.database,
     transaction,

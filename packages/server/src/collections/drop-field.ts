@@ -8,10 +8,10 @@ import { removeFieldFromPermissions } from './permission-names.ts';
 import { omitIndexesOver, planIndexes, toColumnDefinition } from './storage.ts';
 
 /**
- * Destroys a field with its column, data and indexes. A relation goes without its foreign key, which is a field of its
- * own, and without its join.
+ * Destroys a field with its column, data and indexes. The foreign key of a relation is a separate field and stays, and so
+ * does the join of a relation.
  *
- * @throws ApiError 404, 403 for core fields, 409 for one that a relation needs, 422 for the primary key.
+ * @throws ApiError 404, 403 for core fields, 409 if a relation needs the field, 422 for the primary key.
  */
 export async function dropField(context: DefinitionContext, collectionName: string, name: string): Promise<void> {
   const { collection, field } = requireChangeableField(context, collectionName, name);
@@ -42,7 +42,8 @@ export async function dropField(context: DefinitionContext, collectionName: stri
           dialect.dropColumns(collection.table, [field.column], columns, planIndexes(nextCollection)),
         );
       }
-      if (options !== collection.options) await updateOptions(context.database, transaction, collection.id, options);
+      if (options !== collection.options)
+        await updateOptions(context.database, transaction, { id: collection.id, options });
       await deleteFields(context.database, transaction, [field.id]);
       await removeFieldFromPermissions(context, transaction, collection, name);
       transaction.touch(collection.table);
@@ -51,7 +52,7 @@ export async function dropField(context: DefinitionContext, collectionName: stri
   );
 }
 
-/** A field that may be changed: it exists, and is not the system's own. */
+/** A field that may be changed. @throws ApiError 404, or 403 for a core field of a system collection. */
 export function requireChangeableField(
   { registry }: DefinitionContext,
   collectionName: string,

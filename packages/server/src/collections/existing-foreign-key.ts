@@ -19,9 +19,10 @@ import { rejectDuplicates, replaceIndexes } from './replace-indexes.ts';
 import { planIndexes, toColumnDefinition } from './storage.ts';
 
 /**
- * Makes a field that exists the foreign key of a relation, or a foreign key unique; returns the registry with it.
+ * Makes an existing field the foreign key of a relation, or makes a foreign key unique. Returns the registry with it.
  *
- * @throws ApiError 422 with how many records hold a value that names nothing, 409 with how many values repeat.
+ * @throws ApiError 422 with the number of records whose value is not an existing key, 409 with the number of repeated
+ * values.
  */
 export async function useExistingForeignKey(
   context: DefinitionContext,
@@ -54,7 +55,7 @@ export async function useExistingForeignKey(
     );
     await runStatements(context, transaction, reference);
   }
-  // Where the table was rebuilt it has its indexes already.
+  // A rebuilt table already has its indexes.
   if (!isNewReference || !dialect.rebuildsTables)
     await replaceIndexes(context, transaction, collection, nextCollection);
   await updateField(database, transaction, { id: before.id, name: before.name, definition, facts });

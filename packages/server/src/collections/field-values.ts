@@ -11,8 +11,8 @@ import type { DefinitionContext } from './definition-context.ts';
 const maxReportedErrors = 5;
 
 /**
- * Checks all values of a field against its definition. Values that its type stores in another form are rewritten: a time
- * field stores the text 12:30 as 12:30:00.
+ * Checks all values of a field against its definition. Values that its type stores in another form are rewritten: a
+ * time field stores 12:30 as 12:30:00.
  *
  * @throws ApiError 422 with the number of invalid values and the first of them.
  */
@@ -39,7 +39,11 @@ export async function checkValues(
   invalidValues.throwIfAny('cannot be stored under the new definition');
 }
 
-/** Fills the column of `target` with the converted values of `source`. @throws ApiError 422 for values that cannot be converted. */
+/**
+ * Fills the column of `target` with the converted values of `source`.
+ *
+ * @throws ApiError 422 for values that cannot be converted.
+ */
 export async function convertColumn(
   context: DefinitionContext,
   transaction: Transaction,

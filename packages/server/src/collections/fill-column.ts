@@ -8,7 +8,8 @@ import type { DefinitionContext } from './definition-context.ts';
 /**
  * Sets a new column to the default value of its field in the existing records.
  *
- * @throws ApiError 422 for a required field without a default, 409 for a unique one with a default, where records exist.
+ * @throws ApiError 422 for a required field without a default, 409 for a unique one with a default, if there are
+ * records.
  */
 export async function fillNewColumn(
   context: DefinitionContext,

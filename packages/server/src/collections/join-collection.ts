@@ -2,19 +2,19 @@ import type { CollectionDefinition } from '../protocol/definition.ts';
 import type { Collection, JoinFields } from '../schema/registry.ts';
 import { defaultFieldFacts, type NewField } from './new-field.ts';
 
-/** A join collection about to be made. */
+/** A join collection that will be created. */
 export interface NewJoinCollection {
   readonly definition: CollectionDefinition;
   readonly fields: readonly NewField[];
 }
 
-/** The name of a join that the relation does not name: both collections by code point, in camel case. */
+/** The name of a join if the relation does not name it: both collections in the order of code points, in camel case. */
 export function joinName(left: string, right: string): string {
   const [first, second] = [left, right].sort() as [string, string];
   return `${first}${second.charAt(0).toUpperCase()}${second.slice(1)}`;
 }
 
-/** A join has a key of its own and names each pair once. */
+/** A join has its own primary key, and contains each pair once. */
 export function buildJoinCollection(
   { collection, sourceField, targetField }: JoinFields,
   sides: readonly NewField[],
@@ -33,7 +33,7 @@ export function buildJoinCollection(
   return { definition, fields };
 }
 
-/** Whether a collection is nothing but a join: a key and two foreign keys. */
+/** Whether a collection only consists of a primary key and two foreign keys. */
 export function isOnlyJoin({ fields }: Collection): boolean {
   const foreignKeys = fields.filter((field) => !field.primaryKey && !field.serverManaged);
   return foreignKeys.length === 2 && foreignKeys.every((field) => field.references !== null);

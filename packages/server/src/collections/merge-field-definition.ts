@@ -1,4 +1,7 @@
-/** The definition of a field with its changes: what is not named stays, also under another type, or is refused by name. */
+/**
+ * Merges the definition of a field with its changes. Properties that the changes do not name stay, also under another
+ * type, or are refused by name.
+ */
 import { invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import type { Details, Raw } from '../schema/definition-details.ts';
@@ -14,7 +17,7 @@ const foreignKeyProperties: ReadonlySet<string> = new Set(['required', 'unique']
 /** Properties that only describe a field. */
 const descriptiveProperties: ReadonlySet<string> = new Set(['title', 'description', 'uiSchema']);
 
-/** @throws ApiError 422 with a detail for each property that cannot change, or has no equal in the new type. */
+/** @throws ApiError 422 with a detail for each property that cannot change, or that does not exist in the new type. */
 export function mergeFieldDefinition(
   field: Field,
   input: Raw,
@@ -60,7 +63,7 @@ function mergeDescriptiveProperties(
   return { ...checked, ...(primaryKey !== undefined && { primaryKey, autoIncrement }) } as FieldDefinition;
 }
 
-/** Whether a belongsTo is required or unique is a property of its foreign key, which changes with it. */
+/** Whether a belongsTo is required or unique is a property of its foreign key, which is changed too. */
 function isChangeable(property: string, { relation }: Field): boolean {
   return descriptiveProperties.has(property) || (foreignKeyProperties.has(property) && relation?.kind === 'belongsTo');
 }
@@ -69,7 +72,7 @@ function omitNulls(properties: Raw): Record<string, unknown> {
   return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** What the former definition says and the changes do not, as far as the new type knows it. */
+/** The properties of the former definition that the changes do not name and that the new type has. */
 function carryOverProperties(before: FieldDefinition, changes: Raw): Raw {
   const type = fieldTypes.find(String(changes['type'] ?? before.type));
   if (!type || type.name === before.type) return { ...before };
@@ -93,7 +96,7 @@ function unknownPropertyMessage({ name: type }: FieldType, name: string): string
   return `The new type "${type}" has no property "${name}".`;
 }
 
-/** A default value as records that got it hold it: what a conversion begins from, for both. */
+/** A default value in the form in which records contain it, from which a conversion starts. */
 function toStoredForm({ type, definition }: Field, given: unknown): unknown {
   const canonical = type.read(toExactValue(type, given), definition);
   return canonical === invalidOperand ? given : canonical;

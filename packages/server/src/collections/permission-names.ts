@@ -9,8 +9,8 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
 
 /**
- * A destroyed field leaves the lists of what may be seen. Filters that name it deny from then on, also when a field of that
- * name is made again: their name for it becomes one that no field has.
+ * A destroyed field is removed from the field lists of permissions. Filters that name it never match from then on, also
+ * when a new field gets the same name: in the filters, its name is replaced by one that no field can have.
  */
 export async function removeFieldFromPermissions(
   context: DefinitionContext,
@@ -21,7 +21,8 @@ export async function removeFieldFromPermissions(
   await rewritePermissions(context, transaction, (permission) => {
     const fields = permission.fields?.filter((each) => each !== name) ?? null;
     const isSameCollection = permission.resource === collection.name;
-    const filter = new FieldNameReplacer(context.registry, collection.name, name, `${name} (destroyed)`);
+    const renamed = { collection: collection.name, from: name, to: `${name} (destroyed)` };
+    const filter = new FieldNameReplacer(context.registry, renamed);
     return {
       ...permission,
       ...(isSameCollection && { fields }),
@@ -36,6 +37,11 @@ export interface FieldNames {
   readonly to: string;
 }
 
+/** A field that is renamed, by the name of its collection. */
+export interface RenamedField extends FieldNames {
+  readonly collection: string;
+}
+
 /**
  * Renames a field in the lists and filters of permissions, also in filters that reach it through relations. In
  * `exceptFields` the old name stays as well, because exceptions apply to names.
@@ -46,7 +52,7 @@ export async function renameFieldInPermissions(
   collection: Collection,
   { from, to }: FieldNames,
 ): Promise<void> {
-  const names = new FieldNameReplacer(context.registry, collection.name, from, to);
+  const names = new FieldNameReplacer(context.registry, { collection: collection.name, from, to });
   await rewritePermissions(context, transaction, (permission) => {
     const { resource, fields, exceptFields } = permission;
     const filter = names.replaceIn(permission.filter, resource);
@@ -75,11 +81,9 @@ export async function rejectNamedFields(
   if (removed.length === 0) return;
   const isNamed = (filter: unknown, resource: string): boolean =>
     removed.some(({ name }) => {
-      const renamed = new FieldNameReplacer(registry, collection.name, name, `${name} (removed)`).replaceIn(
-        filter,
-        resource,
-      );
-      return JSON.stringify(renamed) !== JSON.stringify(filter);
+      const renamed = { collection: collection.name, from: name, to: `${name} (removed)` };
+      const replaced = new FieldNameReplacer(registry, renamed).replaceIn(filter, resource);
+      return JSON.stringify(replaced) !== JSON.stringify(filter);
     });
   const permissions = (await readPermissionsInTx(database, transaction)).filter(
     ({ resource, fields, filter }) =>
@@ -111,21 +115,21 @@ async function rewritePermissions(
   }
 }
 
-/** Another name for a field, wherever the paths of a filter meet it, and where a variable names a field of the user. */
+/**
+ * Replaces the name of a field in all paths of a filter that reach it, and in variables that name a field of the user.
+ */
 class FieldNameReplacer {
   readonly #registry: Registry;
-  readonly #collection: string;
-  readonly #from: string;
-  readonly #to: string;
+  readonly #field: RenamedField;
 
-  constructor(registry: Registry, collection: string, from: string, to: string) {
+  constructor(registry: Registry, field: RenamedField) {
     this.#registry = registry;
-    this.#collection = collection;
-    this.#from = from;
-    this.#to = to;
+    this.#field = field;
   }
 
-  /** @param resource where the paths begin; one that is no collection has no filter to follow. */
+  /**
+   * @param resource the collection in which the paths begin; if it is not a collection, it has no filters to change.
+   */
   replaceIn(filter: unknown, resource: string): unknown {
     const start = this.#registry.find(resource);
     return start ? this.#renamed(filter, start) : filter;
@@ -141,7 +145,7 @@ class FieldNameReplacer {
     return Object.fromEntries(entries) as unknown;
   }
 
-  /** The steps of a path, and what stands under its end. */
+  /** The steps of a path, and the condition at its end. */
   #path(key: string, value: unknown, from: Collection): [string, unknown] {
     let current: Collection | null = from;
     const steps: string[] = [];
@@ -150,7 +154,8 @@ class FieldNameReplacer {
         steps.push(step); // an operator at the end of the path: {"author.name.$eq": "x"}
         continue;
       }
-      steps.push(current?.name === this.#collection && step === this.#from ? this.#to : step);
+      const isRenamed = current?.name === this.#field.collection && step === this.#field.from;
+      steps.push(isRenamed ? this.#field.to : step);
       const relation: string | undefined = current?.byName.get(step)?.relation?.target;
       current = relation === undefined ? null : this.#registry.find(relation);
     }
@@ -162,9 +167,10 @@ class FieldNameReplacer {
     return Object.fromEntries(Object.entries(value).map(([operator, each]) => [operator, this.#operand(each)]));
   }
 
-  /** A value that stands for a field of the user, such as `{{$user.department}}`. */
+  /** The variable of a field of the user, such as `{{$user.department}}`. */
   #operand(value: unknown): unknown {
-    const isRenamedVariable = this.#collection === 'users' && parseVariable(value) === userVariable(this.#from);
-    return isRenamedVariable ? `{{${userVariable(this.#to)}}}` : value;
+    const { collection, from, to } = this.#field;
+    const isRenamedVariable = collection === 'users' && parseVariable(value) === userVariable(from);
+    return isRenamedVariable ? `{{${userVariable(to)}}}` : value;
   }
 }

@@ -4,7 +4,7 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import type { DefinitionContext } from './definition-context.ts';
-import { type FieldNames, renameFieldInPermissions } from './permission-names.ts';
+import { type FieldNames, type RenamedField, renameFieldInPermissions } from './permission-names.ts';
 import { toStoredFacts } from './stored-facts.ts';
 
 /** Renames a field in all definitions and permissions that name it. Its column keeps its name. */
@@ -15,7 +15,7 @@ export async function renameField(
   { from, to }: FieldNames,
 ): Promise<void> {
   const { database, registry } = context;
-  const renaming = new FieldRenaming(collection.name, from, to);
+  const renaming = new FieldRenaming({ collection: collection.name, from, to });
   for (const other of registry.all())
     for (const field of other.fields) {
       if (other === collection && field.name === from) continue; // stored by the change itself
@@ -30,20 +30,16 @@ export async function renameField(
       ...index,
       fields: index.fields.map((name) => (name === from ? to : name)),
     }));
-    await updateOptions(database, transaction, collection.id, { ...collection.options, indexes });
+    await updateOptions(database, transaction, { id: collection.id, options: { ...collection.options, indexes } });
   }
   await renameFieldInPermissions(context, transaction, collection, { from, to });
 }
 
 class FieldRenaming {
-  readonly #collection: string;
-  readonly #from: string;
-  readonly #to: string;
+  readonly #field: RenamedField;
 
-  constructor(collection: string, from: string, to: string) {
-    this.#collection = collection;
-    this.#from = from;
-    this.#to = to;
+  constructor(field: RenamedField) {
+    this.#field = field;
   }
 
   renameInFacts(facts: FieldFacts, owner: Collection): FieldFacts {
@@ -84,6 +80,7 @@ class FieldRenaming {
   }
 
   #name(name: string, collection: string): string {
-    return collection === this.#collection && name === this.#from ? this.#to : name;
+    const { from, to } = this.#field;
+    return collection === this.#field.collection && name === from ? to : name;
   }
 }

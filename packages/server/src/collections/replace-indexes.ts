@@ -38,7 +38,7 @@ export async function replaceIndexes(
   await runStatements(context, transaction, [...drops, ...creates]);
 }
 
-/** Refuses to make a field unique whose values repeat. @throws ApiError 409 with the number of repeated values. */
+/** Refuses to make a field unique if it has equal values. @throws ApiError 409 with the number of repeated values. */
 export async function rejectDuplicates(
   { database }: DefinitionContext,
   transaction: Transaction,

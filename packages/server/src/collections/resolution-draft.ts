@@ -118,7 +118,7 @@ export class ResolutionDraft {
     return fields ?? null;
   }
 
-  /** A field as it is, or as this definition makes it. */
+  /** A field with the changes that this definition makes to it. */
   find(collection: string, name: string): NewField | undefined {
     return (
       this.#existingForeignKeys.get(`${collection}.${name}`)?.field ??
@@ -263,7 +263,10 @@ function mayBecomeNull({ required, allowNull, primaryKey }: FieldDefinition): bo
   return !required && allowNull !== false && !primaryKey;
 }
 
-/** What a relation does that does not say so: a foreign key that cannot become null keeps what it names. */
+/**
+ * The effective `onDelete` of a relation that does not specify it: a foreign key that cannot be null restricts the
+ * deletion of its target.
+ */
 export function defaultOnDelete(key: FieldDefinition): References['onDelete'] {
   return mayBecomeNull(key) ? 'setNull' : 'restrict';
 }

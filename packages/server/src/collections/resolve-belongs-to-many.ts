@@ -74,7 +74,9 @@ function findJoinProblem(
   return null;
 }
 
-/** Resolves a foreign key of an existing join: the field exists as such, is a plain field that becomes it, or is added. */
+/**
+ * Resolves a foreign key of an existing join: the field exists as such, is a plain field that becomes it, or is added.
+ */
 function resolveJoinKey(
   draft: ResolutionDraft,
   { side, key, references: wanted }: JoinSide,

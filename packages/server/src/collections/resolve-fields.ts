@@ -1,4 +1,6 @@
-/** Resolves the relations of a definition: finds or creates the keys that they need, in this and in other collections. */
+/**
+ * Resolves the relations of a definition: finds or creates the keys that they need, in this and in other collections.
+ */
 import type { FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import { defaultFieldFacts } from './new-field.ts';
@@ -22,7 +24,11 @@ const resolvers: Readonly<Record<string, RelationResolver>> = {
   hasOne: resolveHasMany,
 };
 
-/** Resolves the fields of a definition. @throws ApiError `DEFINITION_INVALID` with the invalid properties of relations. */
+/**
+ * Resolves the fields of a definition.
+ *
+ * @throws ApiError `DEFINITION_INVALID` with the invalid properties of relations.
+ */
 export function resolveFields(input: ResolveInput): Resolution {
   const draft = new ResolutionDraft(input);
   const { fields, core, hidden, notNull } = input;

@@ -2,7 +2,10 @@ import type { StoredRelation } from '../schema/load-registry.ts';
 import type { NewField } from './new-field.ts';
 import { defaultOnDelete, type ResolutionDraft, type UnresolvedRelation } from './resolution-draft.ts';
 
-/** Resolves a hasMany or hasOne. The foreign key is a field of the target: an existing one, or a new one. That of a hasOne is unique. */
+/**
+ * Resolves a hasMany or hasOne. The foreign key is a field of the target: an existing one, or a new one. That of a
+ * hasOne is unique.
+ */
 export function resolveHasMany(draft: ResolutionDraft, unresolved: UnresolvedRelation): StoredRelation | null {
   const { definition, errorPath } = unresolved;
   const { collection } = draft.input;

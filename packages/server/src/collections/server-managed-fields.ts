@@ -2,7 +2,7 @@ import type { CollectionOptions, FieldDefinition } from '../protocol/definition.
 import type { FieldFacts } from '../schema/load-registry.ts';
 import { defaultFieldFacts, type NewField } from './new-field.ts';
 
-/** The fields that the server keeps in a collection with these options: readable, never written by clients. */
+/** The fields that the server manages in a collection with these options: clients can read but not write them. */
 export function buildServerManagedFields(
   { timestamps, authors, paranoid }: CollectionOptions,
   core: boolean,
@@ -21,7 +21,9 @@ export function buildServerManagedFields(
   ];
 }
 
-/** Who made or changed a record: a relation to users with its foreign key; null where nobody signed in. */
+/**
+ * Relations to the users who created and changed a record, with their foreign keys; null if the caller was not a user.
+ */
 function buildAuthorFields(name: string): NewField[] {
   const foreignKey = `${name}Id`;
   const references = { collection: 'users', field: 'id', onDelete: 'setNull' } as const;

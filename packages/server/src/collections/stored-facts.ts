@@ -1,7 +1,7 @@
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Field } from '../schema/registry.ts';
 
-/** A field's facts as they are stored. */
+/** The stored properties of a field. */
 export function toStoredFacts({
   base,
   notNull,

@@ -1,6 +1,6 @@
 /**
- * Switches the options of a collection: what an option keeps is added to the table, or removed from it. Refuses to remove
- * what something else names, and what holds data unless that is forced.
+ * Switches options of a collection on or off, and adds or removes the columns and data that belong to them. It refuses to
+ * remove fields that something else refers to, and to delete data unless that is forced.
  */
 import { isoTime } from '../base/clock.ts';
 import { deleteFields, insertFields } from '../database/catalogue.ts';
@@ -29,18 +29,22 @@ import { planIndexes, toColumnDefinition } from './storage.ts';
 import { toStoredFacts } from './stored-facts.ts';
 import { requireFreeName } from './system-fields.ts';
 
-/** What is to be switched, planned before the transaction. */
+/** A planned switch of options. It is planned before the transaction. */
 export interface OptionSwitch {
   readonly collection: Collection;
-  /** The options as they will be. */
+  /** The new options. */
   readonly options: CollectionOptions;
   readonly removed: readonly Field[];
   readonly added: readonly NewField[];
-  /** The table is built anew on engines that cannot drop a foreign key in place. */
+  /** Whether the table is rebuilt on engines that cannot drop a foreign key in place. */
   readonly needsRebuild: boolean;
 }
 
-/** @throws ApiError 409 where a name is taken, or where a relation needs a field that would be removed. */
+/**
+ * Plans a switch of options.
+ *
+ * @throws ApiError 409 if a name is taken, or if a relation needs a field that would be removed.
+ */
 export function planOptionSwitch(
   { registry }: DefinitionContext,
   collection: Collection,
@@ -65,10 +69,10 @@ export function planOptionSwitch(
 }
 
 /**
- * Brings fields, columns and indexes to the new options.
+ * Changes fields, columns and indexes to match the new options.
  *
- * @param force what would be lost is removed: the trash is emptied, history and values are deleted.
- * @throws ApiError 409 naming what would be lost, or what names a field that would be removed.
+ * @param force deletes the data of the options: the trash is emptied, history and values are deleted.
+ * @throws ApiError 409 naming the data that would be lost, or what refers to a field that would be removed.
  */
 export async function switchOptions(
   context: DefinitionContext,
@@ -88,14 +92,14 @@ export async function switchOptions(
   if (isTurnedOff(plan, 'paranoid')) await emptyTrash(context, transaction, plan);
   if (isTurnedOff(plan, 'logging')) await deleteHistory(context.database, transaction, collection.id);
   await applyStorageChange(context, transaction, plan);
-  transaction.touch('*'); // joins of other collections may see links that they did not see, or the reverse
+  transaction.touch('*'); // the links that are visible in joins of other collections may change
 }
 
 function isTurnedOff({ collection, options }: OptionSwitch, name: SwitchName): boolean {
   return collection.options[name] && !options[name];
 }
 
-/** What switching an option off would lose; null: nothing. */
+/** The data that would be lost if an option is switched off; null: none. */
 async function describeLoss(
   { database }: DefinitionContext,
   transaction: Transaction,
@@ -143,14 +147,14 @@ async function rejectDataLoss(context: DefinitionContext, transaction: Transacti
   );
 }
 
-/** Keys of records that a refusal names, of each collection. */
+/** Maximum number of keys of a collection that a refusal names. */
 const maxReportedDependents = 5;
 
 /**
- * Emptying the trash destroys no record that is outside of it: one that was restored alone, or made before its parent's foreign key
- * became a cascade, is to be kept from that by whoever switches.
+ * Refuses to empty the trash if that would cascade to records outside the trash: records that were restored without their
+ * parent, or created before the foreign key to the parent had a cascade.
  *
- * @throws ApiError 409 naming the collections, how many records each has, and the first of them to callers who may list them.
+ * @throws ApiError 409 naming the collections, the number of such records, and the first ones if the caller may list them.
  */
 async function rejectLiveDependents(
   context: DefinitionContext,
@@ -190,7 +194,7 @@ function describeRecords({ registry, mayList }: DefinitionContext, name: string,
   return `${count} (${registry.get(name).primaryKey.name} ${first}${more})`;
 }
 
-/** Destroys what is in the trash as a forced destroy of records does: with events, history, and what depends on it. */
+/** Destroys all records in the trash, like a forced destroy: with events, history and cascades. */
 async function emptyTrash(context: DefinitionContext, transaction: Transaction, plan: OptionSwitch): Promise<void> {
   const { collection } = plan;
   const { table, primaryKey, trash } = collection;
@@ -235,7 +239,7 @@ async function applyStorageChange(
     ...(needsRebuild
       ? dialect.dropColumns(table, droppedColumns, columns, planIndexes(after))
       : dialect.dropPlainColumns(table, droppedColumns)),
-    // Where the table was rebuilt it has its indexes already.
+    // A rebuilt table already has its indexes.
     ...(needsRebuild && dialect.rebuildsTables ? [] : created.map((index) => dialect.createIndex(table, index))),
   ]);
 }

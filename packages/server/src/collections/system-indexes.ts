@@ -7,7 +7,10 @@ import { runDefinitionChange } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { replaceIndexes } from './replace-indexes.ts';
 
-/** What an older store needs when its system collection gets the indexes of this version, in the same transaction. */
+/**
+ * The changes that an older store needs when its system collection gets the indexes of this version, in the same
+ * transaction.
+ */
 export interface IndexMigration {
   /** Runs before the indexes are replaced, for example to shorten values that would not fit. */
   before?(database: Database, transaction: Transaction): Promise<void>;
@@ -20,7 +23,9 @@ export interface IndexedSystemCollection extends SystemCollection {
   readonly indexMigration?: IndexMigration;
 }
 
-/** Whether a stored system collection has other indexes over several fields than this version of the server gives it. */
+/**
+ * Whether a stored system collection has other indexes over several fields than this version of the server gives it.
+ */
 export function needsIndexes({ options }: Collection, { indexes }: SystemCollection): boolean {
   return toComparable(options.indexes) !== toComparable(indexes);
 }
@@ -29,7 +34,7 @@ function toComparable(indexes: readonly IndexDefinition[] = []): string {
   return JSON.stringify(indexes.map(({ fields, unique = false }) => [fields, unique]).sort());
 }
 
-/** Gives a system collection that an earlier version made the indexes of this version. Its fields exist already. */
+/** Gives a system collection of an earlier version the indexes of this version. Its fields exist already. */
 export async function setSystemIndexes(
   context: DefinitionContext,
   { name, indexes = [], indexMigration }: IndexedSystemCollection,
@@ -41,6 +46,6 @@ export async function setSystemIndexes(
     await indexMigration?.before?.(database, transaction);
     await replaceIndexes(context, transaction, collection, after);
     await indexMigration?.after?.(database, transaction);
-    await updateOptions(database, transaction, collection.id, after.options);
+    await updateOptions(database, transaction, after);
   });
 }

@@ -31,6 +31,19 @@ export async function findApplication(database: Database, name: string): Promise
   return row ? toApplicationRow(row) : null;
 }
 
+/** The stores of those of the applications that are in service, by name. */
+export async function readServedStores(
+  database: Database,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const isNamed = database.dialect.isIn(sql`name`, listValue('text', names));
+  const rows = await readRows<ListedRow>(
+    database,
+    sql`SELECT ${columns} FROM applications WHERE ${isNamed} AND status NOT IN ('stopped','destroying')`,
+  );
+  return new Map(rows.map(toApplicationRow).map(({ name, store }) => [name, store]));
+}
+
 /** The display name of an application, or null. */
 export async function readDisplayName(database: Database, name: string): Promise<string | null> {
   const [row] = await readRows<[displayName: string | null]>(
@@ -70,11 +83,9 @@ export async function insertMainApplication(
 ): Promise<void> {
   const time = value('datetime', createdAt);
   const main = sql`${value('text', name)},'Main',${value('json', {})},'running',${value('boolean', true)}`;
-  await runInTransaction(
-    database,
-    transaction,
-    sql`INSERT INTO applications (name,"displayName",options,status,born,"createdAt","updatedAt") VALUES (${main},${time},${time}) ON CONFLICT (name) DO NOTHING`,
-  );
+  const insert = sql`INSERT INTO applications (name,"displayName",options,status,born,"createdAt","updatedAt")
+VALUES (${main},${time},${time}) ON CONFLICT (name) DO NOTHING`;
+  await runInTransaction(database, transaction, insert);
 }
 
 /** Sets the owner of an application; null: none. */
@@ -84,11 +95,8 @@ export async function setApplicationOwner(
   name: string,
   ownerId: number | null,
 ): Promise<void> {
-  await runInTransaction(
-    database,
-    transaction,
-    sql`UPDATE applications SET "ownerId"=${value('integer', ownerId)} WHERE name=${value('text', name)}`,
-  );
+  const update = sql`UPDATE applications SET "ownerId"=${value('integer', ownerId)} WHERE name=${value('text', name)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 /** Sets the status of an application, unless it is being destroyed. @returns whether the status changed. */
@@ -102,11 +110,8 @@ export async function setApplicationStatus(
   transaction.touch('applications');
   const set = sql`status=${value('text', status)}${setBorn},"updatedAt"=${value('datetime', updatedAt)}`;
   const isOther = sql`name=${value('text', name)} AND status NOT IN (${value('text', status)},'destroying')`;
-  const rows = await runInTransaction(
-    database,
-    transaction,
-    sql`UPDATE applications SET ${set} WHERE ${isOther} RETURNING name`,
-  );
+  const update = sql`UPDATE applications SET ${set} WHERE ${isOther} RETURNING name`;
+  const rows = await runInTransaction(database, transaction, update);
   return rows.length > 0;
 }
 
@@ -121,17 +126,12 @@ export async function addApplicationError(
   const { at, stage, message } = error;
   const values = sql`${value('datetime', at)},${value('text', stage)},${value('text', message)}`;
   transaction.touch('applicationErrors');
-  await runInTransaction(
-    database,
-    transaction,
-    sql`INSERT INTO "applicationErrors" (application,at,stage,message) VALUES (${application},${values})`,
-  );
-  const excess = sql`SELECT id FROM "applicationErrors" WHERE application=${application} ORDER BY id DESC LIMIT 1 OFFSET ${maxEntries}`;
-  await runInTransaction(
-    database,
-    transaction,
-    sql`DELETE FROM "applicationErrors" WHERE application=${application} AND id<=(${excess})`,
-  );
+  const insert = sql`INSERT INTO "applicationErrors" (application,at,stage,message) VALUES (${application},${values})`;
+  await runInTransaction(database, transaction, insert);
+  const excess = sql`SELECT id FROM "applicationErrors" WHERE application=${application}
+ORDER BY id DESC LIMIT 1 OFFSET ${maxEntries}`;
+  const remove = sql`DELETE FROM "applicationErrors" WHERE application=${application} AND id<=(${excess})`;
+  await runInTransaction(database, transaction, remove);
 }
 
 /** Removes an application from the list, with the tokens recorded for it. */
@@ -150,6 +150,18 @@ export async function setWakeTime(database: Database, name: string, wakeAt: stri
       database,
       transaction,
       sql`UPDATE applications SET "wakeAt"=${time} WHERE name=${value('text', name)}`,
+    ),
+  );
+}
+
+/** Sets when applications must be opened again without a request. */
+export async function setWakeTimes(database: Database, names: readonly string[], wakeAt: string): Promise<void> {
+  const which = database.dialect.isIn(sql`name`, listValue('text', names));
+  await database.write((transaction) =>
+    runInTransaction(
+      database,
+      transaction,
+      sql`UPDATE applications SET "wakeAt"=${value('datetime', wakeAt)} WHERE ${which}`,
     ),
   );
 }
@@ -178,7 +190,8 @@ export async function insertTokenApplication(
     runInTransaction(
       database,
       transaction,
-      sql`INSERT INTO "keyHomes" ("tokenHash",application) VALUES (${value('text', tokenHash)},${value('text', application)}) ON CONFLICT ("tokenHash") DO NOTHING`,
+      sql`INSERT INTO "keyHomes" ("tokenHash",application)
+VALUES (${value('text', tokenHash)},${value('text', application)}) ON CONFLICT ("tokenHash") DO NOTHING`,
     ),
   );
 }

@@ -24,7 +24,7 @@ export interface AuditContent {
   readonly code: string | null;
   readonly address: string | null;
   readonly requestId: string | null;
-  /** The number of actions or refusals that the entry stands for. */
+  /** The number of actions or refusals that the entry represents. */
   readonly count: number;
 }
 
@@ -74,11 +74,8 @@ export async function readAdminActions(
   transaction: Transaction,
   limit: number,
 ): Promise<StoredAdminAction[]> {
-  const rows = await runInTransaction<[id: number, action: string]>(
-    database,
-    transaction,
-    sql`SELECT id,act FROM _acts ORDER BY id LIMIT ${limit}`,
-  );
+  const select = sql`SELECT id,act FROM _acts ORDER BY id LIMIT ${limit}`;
+  const rows = await runInTransaction<[id: number, action: string]>(database, transaction, select);
   return rows.map(([id, action]) => ({ id: Number(id), act: JSON.parse(action) as unknown }));
 }
 
@@ -99,11 +96,8 @@ export async function findKnownSources(
   sources: readonly string[],
 ): Promise<Set<string>> {
   const isGiven = journal.dialect.isIn(sql`source`, listValue('text', sources));
-  const rows = await runInTransaction<[source: string]>(
-    journal,
-    transaction,
-    sql`SELECT DISTINCT source FROM _audit WHERE ${isGiven}`,
-  );
+  const select = sql`SELECT DISTINCT source FROM _audit WHERE ${isGiven}`;
+  const rows = await runInTransaction<[source: string]>(journal, transaction, select);
   return new Set(rows.map(([source]) => source));
 }
 
@@ -114,11 +108,10 @@ export async function writeAuditCheckpoint(
   chain: ChainName,
   { place, hash }: Pick<ChainEnds, 'place' | 'hash'>,
 ): Promise<void> {
-  await runInTransaction(
-    database,
-    transaction,
-    sql`INSERT INTO _audit_witness (chain,place,hash) VALUES (${value('text', chain)},${value('bigint', place)},${value('text', hash)}) ON CONFLICT (chain) DO UPDATE SET place=excluded.place,hash=excluded.hash`,
-  );
+  const insert = sql`INSERT INTO _audit_witness (chain,place,hash)
+VALUES (${value('text', chain)},${value('bigint', place)},${value('text', hash)})
+ON CONFLICT (chain) DO UPDATE SET place=excluded.place,hash=excluded.hash`;
+  await runInTransaction(database, transaction, insert);
 }
 
 /** The end of a chain as the store of the data has it, or null. */
@@ -206,11 +199,9 @@ export async function readHighest(
   chain: ChainName,
 ): Promise<{ id: number; place: number }> {
   const place = sql`SELECT max(place) FROM _audit WHERE chain=${value('text', chain)}`;
-  const rows = await runInTransaction<[id: number, place: number, lastId: number]>(
-    journal,
-    transaction,
-    sql`SELECT coalesce((SELECT max(id) FROM _audit),0),coalesce((${place}),0),coalesce((SELECT max(last_id) FROM _audit_chains),0)`,
-  );
+  const select = sql`SELECT coalesce((SELECT max(id) FROM _audit),0),coalesce((${place}),0),
+coalesce((SELECT max(last_id) FROM _audit_chains),0)`;
+  const rows = await runInTransaction<[id: number, place: number, lastId: number]>(journal, transaction, select);
   const [id, highest, lastId] = requireRow(rows);
   return { id: Math.max(Number(id), Number(lastId)), place: Number(highest) };
 }
@@ -263,7 +254,8 @@ export async function readEntriesAfter(
   const isAfter = sql`chain=${value('text', chain)} AND place>${value('bigint', afterSequence)}`;
   const rows = await readRows<EntryRow>(
     journal,
-    sql`SELECT id,place,hash,"count",${at},${rest.join(',')} FROM _audit WHERE ${isAfter} ORDER BY place LIMIT ${limit}`,
+    sql`SELECT id,place,hash,"count",${at},${rest.join(',')} FROM _audit WHERE ${isAfter} ORDER BY place
+LIMIT ${limit}`,
   );
   return rows.map(toAuditRow);
 }
@@ -317,14 +309,13 @@ export async function findPrunableEntry(
   chain: ChainName,
   { before, upTo, limit }: { readonly before: string; readonly upTo: number; readonly limit: number },
 ): Promise<{ place: number; hash: string } | null> {
-  const oldest = sql`SELECT place,hash,"at" FROM _audit WHERE chain=${value('text', chain)} ORDER BY place LIMIT ${limit}`;
+  const oldest = sql`SELECT place,hash,"at" FROM _audit WHERE chain=${value('text', chain)} ORDER BY place
+LIMIT ${limit}`;
   const isRetained = sql`"at">=${value('datetime', before)} AND place>${value('bigint', upTo)}`;
   const oldestRetained = sql`SELECT min(place) FROM (${oldest}) k WHERE ${isRetained}`;
-  const [row] = await runInTransaction<[place: number, hash: string]>(
-    journal,
-    transaction,
-    sql`SELECT place,hash FROM (${oldest}) o WHERE place<coalesce((${oldestRetained}),9007199254740991) ORDER BY place DESC LIMIT 1`,
-  );
+  const select = sql`SELECT place,hash FROM (${oldest}) o WHERE place<coalesce((${oldestRetained}),9007199254740991)
+ORDER BY place DESC LIMIT 1`;
+  const [row] = await runInTransaction<[place: number, hash: string]>(journal, transaction, select);
   if (!row) return null;
   const [place, hash] = row;
   return { place: Number(place), hash };
@@ -338,10 +329,8 @@ export async function deleteAuditEntries(
   upTo: number,
 ): Promise<number> {
   transaction.touch(auditTable);
-  const rows = await runInTransaction(
-    journal,
-    transaction,
-    sql`DELETE FROM _audit WHERE chain=${value('text', chain)} AND place<=${value('bigint', upTo)} RETURNING 1`,
-  );
+  const remove = sql`DELETE FROM _audit WHERE chain=${value('text', chain)} AND place<=${value('bigint', upTo)}
+RETURNING 1`;
+  const rows = await runInTransaction(journal, transaction, remove);
   return rows.length;
 }

@@ -1,31 +1,15 @@
 /** Statements about the catalogue: the versions and definitions of an application. */
 import { parseExactJson } from '../protocol/exact-json.ts';
+import type { StoredCollection, StoredDefinitions, StoredField } from '../schema/load-registry.ts';
 import { type BoundStatement, bindFixed, type Database, type Row, type Transaction } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { type Columns, insertRows } from './row-insert.ts';
-import { readRows, requireRow, runInTransaction } from './run-statement.ts';
+import { readNumberInTx, readRows, requireRow, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
-export interface StoredCollection {
-  readonly id: number;
-  readonly name: string;
-  readonly title: string | null;
-  readonly description: string | null;
-  readonly options: unknown;
-  readonly table: string;
-  readonly system: boolean;
-  readonly internal: boolean;
-}
-
-export interface StoredField {
-  readonly id: number;
-  readonly collectionId: number;
-  readonly name: string;
-  readonly definition: unknown;
-  readonly facts: unknown;
-}
-
-/** The versions of an application: `schema` changes with definitions, `version` with definitions and with access rules. */
+/**
+ * The versions of an application: `schema` changes with definitions, `version` with definitions and with access rules.
+ */
 export interface Versions {
   readonly version: number;
   readonly schema: number;
@@ -48,13 +32,6 @@ export async function bumpVersion(transaction: Transaction, what: 'access' | 'sc
     await transaction.run({ text: `UPDATE _meta SET version=version+1${schema} RETURNING version`, values: [] }),
   );
   return Number(version);
-}
-
-/** Changed definitions, with the ids of all existing collections. */
-export interface StoredDefinitions {
-  readonly ids: ReadonlySet<number>;
-  readonly collections: readonly StoredCollection[];
-  readonly fields: readonly StoredField[];
 }
 
 /** Reads the collections that changed after a schema version, so that the cost depends on the change only. */
@@ -87,11 +64,13 @@ function buildDefinitionQueries(
     { text: 'SELECT id FROM _collections', values: [] },
     bindFixed(
       dialect,
-      sql`SELECT id,name,title,description,options,table_name,system,internal FROM _collections WHERE ${newer} ORDER BY id`,
+      sql`SELECT id,name,title,description,options,table_name,system,internal FROM _collections WHERE ${newer}
+ORDER BY id`,
     ),
     bindFixed(
       dialect,
-      sql`SELECT id,collection_id,name,definition,facts FROM _fields WHERE collection_id IN (SELECT id FROM _collections WHERE ${newer}) ORDER BY id`,
+      sql`SELECT id,collection_id,name,definition,facts FROM _fields
+WHERE collection_id IN (SELECT id FROM _collections WHERE ${newer}) ORDER BY id`,
     ),
   ];
 }
@@ -113,11 +92,8 @@ const isChangedNow = sql`changed=(SELECT schema_version FROM _meta)`;
 
 /** Marks a collection as changed, because its fields change. */
 export async function markChanged(database: Database, transaction: Transaction, id: number): Promise<void> {
-  await runInTransaction(
-    database,
-    transaction,
-    sql`UPDATE _collections SET ${isChangedNow} WHERE id=${value('integer', id)}`,
-  );
+  const update = sql`UPDATE _collections SET ${isChangedNow} WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 /** Stores a collection. @returns its id. */
@@ -130,9 +106,9 @@ export async function insertCollection(
   const texts = sql`${value('text', name)},${value('text', title)},${value('text', description)}`;
   const storage = sql`${value('json', options)},${value('text', table ?? '')}`;
   const values = sql`${texts},${storage},${value('boolean', system)},${value('boolean', internal)}`;
-  const insert = sql`INSERT INTO _collections (changed,name,title,description,options,table_name,system,internal) VALUES ((SELECT schema_version FROM _meta),${values}) RETURNING id`;
-  const [id] = requireRow(await runInTransaction<[id: number]>(database, transaction, insert));
-  return Number(id);
+  const insert = sql`INSERT INTO _collections (changed,name,title,description,options,table_name,system,internal)
+VALUES ((SELECT schema_version FROM _meta),${values}) RETURNING id`;
+  return readNumberInTx(database, transaction, insert);
 }
 
 /** Sets the name of the table of a collection. */
@@ -142,11 +118,8 @@ export async function setTableName(
   id: number,
   table: string,
 ): Promise<void> {
-  await runInTransaction(
-    database,
-    transaction,
-    sql`UPDATE _collections SET table_name=${value('text', table)} WHERE id=${value('integer', id)}`,
-  );
+  const update = sql`UPDATE _collections SET table_name=${value('text', table)} WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 /** Stores the new name of a renamed table. It has no effect if the collection was deleted meanwhile. */
@@ -156,25 +129,20 @@ export async function replaceTableName(
   from: string,
   to: string,
 ): Promise<void> {
-  await runInTransaction(
-    database,
-    transaction,
-    sql`UPDATE _collections SET table_name=${value('text', to)},${isChangedNow} WHERE table_name=${value('text', from)}`,
-  );
+  const update = sql`UPDATE _collections SET table_name=${value('text', to)},${isChangedNow}
+WHERE table_name=${value('text', from)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 /** Replaces the options of a collection. */
 export async function updateOptions(
   database: Database,
   transaction: Transaction,
-  id: number,
-  options: unknown,
+  { id, options }: Pick<StoredCollection, 'id' | 'options'>,
 ): Promise<void> {
-  await runInTransaction(
-    database,
-    transaction,
-    sql`UPDATE _collections SET options=${value('json', options)},${isChangedNow} WHERE id=${value('integer', id)}`,
-  );
+  const update = sql`UPDATE _collections SET options=${value('json', options)},${isChangedNow}
+WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 const fieldColumns: Columns = [
@@ -203,13 +171,8 @@ export async function updateField(
   { id, name, definition, facts }: Omit<StoredField, 'collectionId'>,
 ): Promise<void> {
   const set = sql`name=${value('text', name)},definition=${value('json', definition)},facts=${value('json', facts)}`;
-  const rows = await runInTransaction<[collectionId: number]>(
-    database,
-    transaction,
-    sql`UPDATE _fields SET ${set} WHERE id=${value('integer', id)} RETURNING collection_id`,
-  );
-  const [collectionId] = requireRow(rows);
-  await markChanged(database, transaction, Number(collectionId));
+  const update = sql`UPDATE _fields SET ${set} WHERE id=${value('integer', id)} RETURNING collection_id`;
+  await markChanged(database, transaction, await readNumberInTx(database, transaction, update));
 }
 
 /** Replaces the title, description and options of a collection. */
@@ -218,11 +181,10 @@ export async function updateCollection(
   transaction: Transaction,
   { id, title, description, options }: Pick<StoredCollection, 'id' | 'title' | 'description' | 'options'>,
 ): Promise<void> {
-  await runInTransaction(
-    database,
-    transaction,
-    sql`UPDATE _collections SET title=${value('text', title)},description=${value('text', description)},options=${value('json', options)},${isChangedNow} WHERE id=${value('integer', id)}`,
-  );
+  const texts = sql`title=${value('text', title)},description=${value('text', description)}`;
+  const update = sql`UPDATE _collections SET ${texts},options=${value('json', options)},${isChangedNow}
+WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 /** Deletes fields from the catalogue. */
@@ -232,11 +194,8 @@ export async function deleteFields(
   ids: readonly number[],
 ): Promise<void> {
   for (const id of ids) {
-    const [row] = await runInTransaction(
-      database,
-      transaction,
-      sql`DELETE FROM _fields WHERE id=${value('integer', id)} RETURNING collection_id`,
-    );
+    const remove = sql`DELETE FROM _fields WHERE id=${value('integer', id)} RETURNING collection_id`;
+    const [row] = await runInTransaction(database, transaction, remove);
     if (row) await markChanged(database, transaction, Number(row[0]));
   }
 }
@@ -282,7 +241,8 @@ export async function createCatalogue(database: Database, application: string, e
   await database.write(async (transaction) => {
     for (const statement of Object.values(database.dialect.catalogue).flat())
       await transaction.run(bindFixed(database.dialect, statement));
-    const insert = sql`INSERT INTO _meta (version,schema_version,epoch,application) VALUES (1,1,${value('text', epoch)},${value('text', application)})`;
+    const insert = sql`INSERT INTO _meta (version,schema_version,epoch,application)
+VALUES (1,1,${value('text', epoch)},${value('text', application)})`;
     await runInTransaction(database, transaction, insert);
   });
 }

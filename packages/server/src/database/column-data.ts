@@ -1,11 +1,12 @@
 import type { Storage } from '../schema/field-type.ts';
 import { bindFixed, type Database, type Transaction } from './database.ts';
 import { parseRecordJson } from './json-column.ts';
-import { identifier, join, type Sql, sql, value } from './sql.ts';
+import { readNumberInTx } from './run-statement.ts';
+import { identifier, join, sql, value } from './sql.ts';
 
 /** The number of records in a table. */
 export async function countRows(database: Database, transaction: Transaction, table: string): Promise<number> {
-  return readCount(database, transaction, sql`SELECT count(*) FROM ${identifier(table)}`);
+  return readNumberInTx(database, transaction, sql`SELECT count(*) FROM ${identifier(table)}`);
 }
 
 /** Sets one column of every record of a table to the same value. */
@@ -17,12 +18,6 @@ export async function fillColumn(
 ): Promise<void> {
   const update = sql`UPDATE ${identifier(table)} SET ${identifier(column)}=${value(storage, canonical)}`;
   await transaction.run(bindFixed(database.dialect, update));
-}
-
-/** The result of a SELECT of one count. */
-async function readCount(database: Database, transaction: Transaction, statement: Sql): Promise<number> {
-  const [row] = await transaction.run(bindFixed(database.dialect, statement));
-  return Number(row?.[0]);
 }
 
 /** A column of a table with the key of its rows. */
@@ -40,7 +35,7 @@ export async function countNulls(
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
   const count = sql`SELECT count(*) FROM ${identifier(table)} WHERE ${identifier(column)} IS NULL`;
-  return readCount(database, transaction, count);
+  return readNumberInTx(database, transaction, count);
 }
 
 /** The number of records that hold a value in a column. */
@@ -49,7 +44,7 @@ export async function countValues(
   transaction: Transaction,
   { table, column }: Pick<KeyedColumn, 'table' | 'column'>,
 ): Promise<number> {
-  return readCount(database, transaction, sql`SELECT count(${identifier(column)}) FROM ${identifier(table)}`);
+  return readNumberInTx(database, transaction, sql`SELECT count(${identifier(column)}) FROM ${identifier(table)}`);
 }
 
 /** The keys of the first records, by key, that hold a value in a column. */
@@ -61,11 +56,16 @@ export async function readKeysWithValue(
 ): Promise<unknown[]> {
   const name = identifier(key.column);
   const selectedKey = dialect.scalar(key.storage, sql`${name}`);
-  const select = sql`SELECT ${selectedKey} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL ORDER BY ${name} LIMIT ${limit}`;
+  const select = sql`SELECT ${selectedKey} FROM ${identifier(table)} WHERE ${identifier(column)} IS NOT NULL
+ORDER BY ${name} LIMIT ${limit}`;
   return (await transaction.run(bindFixed(dialect, select))).map((row) => row[0]);
 }
 
-/** The number of values that more than one record holds. @param where only records in which this column is null count; null: all. */
+/**
+ * The number of values that more than one record holds.
+ *
+ * @param where only records in which this column is null count; null: all.
+ */
 export async function countDuplicates(
   database: Database,
   transaction: Transaction,
@@ -76,7 +76,7 @@ export async function countDuplicates(
   const live = where === null ? sql`` : sql` AND ${identifier(where)} IS NULL`;
   const groups = sql`SELECT 1 FROM ${identifier(table)} WHERE ${name} IS NOT NULL${live}
 GROUP BY ${name} HAVING count(*)>1`;
-  return readCount(database, transaction, sql`SELECT count(*) FROM (${groups}) r`);
+  return readNumberInTx(database, transaction, sql`SELECT count(*) FROM (${groups}) r`);
 }
 
 /** The number of records whose value in a column is in no row of the referenced column. */
@@ -88,8 +88,9 @@ export async function countDangling(
 ): Promise<number> {
   const [name, referencedName] = [identifier(column), identifier(referenced.column)];
   const found = sql`SELECT 1 FROM ${identifier(referenced.table)} t WHERE t.${referencedName}=r.${name}`;
-  const dangling = sql`SELECT count(*) FROM ${identifier(table)} r WHERE r.${name} IS NOT NULL AND NOT EXISTS (${found})`;
-  return readCount(database, transaction, dangling);
+  const dangling = sql`SELECT count(*) FROM ${identifier(table)} r WHERE r.${name} IS NOT NULL
+AND NOT EXISTS (${found})`;
+  return readNumberInTx(database, transaction, dangling);
 }
 
 /** Few enough that one batch delays no other statement. */

@@ -1,7 +1,7 @@
 /** Statements about deliveries to webhooks. */
 import type { Database, Transaction } from './database.ts';
 import { parseJsonColumn } from './json-column.ts';
-import { createReader, createTxRunner } from './run-statement.ts';
+import { createReader, createTxRunner, runInTransaction } from './run-statement.ts';
 import { join, listValue, type Sql, sql, value } from './sql.ts';
 import { isEnabled } from './webhook-rows.ts';
 
@@ -30,7 +30,7 @@ export interface StoredDelivery extends NewDelivery {
   readonly giveUpAt: string;
 }
 
-/** The status of a delivery. Pending ones are tried again; dead ones have failed for good. */
+/** The status of a delivery. Pending ones are tried again; dead ones have failed permanently. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'skipped' | 'dead';
 
 /**
@@ -54,7 +54,8 @@ export function queueDeliveries(
     for (let start = 0; start < deliveries.length; start += rowsPerInsert) {
       const rows = deliveries.slice(start, start + rowsPerInsert).map((each) => sql`(${toInsertValues(each, times)})`);
       await run(
-        sql`INSERT INTO "webhookDeliveries" ("webhookId","messageId",event,resource,tk,at,actor,changed,status,attempts,"nextAt","giveUpAt") VALUES ${join(rows, ',')}`,
+        sql`INSERT INTO "webhookDeliveries" ("webhookId","messageId",event,resource,tk,at,actor,changed,status,
+attempts,"nextAt","giveUpAt") VALUES ${join(rows, ',')}`,
       );
     }
     return true;
@@ -95,12 +96,9 @@ export function claimDeliveries(
       const isDue = sql`"webhookId"=${value('integer', webhookId)} AND "nextAt"<=${value('datetime', now)}`;
       const due = sql`SELECT id FROM "webhookDeliveries" WHERE ${isDue} ORDER BY "nextAt",id LIMIT ${count}`;
       const set = sql`"nextAt"=${value('datetime', lease)},attempts=attempts+1,"lastStatus"=NULL,"lastError"=NULL`;
-      const rows = await createTxRunner(
-        database,
-        transaction,
-      )<DeliveryRow>(
-        sql`UPDATE "webhookDeliveries" SET ${set} WHERE id IN (${due}) RETURNING ${selectDelivery(database)}`,
-      );
+      const update = sql`UPDATE "webhookDeliveries" SET ${set} WHERE id IN (${due})
+RETURNING ${selectDelivery(database)}`;
+      const rows = await runInTransaction<DeliveryRow>(database, transaction, update);
       claimed.push(...rows.map(toStoredDelivery));
     }
     if (claimed.length > 0) transaction.touch('webhookDeliveries');
@@ -111,7 +109,8 @@ export function claimDeliveries(
 
 /** The ids of enabled webhooks with due deliveries. */
 export async function webhooksWithDue(database: Database, now: string): Promise<number[]> {
-  const due = sql`SELECT 1 FROM "webhookDeliveries" d WHERE d."webhookId"=w.id AND d."nextAt"<=${value('datetime', now)}`;
+  const due = sql`SELECT 1 FROM "webhookDeliveries" d WHERE d."webhookId"=w.id
+AND d."nextAt"<=${value('datetime', now)}`;
   const rows = await createReader(database)<[id: number]>(
     sql`SELECT id FROM webhooks w WHERE ${isEnabled(database)} AND EXISTS (${due}) ORDER BY id`,
   );
@@ -228,7 +227,8 @@ export async function wasNotified(
 ): Promise<boolean> {
   const isSubject = sql`resource=${value('text', resource)} AND tk=${value('text', key)}`;
   const [row] = await createReader(database)(
-    sql`SELECT 1 FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', webhookId)} AND ${isSubject} AND status='delivered' LIMIT 1`,
+    sql`SELECT 1 FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', webhookId)} AND ${isSubject}
+AND status='delivered' LIMIT 1`,
   );
   return row !== undefined;
 }
@@ -254,7 +254,8 @@ export async function replayDeliveries(
   const set = sql`status='pending',attempts=0,${due},"finishedAt"=NULL`;
   const run = createTxRunner(database, transaction);
   const rows = await run(
-    sql`UPDATE "webhookDeliveries" SET ${set} WHERE "webhookId"=${value('integer', webhookId)} AND ${isChosen} RETURNING id`,
+    sql`UPDATE "webhookDeliveries" SET ${set} WHERE "webhookId"=${value('integer', webhookId)} AND ${isChosen}
+RETURNING id`,
   );
   return rows.length;
 }
@@ -268,10 +269,8 @@ export async function deleteFinishedDeliveries(database: Database, before: strin
   for (let deleted = deleteBatchSize; deleted === deleteBatchSize; ) {
     const rows = await database.write((transaction) => {
       transaction.touch('webhookDeliveries');
-      return createTxRunner(
-        database,
-        transaction,
-      )(sql`DELETE FROM "webhookDeliveries" WHERE id IN (${some}) RETURNING id`);
+      const remove = sql`DELETE FROM "webhookDeliveries" WHERE id IN (${some}) RETURNING id`;
+      return runInTransaction(database, transaction, remove);
     });
     deleted = rows.length;
   }
@@ -300,7 +299,8 @@ type DeliveryRow = [
 /** The columns of {@link DeliveryRow}. */
 function selectDelivery(database: Database): Sql {
   const subject = sql`resource,tk,${selectDatetime(database, 'at')}`;
-  return sql`id,"webhookId","messageId",event,${subject},actor,changed,attempts,${selectDatetime(database, 'giveUpAt')}`;
+  const giveUpAt = selectDatetime(database, 'giveUpAt');
+  return sql`id,"webhookId","messageId",event,${subject},actor,changed,attempts,${giveUpAt}`;
 }
 
 function toStoredDelivery(row: DeliveryRow): StoredDelivery {

@@ -71,7 +71,7 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Rows of one INSERT. Without a network more than one row saves nothing. */
   readonly rowsPerInsert: number;
-  /** Whether a change of a table's structure builds the table again, with all of its indexes. */
+  /** Whether changing a table's structure rebuilds the table with all of its indexes. */
   readonly rebuildsTables: boolean;
   /** Whether reading a list group by group costs nothing for groups that its condition excludes. */
   readonly skipsExcludedGroups: boolean;
@@ -106,8 +106,8 @@ export interface Dialect {
   /** The statements that read a page of rows with its total, and the reader of their results. */
   pageQuery(parts: PageQueryParts): PageQuery;
   /**
-   * A write and the log entries of what it wrote as one statement that may be committed without a transaction around it;
-   * null where that saves nothing. Its result is that of the write.
+   * A write and the log entries of its rows as one statement that can be committed without a transaction around it;
+   * null if that saves nothing. Its result is that of the write.
    */
   writeWithEvent(write: ReturningWrite, event: EventName): Sql | null;
 

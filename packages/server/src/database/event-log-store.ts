@@ -62,7 +62,7 @@ export interface EventLogStore {
   /** The position up to which deliveries were queued; null before the first webhook. */
   outboxPosition(): Promise<string | null>;
 
-  /** Reports when something outside this server keeps events from being read. Stop it with `close`. */
+  /** Reports if something outside of this server prevents events from being read. Stop it with `close`. */
   watchDelays(report: HealthReporter): { close(): void };
 }
 

@@ -5,16 +5,12 @@ import type { Param, Sql } from './sql.ts';
  * The tokens of an e-mail by column: its words in order, without case and accents. After them come tokens that begin with
  * a character of private use (stems, for example), whose order has no meaning.
  */
-export interface FullTextEntry {
+export interface FullTextEntry extends Readonly<Record<FullTextColumn, readonly string[]>> {
   readonly id: number;
   readonly account: number;
-  readonly subject: readonly string[];
-  readonly sender: readonly string[];
-  readonly recipients: readonly string[];
-  readonly body: readonly string[];
-  readonly files: readonly string[];
 }
 
+/** `files`: the names of the attachments. */
 export type FullTextColumn = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
 
 /** Columns whose words have stems; names of people have none. */
@@ -52,12 +48,12 @@ export interface FullTextIndex {
   readonly candidateScan: CandidateScanSql;
 }
 
-/** What is looked up in the index, and in which accounts. */
+/** The search in the index, and the accounts to search. */
 export interface FullTextLookup {
   readonly expression: Param;
   /**
-   * A query, with the column `a`, for the accounts that are meant. An index may skip e-mails of other accounts; the statement
-   * must exclude them itself.
+   * A query, with the column `a`, for the accounts to search. An index may skip e-mails of other accounts; the
+   * statement must exclude them itself.
    */
   readonly accounts: Sql;
 }

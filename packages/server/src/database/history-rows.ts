@@ -1,6 +1,6 @@
 /** Statements about the history of collections with `logging`. */
 import { bindFixed, type Database, type Transaction } from './database.ts';
-import { requireRow, runInTransaction } from './run-statement.ts';
+import { readNumberInTx } from './run-statement.ts';
 import { join, sql, value } from './sql.ts';
 
 /** The change of one record: its key, and the values before and after by field id. */
@@ -33,7 +33,8 @@ export async function insertHistory(
     const rows = entries
       .slice(from, from + insertBatchSize)
       .map(({ tk, changes }) => sql`(${collection},${value('text', tk)},${change},${value('json', changes)})`);
-    const insert = sql`INSERT INTO _history (collection_id,tk,at,action,actor,request_id,changes) VALUES ${join(rows, ',')}`;
+    const insert = sql`INSERT INTO _history (collection_id,tk,at,action,actor,request_id,changes)
+VALUES ${join(rows, ',')}`;
     await transaction.run(bindFixed(database.dialect, insert));
   }
 }
@@ -45,8 +46,7 @@ export async function countHistory(
   collectionId: number,
 ): Promise<number> {
   const count = sql`SELECT count(*) FROM _history WHERE collection_id=${value('integer', collectionId)}`;
-  const [entries] = requireRow(await runInTransaction<[entries: number]>(database, transaction, count));
-  return Number(entries);
+  return readNumberInTx(database, transaction, count);
 }
 
 /** Deletes a collection's history. */

@@ -1,6 +1,6 @@
 /** Statements about the replies that are stored for requests with an Idempotency-Key. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
+import { createReader, createRunner, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 /** An Idempotency-Key with its credential: equal keys of two credentials are different. */
@@ -47,9 +47,10 @@ export async function findReply(
   replyKey: ReplyKey,
   since: string,
 ): Promise<StoredReply | null> {
-  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
+  const run = createRunner(database, transaction);
   const [row] = await run<[request: string, power: string, ended: unknown, reply: string | null]>(
-    sql`SELECT request,power,ended,reply FROM _replies WHERE ${matchesReplyKey(replyKey)} AND at>${value('datetime', since)}`,
+    sql`SELECT request,power,ended,reply FROM _replies WHERE ${matchesReplyKey(replyKey)}
+AND at>${value('datetime', since)}`,
   );
   if (!row) return null;
   const [request, power, ended, reply] = row;
@@ -81,12 +82,12 @@ export async function completeReply(
   reply: string | null,
 ): Promise<void> {
   const set = sql`ended=${value('boolean', true)},reply=${value('text', reply)}`;
-  await createTxRunner(database, transaction)(sql`UPDATE _replies SET ${set} WHERE ${matchesReplyKey(replyKey)}`);
+  await runInTransaction(database, transaction, sql`UPDATE _replies SET ${set} WHERE ${matchesReplyKey(replyKey)}`);
 }
 
 /** Deletes the reply of a key. */
 export async function deleteReply(database: Database, transaction: Transaction, replyKey: ReplyKey): Promise<void> {
-  await createTxRunner(database, transaction)(sql`DELETE FROM _replies WHERE ${matchesReplyKey(replyKey)}`);
+  await runInTransaction(database, transaction, sql`DELETE FROM _replies WHERE ${matchesReplyKey(replyKey)}`);
 }
 
 const deleteBatchSize = 500;
@@ -100,6 +101,6 @@ export async function deleteExpiredReplies(database: Database, since: string, ma
   const some = sql`SELECT id FROM _replies WHERE ${over} LIMIT ${deleteBatchSize}`;
   while ((await createReader(database)(sql`SELECT id FROM _replies WHERE ${over} LIMIT 1`)).length > 0)
     await database.write((transaction) =>
-      createTxRunner(database, transaction)(sql`DELETE FROM _replies WHERE id IN (${some})`),
+      runInTransaction(database, transaction, sql`DELETE FROM _replies WHERE id IN (${some})`),
     );
 }

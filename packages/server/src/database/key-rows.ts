@@ -1,6 +1,6 @@
 /** Statements about API keys. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { createReader, createTxRunner, readNumberInTx, runInTransaction } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 export interface StoredKey {
@@ -38,7 +38,8 @@ async function findKeyWhere(database: Database, condition: Sql): Promise<StoredK
   const { dialect } = database;
   const selectDatetime = (column: string): Sql => dialect.scalar('datetime', sql`${`"${column}"`}`);
   const [row] = await createReader(database)<KeyRow>(
-    sql`SELECT id,name,role,${selectDatetime('expiresAt')},"creatorId",${selectDatetime('createdAt')},bound FROM "apiKeys" WHERE ${condition}`,
+    sql`SELECT id,name,role,${selectDatetime('expiresAt')},"creatorId",${selectDatetime('createdAt')},bound
+FROM "apiKeys" WHERE ${condition}`,
   );
   if (!row) return null;
   const [id, name, role, expiresAt, creatorId, createdAt, bound] = row;
@@ -85,14 +86,9 @@ export async function insertKey(
   const times = sql`${value('datetime', expiresAt)},${value('datetime', createdAt)}`;
   const origin = sql`${value('integer', creatorId)},${value('boolean', bound)},${value('text', tokenHash)}`;
   const values = sql`${value('text', name)},${value('text', role)},${times},${origin}`;
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<[id: number]>(
-    sql`INSERT INTO "apiKeys" (name,role,"expiresAt","createdAt","creatorId",bound,"tokenHash") VALUES (${values}) RETURNING id`,
-  );
-  const [id] = requireRow(rows);
-  return Number(id);
+  const insert = sql`INSERT INTO "apiKeys" (name,role,"expiresAt","createdAt","creatorId",bound,"tokenHash")
+VALUES (${values}) RETURNING id`;
+  return readNumberInTx(database, transaction, insert);
 }
 
 /** A key of a user, with the reason why it is not active. */
@@ -134,10 +130,9 @@ export async function setInactiveReason(
   reason: string | null,
 ): Promise<void> {
   transaction.touch('apiKeys');
-  await createTxRunner(
-    database,
-    transaction,
-  )(sql`UPDATE "apiKeys" SET "inactiveReason"=${value('text', reason)},_v=_v+1 WHERE id=${value('integer', id)}`);
+  const update = sql`UPDATE "apiKeys" SET "inactiveReason"=${value('text', reason)},_v=_v+1
+WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 function toNullableBoolean(bound: unknown): boolean | null {

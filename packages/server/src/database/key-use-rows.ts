@@ -27,23 +27,24 @@ export async function addKeyUse(
     await runInTransaction(
       journal,
       transaction,
-      sql`INSERT INTO _key_use (key_id,requests,failed,first_at,last_at) VALUES (${key},${counts},${times})
+      sql`INSERT INTO _key_use (key_id,requests,failed,first_at,last_at)
+VALUES (${key},${counts},${times})
 ON CONFLICT (key_id) DO UPDATE SET requests=_key_use.requests+excluded.requests,failed=_key_use.failed+excluded.failed,
-first_at=CASE WHEN excluded.first_at IS NULL OR excluded.first_at>_key_use.first_at THEN _key_use.first_at ELSE excluded.first_at END,
-last_at=CASE WHEN excluded.last_at IS NULL OR excluded.last_at<_key_use.last_at THEN _key_use.last_at ELSE excluded.last_at END`,
+first_at=CASE WHEN excluded.first_at IS NULL OR excluded.first_at>_key_use.first_at
+THEN _key_use.first_at ELSE excluded.first_at END,
+last_at=CASE WHEN excluded.last_at IS NULL OR excluded.last_at<_key_use.last_at
+THEN _key_use.last_at ELSE excluded.last_at END`,
     );
-    for (const [endpoint, count] of endpoints)
-      await runInTransaction(
-        journal,
-        transaction,
-        sql`INSERT INTO _key_endpoints (key_id,endpoint,requests) VALUES (${key},${value('text', endpoint)},${value('bigint', count)}) ON CONFLICT (key_id,endpoint) DO UPDATE SET requests=_key_endpoints.requests+excluded.requests`,
-      );
-    const retainedEndpoints = sql`SELECT endpoint FROM _key_endpoints WHERE key_id=${key} ORDER BY requests DESC,endpoint LIMIT ${maxEndpoints}`;
-    await runInTransaction(
-      journal,
-      transaction,
-      sql`DELETE FROM _key_endpoints WHERE key_id=${key} AND endpoint NOT IN (${retainedEndpoints})`,
-    );
+    for (const [endpoint, count] of endpoints) {
+      const insert = sql`INSERT INTO _key_endpoints (key_id,endpoint,requests)
+VALUES (${key},${value('text', endpoint)},${value('bigint', count)})
+ON CONFLICT (key_id,endpoint) DO UPDATE SET requests=_key_endpoints.requests+excluded.requests`;
+      await runInTransaction(journal, transaction, insert);
+    }
+    const retainedEndpoints = sql`SELECT endpoint FROM _key_endpoints WHERE key_id=${key}
+ORDER BY requests DESC,endpoint LIMIT ${maxEndpoints}`;
+    const remove = sql`DELETE FROM _key_endpoints WHERE key_id=${key} AND endpoint NOT IN (${retainedEndpoints})`;
+    await runInTransaction(journal, transaction, remove);
   }
 }
 
@@ -63,13 +64,15 @@ export async function readKeyUse(journal: Database, id: number, maxEndpoints: nu
   const selectDatetime = (name: string): Sql => dialect.scalar('datetime', sql`${name}`);
   const [row] = await readRows<[requests: number, failed: number, firstAt: string | null, lastAt: string | null]>(
     journal,
-    sql`SELECT requests,failed,${selectDatetime('first_at')},${selectDatetime('last_at')} FROM _key_use WHERE key_id=${key}`,
+    sql`SELECT requests,failed,${selectDatetime('first_at')},${selectDatetime('last_at')} FROM _key_use
+WHERE key_id=${key}`,
   );
   if (!row) return null;
   const [requests, failed, firstAt, lastAt] = row;
   const endpoints = await readRows<[endpoint: string, count: number]>(
     journal,
-    sql`SELECT endpoint,requests FROM _key_endpoints WHERE key_id=${key} ORDER BY requests DESC,endpoint LIMIT ${maxEndpoints}`,
+    sql`SELECT endpoint,requests FROM _key_endpoints WHERE key_id=${key} ORDER BY requests DESC,endpoint
+LIMIT ${maxEndpoints}`,
   );
   return {
     requests: Number(requests),

@@ -1,6 +1,6 @@
 /** Statements about logins, and about when logins and API keys were last used. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { createReader, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 export interface StoredLogin {
@@ -18,9 +18,17 @@ export interface LoginRow {
 }
 
 /** The login of a token, or null. @param tokenHashes the hash of the token under each key that may have signed it. */
-export async function findLogin(database: Database, tokenHashes: readonly string[]): Promise<StoredLogin | null> {
+export function findLogin(database: Database, tokenHashes: readonly string[]): Promise<StoredLogin | null> {
+  return findLoginWhere(database, database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes)));
+}
+
+/** The login of an id, or null. */
+export function findLoginById(database: Database, id: number): Promise<StoredLogin | null> {
+  return findLoginWhere(database, sql`id=${value('integer', id)}`);
+}
+
+async function findLoginWhere(database: Database, wanted: Sql): Promise<StoredLogin | null> {
   const { dialect } = database;
-  const wanted = dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
   const [row] = await createReader(database)<[id: number, userId: number, expiresAt: string]>(
     sql`SELECT id,"userId",${dialect.scalar('datetime', sql`"expiresAt"`)} FROM logins WHERE ${wanted}`,
   );
@@ -63,13 +71,13 @@ export async function insertLogin(
 export async function extendLogin(database: Database, id: number, expiresAt: string): Promise<void> {
   const set = sql`"expiresAt"=${value('datetime', expiresAt)}`;
   await database.write((transaction) =>
-    createTxRunner(database, transaction)(sql`UPDATE logins SET ${set} WHERE id=${value('integer', id)}`),
+    runInTransaction(database, transaction, sql`UPDATE logins SET ${set} WHERE id=${value('integer', id)}`),
   );
 }
 
 /** Ends a login. */
 export async function deleteLogin(database: Database, transaction: Transaction, id: number): Promise<void> {
-  await createTxRunner(database, transaction)(sql`DELETE FROM logins WHERE id=${value('integer', id)}`);
+  await runInTransaction(database, transaction, sql`DELETE FROM logins WHERE id=${value('integer', id)}`);
 }
 
 /** Ends a login of a user; returns whether it existed. */
@@ -80,7 +88,7 @@ export async function deleteOwnLogin(
   id: number,
 ): Promise<boolean> {
   const isOwn = sql`id=${value('integer', id)} AND "userId"=${value('integer', userId)}`;
-  const rows = await createTxRunner(database, transaction)(sql`DELETE FROM logins WHERE ${isOwn} RETURNING id`);
+  const rows = await runInTransaction(database, transaction, sql`DELETE FROM logins WHERE ${isOwn} RETURNING id`);
   return rows.length > 0;
 }
 
@@ -93,7 +101,7 @@ export async function deleteUserLogins(
 ): Promise<number> {
   const isOther = except === null ? sql`` : sql` AND id<>${value('integer', except)}`;
   const isOwn = sql`"userId"=${value('integer', userId)}${isOther}`;
-  const rows = await createTxRunner(database, transaction)(sql`DELETE FROM logins WHERE ${isOwn} RETURNING id`);
+  const rows = await runInTransaction(database, transaction, sql`DELETE FROM logins WHERE ${isOwn} RETURNING id`);
   return rows.length;
 }
 
@@ -104,7 +112,7 @@ export async function deleteExpiredLogins(database: Database, now: string): Prom
   const read = createReader(database);
   if ((await read(sql`SELECT id FROM logins WHERE ${isExpired} LIMIT 1`)).length > 0)
     await database.write((transaction) =>
-      createTxRunner(database, transaction)(sql`DELETE FROM logins WHERE ${isExpired}`),
+      runInTransaction(database, transaction, sql`DELETE FROM logins WHERE ${isExpired}`),
     );
   const rows = await read<[next: string | null]>(
     sql`SELECT ${dialect.scalar('datetime', sql`min("expiresAt")`)} FROM logins`,

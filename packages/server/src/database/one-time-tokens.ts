@@ -1,13 +1,13 @@
-/** Statements about one-time tokens: for setting a new password, and for creating the first admin. */
+/** Statements about one-time tokens: for setting a new password, creating the first admin, and signing in at mail providers. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { createReader, readNumberInTx, runInTransaction } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
-export type Purpose = 'reset' | 'setup';
+export type Purpose = 'reset' | 'setup' | 'mailSignIn';
 
 export interface OneTimeToken {
   readonly purpose: Purpose;
-  /** The user whose password the token sets; null for the first admin, who does not exist yet. */
+  /** The user who may use the token, or whose password it sets; null for the first admin, who does not exist yet. */
   readonly userId: number | null;
   readonly tokenHash: string;
   readonly expiresAt: string;
@@ -19,12 +19,11 @@ export async function insertOneTimeToken(
   transaction: Transaction,
   token: OneTimeToken,
 ): Promise<void> {
-  await createTxRunner(
-    database,
-    transaction,
-  )(
-    sql`INSERT INTO "oneTimeTokens" (purpose,"userId","tokenHash","expiresAt") VALUES (${value('text', token.purpose)},${value('integer', token.userId)},${value('text', token.tokenHash)},${value('datetime', token.expiresAt)})`,
-  );
+  const { purpose, userId, tokenHash, expiresAt } = token;
+  const user = sql`${value('text', purpose)},${value('integer', userId)}`;
+  const secret = sql`${value('text', tokenHash)},${value('datetime', expiresAt)}`;
+  const insert = sql`INSERT INTO "oneTimeTokens" (purpose,"userId","tokenHash","expiresAt") VALUES (${user},${secret})`;
+  await runInTransaction(database, transaction, insert);
 }
 
 /** The user of a valid token; null for an invalid one. The token stays valid. */
@@ -50,28 +49,20 @@ export async function consumeOneTimeToken(
   presented: PresentedToken,
 ): Promise<boolean> {
   const isValid = matchesValidToken(database, presented);
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )(sql`DELETE FROM "oneTimeTokens" WHERE ${isValid} RETURNING id`);
+  const remove = sql`DELETE FROM "oneTimeTokens" WHERE ${isValid} RETURNING id`;
+  const rows = await runInTransaction(database, transaction, remove);
   return rows.length > 0;
 }
 
-/** The number of valid tokens of a user. */
+/** The number of valid tokens of a user for a purpose. */
 export async function countOneTimeTokens(
   database: Database,
   transaction: Transaction,
-  userId: number,
-  now: string,
+  { userId, purpose, now }: { readonly userId: number; readonly purpose: Purpose; readonly now: string },
 ): Promise<number> {
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<[count: number]>(
-    sql`SELECT count(*) FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)} AND "expiresAt">${value('datetime', now)}`,
-  );
-  const [count] = requireRow(rows);
-  return Number(count);
+  const select = sql`SELECT count(*) FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)}
+AND purpose=${value('text', purpose)} AND "expiresAt">${value('datetime', now)}`;
+  return readNumberInTx(database, transaction, select);
 }
 
 /** Deletes all tokens of a user. */
@@ -80,15 +71,14 @@ export async function deleteUserOneTimeTokens(
   transaction: Transaction,
   userId: number,
 ): Promise<void> {
-  await createTxRunner(
-    database,
-    transaction,
-  )(sql`DELETE FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)}`);
+  const remove = sql`DELETE FROM "oneTimeTokens" WHERE "userId"=${value('integer', userId)}`;
+  await runInTransaction(database, transaction, remove);
 }
 
 /** Deletes all tokens for creating the first admin. */
 export async function deleteSetupTokens(database: Database, transaction: Transaction): Promise<void> {
-  await createTxRunner(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE purpose=${value('text', 'setup')}`);
+  const remove = sql`DELETE FROM "oneTimeTokens" WHERE purpose=${value('text', 'setup')}`;
+  await runInTransaction(database, transaction, remove);
 }
 
 /** Deletes expired tokens. */
@@ -96,7 +86,7 @@ export async function deleteExpiredTokens(database: Database, now: string): Prom
   const over = sql`"expiresAt"<=${value('datetime', now)}`;
   if ((await createReader(database)(sql`SELECT id FROM "oneTimeTokens" WHERE ${over} LIMIT 1`)).length === 0) return;
   await database.write((transaction) =>
-    createTxRunner(database, transaction)(sql`DELETE FROM "oneTimeTokens" WHERE ${over}`),
+    runInTransaction(database, transaction, sql`DELETE FROM "oneTimeTokens" WHERE ${over}`),
   );
 }
 

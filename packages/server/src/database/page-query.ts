@@ -45,7 +45,7 @@ export interface PageResult {
   readonly total: PageTotal | null;
 }
 
-/** A count above the cap that is no estimate means: more than the cap. */
+/** A count above the cap that is not an estimate means more than the cap. */
 export interface PageTotal {
   readonly count: number;
   readonly isEstimate: boolean;

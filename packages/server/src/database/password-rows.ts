@@ -1,6 +1,6 @@
 /** Statements about the passwords of users. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner } from './run-statement.ts';
+import { createReader, createTxRunner, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 export interface UserPassword {
@@ -22,7 +22,7 @@ export async function readPasswordInTx(
   transaction: Transaction,
   userId: number,
 ): Promise<UserPassword | null> {
-  const [row] = await createTxRunner(database, transaction)<PasswordRow>(selectPassword(userId));
+  const [row] = await runInTransaction<PasswordRow>(database, transaction, selectPassword(userId));
   return row ? toUserPassword(row) : null;
 }
 
@@ -59,12 +59,9 @@ export async function hasUnchangedCredential(
 ): Promise<boolean> {
   const same =
     'password' in known ? sql`password=${value('text', known.password)}` : sql`email=${value('text', known.email)}`;
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )(
-    sql`UPDATE users SET status=status WHERE id=${value('integer', userId)} AND status='active' AND ${same} RETURNING id`,
-  );
+  const update = sql`UPDATE users SET status=status WHERE id=${value('integer', userId)} AND status='active' AND ${same}
+RETURNING id`;
+  const rows = await runInTransaction(database, transaction, update);
   return rows.length > 0;
 }
 

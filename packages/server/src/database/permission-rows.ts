@@ -1,10 +1,10 @@
 /** Statements about permissions. */
 import { parseExactJson } from '../protocol/exact-json.ts';
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { createReader, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
 import { sql, value } from './sql.ts';
 
-/** A permission as it is stored. */
+/** A stored permission. */
 export interface StoredPermission {
   readonly id: number;
   readonly role: string;
@@ -35,7 +35,7 @@ export async function readPermissions(database: Database): Promise<StoredPermiss
 
 /** Every permission of every role, as the transaction sees them. */
 export async function readPermissionsInTx(database: Database, transaction: Transaction): Promise<StoredPermission[]> {
-  return (await createTxRunner(database, transaction)<PermissionRow>(selectAll)).map(toStoredPermission);
+  return (await runInTransaction<PermissionRow>(database, transaction, selectAll)).map(toStoredPermission);
 }
 
 /** A permission that the transaction has just written. */
@@ -44,10 +44,8 @@ export async function findPermission(
   transaction: Transaction,
   id: unknown,
 ): Promise<StoredPermission> {
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<PermissionRow>(sql`SELECT ${permissionColumns} FROM permissions WHERE id=${value('integer', id)}`);
+  const select = sql`SELECT ${permissionColumns} FROM permissions WHERE id=${value('integer', id)}`;
+  const rows = await runInTransaction<PermissionRow>(database, transaction, select);
   return toStoredPermission(requireRow(rows));
 }
 
@@ -59,10 +57,8 @@ export async function readPermissionsOn(
   resource: string,
 ): Promise<StoredPermission[]> {
   const isOn = sql`role=${value('text', role)} AND resource=${value('text', resource)}`;
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<PermissionRow>(sql`SELECT ${permissionColumns} FROM permissions WHERE ${isOn}`);
+  const select = sql`SELECT ${permissionColumns} FROM permissions WHERE ${isOn}`;
+  const rows = await runInTransaction<PermissionRow>(database, transaction, select);
   return rows.map(toStoredPermission);
 }
 
@@ -97,7 +93,7 @@ export async function deletePermissionsOn(
   transaction: Transaction,
   resource: string,
 ): Promise<void> {
-  await createTxRunner(database, transaction)(sql`DELETE FROM permissions WHERE resource=${value('text', resource)}`);
+  await runInTransaction(database, transaction, sql`DELETE FROM permissions WHERE resource=${value('text', resource)}`);
 }
 
 function toStoredPermission(row: PermissionRow): StoredPermission {

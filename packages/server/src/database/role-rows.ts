@@ -1,6 +1,6 @@
 /** Statements about roles, and about which users hold them. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { createReader, createTxRunner, readNumberInTx, runInTransaction } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 /** All roles. */
@@ -31,10 +31,8 @@ export async function readRoleTitles(
 
 /** The names of the roles that new users get by default. */
 export async function readDefaultRoles(database: Database, transaction: Transaction): Promise<string[]> {
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<[name: string]>(sql`SELECT name FROM roles WHERE "default"=${value('boolean', true)} ORDER BY name`);
+  const select = sql`SELECT name FROM roles WHERE "default"=${value('boolean', true)} ORDER BY name`;
+  const rows = await runInTransaction<[name: string]>(database, transaction, select);
   return rows.map(([name]) => name);
 }
 
@@ -61,12 +59,9 @@ export async function insertRole(
   const time = value('datetime', createdAt);
   const names = sql`${value('text', role.name)},${value('text', role.title)}`;
   const switches = sql`${value('boolean', role.allowConfigure)},${value('boolean', false)},${value('boolean', true)}`;
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )(
-    sql`INSERT INTO roles (name,title,"allowConfigure","default","builtIn","createdAt","updatedAt") VALUES (${names},${switches},${time},${time}) ON CONFLICT (name) DO NOTHING RETURNING name`,
-  );
+  const insert = sql`INSERT INTO roles (name,title,"allowConfigure","default","builtIn","createdAt","updatedAt")
+VALUES (${names},${switches},${time},${time}) ON CONFLICT (name) DO NOTHING RETURNING name`;
+  const rows = await runInTransaction(database, transaction, insert);
   return rows.length > 0;
 }
 
@@ -91,10 +86,8 @@ export async function readUserRoles(
   userIds: readonly unknown[],
 ): Promise<string[]> {
   const isGiven = database.dialect.isIn(sql`"userId"`, listValue('integer', userIds));
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<[role: string]>(sql`SELECT DISTINCT role FROM "usersRoles" WHERE ${isGiven}`);
+  const select = sql`SELECT DISTINCT role FROM "usersRoles" WHERE ${isGiven}`;
+  const rows = await runInTransaction<[role: string]>(database, transaction, select);
   return rows.map(([role]) => role);
 }
 
@@ -108,9 +101,7 @@ export async function countRoleHolders(
   const isHeld = (column: Sql): Sql => dialect.isIn(column, listValue('text', roles));
   const keys = sql`SELECT count(*) FROM "apiKeys" WHERE ${isHeld(sql`role`)}`;
   const users = sql`SELECT count(*) FROM "usersRoles" WHERE ${isHeld(sql`role`)}`;
-  const rows = await createTxRunner(database, transaction)<[count: number]>(sql`SELECT (${keys})+(${users})`);
-  const [count] = requireRow(rows);
-  return Number(count);
+  return readNumberInTx(database, transaction, sql`SELECT (${keys})+(${users})`);
 }
 
 /**
@@ -125,12 +116,9 @@ export async function countActiveHolders(
   except: readonly unknown[] = [],
 ): Promise<number> {
   const isOther = sql`NOT ${database.dialect.isIn(sql`u.id`, listValue('integer', except))}`;
-  const canSignIn = sql`u.status='active' AND u.password IS NOT NULL AND (u.email IS NOT NULL OR u.username IS NOT NULL)`;
+  const canSignIn = sql`u.status='active' AND u.password IS NOT NULL
+AND (u.email IS NOT NULL OR u.username IS NOT NULL)`;
   const holders = sql`"usersRoles" r JOIN users u ON u.id=r."userId" WHERE r.role=${value('text', role)}`;
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<[count: number]>(sql`SELECT count(*) FROM ${holders} AND ${canSignIn} AND ${isOther}`);
-  const [count] = requireRow(rows);
-  return Number(count);
+  const select = sql`SELECT count(*) FROM ${holders} AND ${canSignIn} AND ${isOther}`;
+  return readNumberInTx(database, transaction, select);
 }

@@ -34,6 +34,17 @@ export function createTxRunner(database: Database, transaction: Transaction): Ru
   return (statement) => runInTransaction(database, transaction, statement);
 }
 
+/** Returns a function that runs statements in a transaction; without one, it runs read statements outside of any. */
+export function createRunner(database: Database, transaction: Transaction | null | undefined): RunStatement {
+  return transaction ? createTxRunner(database, transaction) : createReader(database);
+}
+
+/** Runs a statement in a transaction that returns one number, such as a count or the id of an INSERT. */
+export async function readNumberInTx(database: Database, transaction: Transaction, statement: Sql): Promise<number> {
+  const [number] = requireRow(await runInTransaction<[number: unknown]>(database, transaction, statement));
+  return Number(number);
+}
+
 /** The row of a statement that always returns one, such as a count or an INSERT with RETURNING. */
 export function requireRow<Values>(rows: readonly Values[]): Values {
   const [row] = rows;

@@ -3,7 +3,7 @@ import { isWellFormedText } from '../base/well-formed.ts';
 import { type Collection, listColumnFields } from '../schema/registry.ts';
 import type { Database, Transaction } from './database.ts';
 import { parseRecordJson } from './json-column.ts';
-import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { createReader, readNumberInTx, runInTransaction } from './run-statement.ts';
 import { sql, value } from './sql.ts';
 
 /** What sign-in needs of a user. */
@@ -43,7 +43,10 @@ export async function loadUser(
   return { ...parseRecordJson(json, doubles), roles: roles.map(([role]) => role) };
 }
 
-/** The user with this e-mail address, else the one with this user name. Always one statement, so that its time tells nothing. */
+/**
+ * The user with this e-mail address, otherwise the one with this user name. Always one statement, so that its duration
+ * reveals nothing.
+ */
 export async function findAccount(
   database: Database,
   email: string | null,
@@ -62,9 +65,7 @@ export async function findAccount(
 
 /** The number of users. */
 export async function countUsers(database: Database, transaction: Transaction): Promise<number> {
-  const rows = await createTxRunner(database, transaction)<[count: number]>(sql`SELECT count(*) FROM users`);
-  const [count] = requireRow(rows);
-  return Number(count);
+  return readNumberInTx(database, transaction, sql`SELECT count(*) FROM users`);
 }
 
 /** Whether the application has a user. */
@@ -93,14 +94,9 @@ export async function insertUser(
   const time = value('datetime', at);
   const texts = sql`${value('text', email)},${value('text', username)},${value('text', nickname)}`;
   const values = sql`${texts},${value('text', passwordHash)},'active',${time},${time}`;
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<[id: number]>(
-    sql`INSERT INTO users (email,username,nickname,password,status,"createdAt","updatedAt") VALUES (${values}) RETURNING id`,
-  );
-  const [id] = requireRow(rows);
-  return Number(id);
+  const insert = sql`INSERT INTO users (email,username,nickname,password,status,"createdAt","updatedAt")
+VALUES (${values}) RETURNING id`;
+  return readNumberInTx(database, transaction, insert);
 }
 
 /** Activates a user and sets the password. */
@@ -111,5 +107,5 @@ export async function activateUser(
   passwordHash: string | null,
 ): Promise<void> {
   const set = sql`status='active',password=${value('text', passwordHash)},_v=_v+1`;
-  await createTxRunner(database, transaction)(sql`UPDATE users SET ${set} WHERE id=${value('integer', id)}`);
+  await runInTransaction(database, transaction, sql`UPDATE users SET ${set} WHERE id=${value('integer', id)}`);
 }

@@ -1,10 +1,10 @@
 /** Statements about webhooks. */
 import type { Database, Transaction } from './database.ts';
 import { parseJsonColumn } from './json-column.ts';
-import { createReader, createTxRunner, requireRow } from './run-statement.ts';
+import { createReader, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
-/** A webhook as it is stored. */
+/** A stored webhook. */
 export interface StoredWebhook {
   readonly id: number;
   readonly url: string;
@@ -42,19 +42,15 @@ export async function readWebhookInTx(
   transaction: Transaction,
   id: unknown,
 ): Promise<StoredWebhook> {
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<WebhookRow>(sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`);
+  const select = sql`SELECT ${columns} FROM webhooks WHERE id=${value('integer', id)}`;
+  const rows = await runInTransaction<WebhookRow>(database, transaction, select);
   return toStoredWebhook(requireRow(rows));
 }
 
 /** All webhooks with a filter, as the transaction sees them. */
 export async function readFilteredWebhooks(database: Database, transaction: Transaction): Promise<StoredWebhook[]> {
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<WebhookRow>(sql`SELECT ${columns} FROM webhooks WHERE filter IS NOT NULL ORDER BY id`);
+  const select = sql`SELECT ${columns} FROM webhooks WHERE filter IS NOT NULL ORDER BY id`;
+  const rows = await runInTransaction<WebhookRow>(database, transaction, select);
   return rows.map(toStoredWebhook);
 }
 
@@ -65,10 +61,8 @@ export async function readWebhookRoles(
   ids: readonly unknown[],
 ): Promise<string[]> {
   const wanted = database.dialect.isIn(sql`id`, listValue('integer', ids));
-  const rows = await createTxRunner(
-    database,
-    transaction,
-  )<[role: string]>(sql`SELECT DISTINCT role FROM webhooks WHERE ${wanted}`);
+  const select = sql`SELECT DISTINCT role FROM webhooks WHERE ${wanted}`;
+  const rows = await runInTransaction<[role: string]>(database, transaction, select);
   return rows.map(([role]) => role);
 }
 
@@ -80,10 +74,8 @@ export async function setWebhookSecret(
   secret: string,
 ): Promise<void> {
   transaction.touch('webhooks');
-  await createTxRunner(
-    database,
-    transaction,
-  )(sql`UPDATE webhooks SET secret=${value('text', secret)} WHERE id=${value('integer', id)}`);
+  const update = sql`UPDATE webhooks SET secret=${value('text', secret)} WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
 }
 
 /** Why and when a webhook is paused. */

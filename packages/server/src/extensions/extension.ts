@@ -126,7 +126,7 @@ export interface TextFieldType {
   /** Maximum length in code points. */
   readonly maxLength: number;
   /** Whether a text has the format. */
-  holds(text: string): boolean;
+  isValid(text: string): boolean;
   /** The error message for other values: a sentence that says what to give. */
-  readonly give: string;
+  readonly message: string;
 }

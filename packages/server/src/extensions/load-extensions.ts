@@ -120,7 +120,7 @@ function findAfterHookProblem({ events, run }: Member): string | null {
 
 /** Collections are created while the server runs, so any name is accepted. */
 function findPatternProblem(pattern: unknown): string | null {
-  return patternProblem(pattern, () => true);
+  return patternProblem(pattern, () => []);
 }
 
 function findActionProblem({ action, summary, reads, permission, run }: Member): string | null {
@@ -137,14 +137,14 @@ function findActionProblem({ action, summary, reads, permission, run }: Member):
   return findRunProblem(action, run);
 }
 
-function findFieldTypeProblem({ name, maxLength, holds, give }: Member): string | null {
+function findFieldTypeProblem({ name, maxLength, isValid, message }: Member): string | null {
   if (typeof name !== 'string' || !/^[a-z][A-Za-z0-9]{0,39}$/.test(name))
     return 'the "name" of a field type must be a word such as isbn.';
   if (!Number.isInteger(maxLength) || (maxLength as number) < 1 || (maxLength as number) > 8192)
     return `the field type "${name}" needs "maxLength", a whole number from 1 to 8192.`;
-  return typeof holds === 'function' && typeof give === 'string'
+  return typeof isValid === 'function' && typeof message === 'string'
     ? null
-    : `the field type "${name}" needs "holds", a function, and "give", a string.`;
+    : `the field type "${name}" needs "isValid", a function, and "message", a string.`;
 }
 
 function findRunProblem(what: string, run: unknown): string | null {

@@ -10,6 +10,8 @@ import { batchActions } from './batch-actions.ts';
 import { changeActions } from './change-actions.ts';
 import { definitionActions } from './definition-actions.ts';
 import { docsActions } from './docs-actions.ts';
+import { mediaTypeUnsupported } from './error-reply.ts';
+import { fileActions, readFileBytes } from './file-actions.ts';
 import { runIdempotentAcrossTransactions } from './idempotency.ts';
 import { journalAdminAction } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
@@ -18,7 +20,8 @@ import { permissionActions } from './permission-actions.ts';
 import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
-import { type Route, unknownRoute } from './route.ts';
+import { fileBytesAction, type Route, unknownRoute } from './route.ts';
+import { multipartType } from './uploads.ts';
 import { webhookActions } from './webhook-actions.ts';
 
 /** System actions by `<resource>:<action>`. */
@@ -37,12 +40,15 @@ export const systemActions: ActionTable = {
   ...changeActions,
   ...batchActions,
   ...mailActions,
+  ...fileActions,
 };
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
 
 /** The system action of a route. Fields also have routes below their collection: `/api/collections/<name>/fields:<action>`. */
-export function findSystemAction(actions: ActionTable, { resource, action, of }: Route): SystemAction | undefined {
+export function findSystemAction(actions: ActionTable, route: Route): SystemAction | undefined {
+  const { resource, action, of } = route;
+  if (route.plain && action === fileBytesAction) return readFileBytes;
   if (of !== null && !(of.collection === 'collections' && resource === 'fields')) return undefined;
   return actions[of ? `collections/fields:${action}` : `${resource}:${action}`];
 }
@@ -80,6 +86,8 @@ export function isReadRequest(method: string, action: SystemAction | undefined, 
 /** Runs an action. A caller without a credential gets 401 instead of 403. */
 export async function runAction(action: SystemAction | undefined, request: RequestContext): Promise<ActionResult> {
   try {
+    if (action && request.upload?.type === multipartType && action !== fileActions['files:upload'])
+      throw mediaTypeUnsupported();
     if (action) return await runSystem(action, request);
     if (request.route.of) return await runRelationAction(request);
     if (actionOnly.has(request.route.resource)) throw unknownRoute();

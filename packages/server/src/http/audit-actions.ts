@@ -1,10 +1,10 @@
 import { auditCollection } from '../journal/audit-collection.ts';
 import { listRequiredGrants, type ReadAction } from '../protocol/actions.ts';
 import { permissionDenied } from '../query/read-access.ts';
-import { recordNotFound, requireGrant } from '../records/read/read-records.ts';
+import { recordNotFound } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { parseRecordId } from './auth-actions.ts';
 import { readKnownParameters } from './known-parameters.ts';
+import { readNamedRecord } from './named-record.ts';
 import { runRead, runRecordAction } from './record-actions.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readRecordRequest } from './request-reader.ts';
@@ -42,17 +42,12 @@ function requireAudit({ application, caller, requestId }: RequestContext, action
 
 /** The usage of a key that is visible to the caller. */
 async function readKeyStats(request: RequestContext): Promise<ActionResult> {
-  const { application, caller, requestId } = request;
-  const context = application.recordContext(caller, requestId);
-  const keys = context.registry.get('apiKeys');
-  const grant = requireGrant(context, keys, 'list');
-  const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
-  const id = parseRecordId(filterByTk);
+  const { collection, grant, id } = readNamedRecord(request, 'apiKeys', 'list');
   const route = { resource: 'apiKeys', action: 'list', key: String(id), of: null };
   const recordRequest = readRecordRequest(route, 'count=none&fields=id', undefined, false);
   const visibleKey = await runRecordAction({ ...request, route, recordRequest: () => recordRequest });
-  if (!('data' in visibleKey) || visibleKey.data === '[]') throw recordNotFound(keys, grant);
-  const use = await application.journal.readUsage(id);
+  if (!('data' in visibleKey) || visibleKey.data === '[]') throw recordNotFound(collection, grant);
+  const use = await request.application.journal.readUsage(id);
   const data = {
     id,
     requests: use?.requests ?? 0,

@@ -4,26 +4,30 @@ import type { FastifyRequest } from 'fastify';
 import { mainApplicationName } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
+import { verifyAddress } from '../files/signed-address.ts';
 import { anonymous, parseBearerToken, withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { RateLimits } from './rate-limits.ts';
 
+export interface CallersParts {
+  readonly applications: Applications;
+  readonly limits: RateLimits;
+  /** Whether trusted proxies pass on the addresses of their clients. */
+  readonly isBehindProxies: boolean;
+}
+
 /** Authenticates the caller of a request, and counts the request for the rate limits. */
 export class Callers {
-  readonly #applications: Applications;
-  readonly #limits: RateLimits;
-  readonly #behindProxies: boolean;
+  readonly #parts: CallersParts;
 
-  constructor(applications: Applications, limits: RateLimits, behindProxies: boolean) {
-    this.#applications = applications;
-    this.#limits = limits;
-    this.#behindProxies = behindProxies;
+  constructor(parts: CallersParts) {
+    this.#parts = parts;
   }
 
   /** What a trusted proxy passes on counts where it is an address at all. */
   readClientAddress({ ip, socket }: FastifyRequest): string {
-    if (!this.#behindProxies || isIP(ip) !== 0) return ip;
+    if (!this.#parts.isBehindProxies || isIP(ip) !== 0) return ip;
     return socket.remoteAddress ?? ip;
   }
 
@@ -40,19 +44,42 @@ export class Callers {
     }
   }
 
+  /**
+   * The caller for whom an address of a file was signed, with the permissions that the credential has now.
+   *
+   * @throws ApiError 401 for an address that is not valid now.
+   */
+  async authenticateAddress(
+    signature: string,
+    file: string | null,
+    { application }: Lease,
+    address: string,
+  ): Promise<Caller> {
+    const { name, clock, authenticator } = application;
+    const sign = (text: string): string[] => application.hashTokenWithAllKeys(text);
+    try {
+      const place = { application: name, file, now: clock.now() };
+      const { type, credentialId, role } = verifyAddress(signature, place, sign);
+      return withRole(await authenticator.resume(type, credentialId), role);
+    } catch (error) {
+      this.#parts.limits.countAnonymous(address); // as for tokens that are not valid
+      throw error;
+    }
+  }
+
   /** Counts a request. @throws ApiError 429 past the limit. */
   count({ application }: Lease, caller: Caller, address: string): void {
-    if (caller.type === 'anonymous') this.#limits.countAnonymous(address);
-    else this.#limits.countCredential(application.name, caller);
+    if (caller.type === 'anonymous') this.#parts.limits.countAnonymous(address);
+    else this.#parts.limits.countCredential(application.name, caller);
   }
 
   /** A credential that holds in another application is told apart from one that holds nowhere. */
   async #refusal(error: unknown, { lease, authorization, wanted, address }: RefusedCredential): Promise<unknown> {
     if (!(error instanceof ApiError) || error.label !== 'Unauthorized') return error;
     // Guessing at tokens is held to the limit of callers without one.
-    this.#limits.countAnonymous(address);
+    this.#parts.limits.countAnonymous(address);
     if (error.code !== 'TOKEN_INVALID' || !/^Bearer \S+$/.test(authorization)) return error;
-    const applications = this.#applications;
+    const { applications } = this.#parts;
     const token = parseBearerToken(authorization);
     if (lease.error?.code === 'APPLICATION_STOPPED' && (await applications.isLoginValidInStopped(token, wanted!)))
       return lease.error;

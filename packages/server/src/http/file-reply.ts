@@ -19,7 +19,7 @@ const commonHeaders = {
 
 /** Sends a file, or a part of it, with conditional headers. */
 export function sendFile(
-  { file, filename, inlineType, downloadType = 'application/octet-stream', hash, done }: FileResult,
+  { file, filename, inlineType, downloadType = 'application/octet-stream', hash, isShared, done }: FileResult,
   request: FastifyRequest,
   reply: FastifyReply,
   requestId: string,
@@ -27,6 +27,7 @@ export function sendFile(
   const etag = `"${hash}"`;
   const headers: Record<string, string | number> = {
     ...commonHeaders,
+    ...(isShared && { 'cross-origin-resource-policy': 'cross-origin', 'referrer-policy': 'no-referrer' }),
     'x-request-id': requestId,
     etag,
     'content-type': inlineType ?? downloadType,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FixedWindow } from './fixed-window.ts';
 
-test('points of a window, and the time until the next', () => {
+test('a window counts points and returns the time until the next one', () => {
   let now = 0;
   const windows = new FixedWindow({ points: 2, seconds: 10 }, 100, () => now);
   expect([windows.consume('a'), windows.consume('a'), windows.wait('a'), windows.wait('b')]).toEqual([0, 0, 10_000, 0]);
@@ -13,7 +13,7 @@ test('points of a window, and the time until the next', () => {
   expect([windows.wait('a'), windows.consume('a')]).toEqual([0, 0]);
 });
 
-test('memory is bounded, and what is over is dropped', () => {
+test('memory is bounded, and expired windows are removed', () => {
   let now = 0;
   const windows = new FixedWindow({ points: 1, seconds: 10 }, 1000, () => now);
   for (let each = 0; each < 5000; each += 1) windows.consume(`k${each}`);

@@ -11,6 +11,7 @@ import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
 import type { ServerHealth } from '../base/server-health.ts';
 import type { Extension } from '../extensions/extension.ts';
+import { decodeAddress } from '../files/signed-address.ts';
 import { anonymous, tokenMissingError } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -30,6 +31,7 @@ import { Connections } from './connections.ts';
 import { buildCorsHeaders, buildPreflightHeaders, corsVary } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { extensionActions } from './extension-actions.ts';
+import { readAddressSignature } from './file-actions.ts';
 import { registerHealth } from './health.ts';
 import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
 import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
@@ -51,7 +53,7 @@ import { readParameters, readRecordRequest } from './request-reader.ts';
 import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
-import { openUpload, refuseIdempotencyKey } from './uploads.ts';
+import { openUpload, type RequestUpload, readUploadType, refuseIdempotencyKey } from './uploads.ts';
 import { registerWebInterface } from './web/web-interface.ts';
 
 export interface HttpParts {
@@ -73,6 +75,8 @@ const sameOriginVary = 'Authorization, X-App, X-Role';
 interface IncomingRequest {
   readonly action: SystemAction | undefined;
   readonly route: Route;
+  /** Of the address of a file, which is the credential of the request; null for all others. */
+  readonly signature: string | null;
   readonly reads: boolean;
   readonly query: string;
   readonly request: FastifyRequest;
@@ -84,6 +88,8 @@ interface IncomingRequest {
   caller: Caller | null;
   /** Whether a rate limit has counted the request. */
   counted: boolean;
+  /** The bytes of an upload; null until the action runs, and without one. */
+  upload: RequestUpload | null;
   /** Null until the body is read, which happens once, even if the action is repeated. */
   received: Promise<ReceivedBody> | null;
 }
@@ -120,18 +126,22 @@ export class HttpServer {
     const added = extensionActions(parts.extensions, systemActions, parts.logger);
     this.#actions = { ...systemActions, ...added };
     this.#sockets = new RealtimeSockets(parts, this.#limits);
-    this.#callers = new Callers(parts.applications, this.#limits, parts.config.trustedProxies !== null);
+    this.#callers = new Callers({
+      applications: parts.applications,
+      limits: this.#limits,
+      isBehindProxies: parts.config.trustedProxies !== null,
+    });
     this.#replies = new Replies(parts.logger, isCorsDisabled(parts.config.corsOrigins) ? sameOriginVary : corsVary);
     this.#fastify = Fastify({
       logger: false,
       bodyLimit: limits.bodyBytes,
       exposeHeadRoutes: false,
-      requestTimeout: 60_000,
+      requestTimeout: 0, // an upload may take long: bodies have limits of their own
       keepAliveTimeout: 65_000,
       forceCloseConnections: 'idle',
       return503OnClosing: false, // the server's own reply has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
-      http: { maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
+      http: { headersTimeout: 60_000, maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
       routerOptions: { querystringParser: () => ({}) },
       frameworkErrors: (error, request, reply) => this.#replies.refuse(error, request, reply),
       clientErrorHandler: (error, socket) => this.#replies.refuseRaw(error, socket),
@@ -242,12 +252,15 @@ export class HttpServer {
     const action = findSystemAction(this.#actions, route);
     const reads = isReadRequest(request.method, action, route);
     refuseRepeatedHeaders(request.raw.rawHeaders);
-    const found = this.#parts.applications.find(request.headers['x-app'] as string | undefined);
+    const signature = readAddressSignature(route, request);
+    const found = this.#parts.applications.find(
+      signature === null ? (request.headers['x-app'] as string | undefined) : decodeAddress(signature)?.application,
+    );
     const lease = found instanceof Promise ? await found : found;
     const address = this.#callers.readClientAddress(request);
     const known = (application: Application): boolean => action !== undefined || isKnownRoute(application, route);
-    const details = { action, route, reads, query, request, reply, requestId, address, known };
-    const incoming: IncomingRequest = { ...details, caller: null, counted: false, received: null };
+    const details = { action, route, signature, reads, query, request, reply, requestId, address, known };
+    const incoming: IncomingRequest = { ...details, caller: null, counted: false, upload: null, received: null };
     try {
       const result = await this.#run(lease, incoming);
       journalSuccess(lease.application, incoming);
@@ -297,6 +310,7 @@ export class HttpServer {
       const isReadByPost = reads && request.method === 'POST';
       const body = text === undefined ? undefined : parseBody(text);
       const zone = readTimeZone(request.headers['x-timezone']);
+      incoming.upload ??= openUpload(request);
       const context: RequestContext = {
         application,
         applications: this.#parts.applications,
@@ -307,7 +321,7 @@ export class HttpServer {
         parameters: () => readParameters(route, query, body, isReadByPost),
         recordRequest: () => readRecordRequest(route, query, body, isReadByPost),
         body,
-        upload: openUpload(request),
+        upload: incoming.upload,
         ifMatch: request.headers['if-match'],
         zone,
         accept: request.headers.accept,
@@ -334,7 +348,9 @@ export class HttpServer {
     const { headers, raw, method } = request;
     const header = headers['idempotency-key'];
     if (header === undefined || method !== 'POST') return null;
-    return openUpload(request) ? refuseIdempotencyKey() : readIdempotencyKey(header, raw.url ?? '', text, caller);
+    return readUploadType(request) !== null
+      ? refuseIdempotencyKey()
+      : readIdempotencyKey(header, raw.url ?? '', text, caller);
   }
 
   #route(path: string): Route {
@@ -345,7 +361,8 @@ export class HttpServer {
     return route;
   }
 
-  #caller(lease: Lease, { action, request, address }: IncomingRequest): Promise<Caller> | Caller {
+  #caller(lease: Lease, { action, route, signature, request, address }: IncomingRequest): Promise<Caller> | Caller {
+    if (signature !== null) return this.#callers.authenticateAddress(signature, route.key, lease, address);
     return action?.public ? anonymous : this.#callers.authenticate(request, lease, address);
   }
 }

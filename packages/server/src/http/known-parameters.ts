@@ -1,6 +1,6 @@
 import { isReadAction } from '../protocol/actions.ts';
 import { booleanExpected } from '../protocol/api-error.ts';
-import { parameterUnknown } from '../protocol/known-names.ts';
+import { requireKnownNames } from '../protocol/known-names.ts';
 import { refuseUnsupportedIfMatch } from './if-match.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -14,9 +14,8 @@ export function readKnownParameters(
   const { resource, action } = request.route;
   if (!isReadAction(action)) refuseUnsupportedIfMatch(request);
   const mayDryRun = allowsDryRun && !isReadAction(action);
-  const known = mayDryRun ? [...names, 'dryRun'] : names;
-  const unknown = Object.keys(parameters).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw parameterUnknown(`${resource}:${action}`, unknown, known);
+  const known = new Set(mayDryRun ? [...names, 'dryRun'] : names);
+  requireKnownNames(`${resource}:${action}`, parameters, known);
   return parameters;
 }
 

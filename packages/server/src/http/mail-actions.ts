@@ -1,13 +1,9 @@
-/** The actions of mail that are not generated: which operation each one runs, and the way between a request and an operation. */
-import { runBatchUpdate, runDestroy, runMove } from '../mail/actions/change-emails.ts';
-import { runExport } from '../mail/actions/export-mail.ts';
-import { runGetImage } from '../mail/actions/get-image.ts';
-import { runImport } from '../mail/actions/import-mail.ts';
-import type { MailData, MailRequest, MailResult } from '../mail/actions/mail-request.ts';
-import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from '../mail/actions/read-mail.ts';
-import { runRethread } from '../mail/actions/rebuild-conversations.ts';
-import { runAttach, runSaveDraft } from '../mail/actions/save-draft.ts';
-import { runCancelSend, runReply, runSend } from '../mail/actions/send-mail.ts';
+/**
+ * The actions of mail that are not generated: which operation each one runs, and the way between a request and an
+ * operation.
+ */
+import type { actionOperations } from '../mail/actions/action-operations.ts';
+import type { MailData, MailRequest } from '../mail/actions/mail-request.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { findStoredResult } from './idempotency.ts';
 import { parseIfMatch } from './if-match.ts';
@@ -15,37 +11,56 @@ import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { performInTransaction } from './perform-write.ts';
 import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
 
-type Operation = (request: MailRequest) => Promise<MailResult>;
+type MailAction = keyof typeof actionOperations;
+/**
+ * A `read` changes nothing. A `write` stores its reply in its transaction, so it is not repeated for the same Idempotency-Key. An
+ * `upload` is a write in transactions of its own.
+ */
+type ActionKind = 'read' | 'write' | 'upload';
 
-const read = (run: Operation): SystemAction => ({ reads: true, run: (request) => runOperation(run, request) });
-/** A write that is not repeated for the same Idempotency-Key, because its reply is stored in its transaction. */
-const write = (run: Operation): SystemAction => ({ ...upload(run), storesReply: true });
-/** A write in transactions of its own. */
-const upload = (run: Operation): SystemAction => ({ reads: false, run: (request) => runOperation(run, request) });
-
-export const mailActions: Readonly<Record<string, SystemAction>> = {
-  'emails:get': read(runGetEmail),
-  'emails:raw': read(runGetRaw),
-  'emails:image': read(runGetImage),
-  'emails:export': read(runExport),
-  'conversations:get': read(runGetConversation),
-  'attachments:get': read(runGetAttachment),
-  'emails:saveDraft': write(runSaveDraft),
-  'emails:attach': upload(runAttach),
-  'emails:send': write(runSend),
-  'emails:reply': write((request) => runReply(request, 'reply')),
-  'emails:replyAll': write((request) => runReply(request, 'replyAll')),
-  'emails:forward': write((request) => runReply(request, 'forward')),
-  'emails:cancelSend': write(runCancelSend),
-  'emails:import': upload(runImport),
-  'accounts:rethread': upload(runRethread),
-  'emails:move': write(runMove),
-  'emails:destroy': write(runDestroy),
-  'emails:batchUpdate': write(runBatchUpdate),
+const actionKinds: Readonly<Record<MailAction, ActionKind>> = {
+  'emails:get': 'read',
+  'emails:raw': 'read',
+  'emails:image': 'read',
+  'emails:export': 'read',
+  'conversations:get': 'read',
+  'attachments:get': 'read',
+  'emails:saveDraft': 'write',
+  'emails:attach': 'upload',
+  'emails:send': 'write',
+  'emails:reply': 'write',
+  'emails:replyAll': 'write',
+  'emails:forward': 'write',
+  'emails:cancelSend': 'write',
+  'emails:retrySend': 'write',
+  'emails:import': 'upload',
+  'accounts:rethread': 'upload',
+  'accounts:discover': 'upload',
+  'accounts:test': 'upload',
+  'accounts:authorize': 'upload',
+  'accounts:finishAuthorization': 'upload',
+  'accounts:sync': 'upload',
+  'accounts:verifyAlias': 'upload',
+  'accounts:confirmAlias': 'upload',
+  'mailRules:try': 'read',
+  'mailRules:apply': 'write',
+  'emails:move': 'write',
+  'emails:destroy': 'write',
+  'emails:batchUpdate': 'write',
 };
 
-async function runOperation(run: Operation, request: RequestContext): Promise<ActionResult> {
-  const result = await run(toMailRequest(request));
+export const mailActions: Readonly<Record<string, SystemAction>> = Object.fromEntries(
+  Object.entries(actionKinds).map(([name, kind]) => [name, createAction(name as MailAction, kind)]),
+);
+
+function createAction(name: MailAction, kind: ActionKind): SystemAction {
+  const run = (request: RequestContext): Promise<ActionResult> => runOperation(name, request);
+  return kind === 'write' ? { reads: false, run, storesReply: true } : { reads: kind === 'read', run };
+}
+
+async function runOperation(name: MailAction, request: RequestContext): Promise<ActionResult> {
+  const { actionOperations } = await import('../mail/actions/action-operations.ts');
+  const result = await actionOperations[name](toMailRequest(request));
   if (!('file' in result)) return result;
   const lease = request.retain();
   return { ...result, done: () => lease.release() };

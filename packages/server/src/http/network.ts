@@ -19,11 +19,10 @@ export function toNetwork(address: string): string {
 
 /** The eight groups of a valid IPv6 address; its last two may be written as an IPv4 address. */
 function parseIpv6Groups(address: string): number[] {
-  const plain = address.replace(
-    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
-    (_, first: string, second: string, third: string, fourth: string) =>
-      `${toHexGroup(first, second)}:${toHexGroup(third, fourth)}`,
-  );
+  const plain = address.replace(/\d+\.\d+\.\d+\.\d+$/, (ipv4) => {
+    const [first = 0, second = 0, third = 0, fourth = 0] = ipv4.split('.').map(Number);
+    return `${toHexGroup(first, second)}:${toHexGroup(third, fourth)}`;
+  });
   const [head = '', tail = ''] = plain.split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === '' ? [] : tail.split(':');
@@ -31,6 +30,6 @@ function parseIpv6Groups(address: string): number[] {
   return [...left, ...middle, ...right].map((group) => Number.parseInt(group, 16));
 }
 
-function toHexGroup(high: string, low: string): string {
-  return (Number(high) * 256 + Number(low)).toString(16);
+function toHexGroup(high: number, low: number): string {
+  return (high * 256 + low).toString(16);
 }

@@ -1,7 +1,7 @@
 /**
  * WebSockets on `/api/realtime` (RFC 6455): upgrades, limits and closing. The messages are in realtime-socket.ts.
  */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
@@ -9,6 +9,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Applications } from '../applications/applications.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
+import { nodeHttp } from '../base/node-http.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { closeCodes, RealtimeSocket } from './realtime-socket.ts';
@@ -62,7 +63,7 @@ export class RealtimeSockets {
   /** Routes an upgrade like any request, so that refusals have the common shape. */
   routeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, fastify: FastifyInstance): void {
     socket.on('error', () => socket.destroy());
-    const response = new ServerResponse(request);
+    const response = new nodeHttp.ServerResponse(request);
     upgrades.set(request, { socket: socket as Socket, head, response });
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);

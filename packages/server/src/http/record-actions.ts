@@ -23,9 +23,12 @@ import { revertRecord } from '../records/write/revert-record.ts';
 import { hashBodySecrets } from '../records/write/secrets.ts';
 import { destroyRecords, restoreRecords } from '../records/write/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
+import { mediaTypeUnsupported } from './error-reply.ts';
 import { parseIfMatch, refuseIfMatch } from './if-match.ts';
 import { isDryRun } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
+import { exportRecords } from './record-export.ts';
+import { insertRecordForm, receiveRecordForm } from './record-uploads.ts';
 import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
 import { unknownRoute } from './route.ts';
 import { streamList } from './streamed-list.ts';
@@ -70,6 +73,7 @@ export async function runRead(
 ): Promise<ActionResult> {
   if (action === 'query')
     return { data: await queryRecords(context, collection, normaliseQuery(request.parameters())), counter: 0 };
+  if (action === 'export') return exportRecords(request, context, collection);
   if (action === 'history') return { ...(await readHistory(context, collection, request.parameters())), counter: 0 };
   const isFullTextSearch = action === 'list' && isSearchable(collection.name);
   const recordRequest = isFullTextSearch
@@ -106,6 +110,7 @@ async function write(
   if (action === 'move') return move(request, context, collection);
   if (action === 'revert') return revert(request, context, collection);
   const recordRequest = request.recordRequest();
+  if (request.upload) return writeForm(action, request, context, { collection, recordRequest });
   const ready = await hashBodySecrets(context, collection, request.body);
   const isFindOrCreate = action === 'firstOrCreate' || action === 'updateOrCreate';
   const options = {
@@ -114,6 +119,24 @@ async function write(
     ...(isFindOrCreate && { lockKey: findOrCreateLockKey(collection, recordRequest, request.body) }),
   };
   return performWrite(request, ready, options, (tx) => runWrite(action, request, tx, { collection, recordRequest }));
+}
+
+/** A create or update with files. */
+async function writeForm(
+  action: WriteAction,
+  request: RequestContext,
+  context: RecordContext,
+  target: WriteTarget,
+): Promise<ActionResult> {
+  const { upload } = request;
+  if (!upload || (action !== 'create' && action !== 'update')) throw mediaTypeUnsupported();
+  const { collection, recordRequest } = target;
+  const form = await receiveRecordForm(request, upload, context, collection);
+  const ready = await hashBodySecrets(form.context, collection, form.values);
+  const options = { dryRun: recordRequest.dryRun, joined: true };
+  return performWrite(request, ready, options, async (tx) =>
+    runWrite(action, { ...request, body: await insertRecordForm(tx, form) }, tx, target),
+  );
 }
 
 async function move(request: RequestContext, context: RecordContext, collection: Collection): Promise<ActionResult> {

@@ -1,6 +1,6 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { parameterUnknown } from '../protocol/known-names.ts';
+import { requireKnownNames } from '../protocol/known-names.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { requestByKeys } from '../protocol/request-normaliser.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read/read-records.ts';
@@ -154,7 +154,7 @@ function createLinkAction(action: LinkAction): RelationAction {
     const lockKey = buildLinksLockKey(related.source, related.key);
     const options = { dryRun: isDryRun(request.parameters()), lockKey, heavy: true };
     return performInTransaction(request, context, options, async (tx) => ({
-      data: JSON.stringify(await changeLinks(tx, related, action, links)),
+      data: JSON.stringify(await changeLinks(tx, related, { action, links })),
     }));
   };
 }
@@ -169,8 +169,7 @@ const linkParameters = new Set(['filterByTk', 'values', 'dryRun']);
 function readLinkTargets(request: RequestContext, action: LinkAction, { relation }: RecordRelation): unknown {
   const { body } = request;
   const parameters = request.parameters();
-  const unknown = Object.keys(parameters).find((name) => !linkParameters.has(name));
-  if (unknown !== undefined) throw parameterUnknown(action, unknown, linkParameters);
+  requireKnownNames(action, parameters, linkParameters);
   const keyParameter = parameters['filterByTk'] ?? parameters['values'];
   if (
     keyParameter !== undefined &&

@@ -93,7 +93,12 @@ export class Replies {
     const isText = /^(?:application\/(?:json|x-ndjson)|text\/csv)\b/.test(contentType);
     const coding = isText ? negotiateCoding(request.headers['accept-encoding']) : null;
     const isHead = request.method === 'HEAD';
-    const headers = { ...this.#common, ...buildDownloadHeaders(result), 'x-request-id': requestId };
+    const headers: OutgoingHttpHeaders = {
+      ...this.#common,
+      ...buildDownloadHeaders(result),
+      'x-request-id': requestId,
+      ...(result.noStore && { 'cache-control': 'no-store' }),
+    };
     reply.hijack();
     reply.raw.writeHead(200, coding === null ? headers : { ...headers, 'content-encoding': coding });
     void sendPieces(reply.raw, coding === null || isHead ? stream : compressStream(stream, coding), isHead);

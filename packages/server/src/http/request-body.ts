@@ -215,6 +215,10 @@ function refuseContentEncoding(encoding: string | undefined): void {
     );
 }
 
+function tooSlowError(): ApiError {
+  return new ApiError('BODY_INVALID', 'The body did not arrive within the time limit. Send it again.');
+}
+
 function endedEarlyError(): ApiError {
   return new ApiError('BODY_INVALID', 'The request ended before its body was complete.');
 }
@@ -237,7 +241,9 @@ function readBytes(
     const whole = declared > limits.largeBodyBytes ? Buffer.allocUnsafeSlow(declared) : null;
     const chunks: Buffer[] = [];
     let length = 0;
+    const timer = setTimeout(() => settle(tooSlowError()), limits.bodyMilliseconds);
     const settle = (error: unknown): void => {
+      clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
       if (error === null) resolve(whole ?? (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length)));
       else reject(error);

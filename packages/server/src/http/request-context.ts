@@ -89,6 +89,8 @@ export type ActionResult =
       readonly contentType: string;
       /** The file name of a download. */
       readonly filename?: string;
+      /** The reply must not be stored by caches. */
+      readonly noStore?: true;
     }
   | DocumentResult
   | FileResult;
@@ -101,6 +103,8 @@ export interface FileResult {
   readonly inlineType: string | null;
   /** The type of a download. Default: application/octet-stream. */
   readonly downloadType?: string;
+  /** Pages of other origins may show it: its address is its permission. */
+  readonly isShared?: boolean;
   /** Called once, when the bytes have been sent or the client has disconnected. */
   readonly done: () => void;
   /** The strong ETag, without quotation marks. */

@@ -17,6 +17,8 @@ export interface Route {
 const prefix = '/api/';
 /** The path of WebSocket upgrades and event streams, which has no action. */
 export const realtimePath = '/api/realtime';
+/** The action of plain paths that name the bytes of a file. */
+export const fileBytesAction = 'bytes';
 /** The route of batches, whose actions are in the body. */
 const batchRoute: Route = { resource: 'batch', action: '', key: null, of: null };
 
@@ -53,14 +55,16 @@ const plainActions: Readonly<Record<string, readonly [one: string | null, all: s
 };
 
 /**
- * Reads `/api/<resource>` and `/api/<resource>/<id>`: plain style, which only mail has; null for any other path.
+ * Reads `/api/<resource>` and `/api/<resource>/<id>`: plain style, which only mail has; and the paths of bytes,
+ * `/api/files/<id>`, `/api/<collection>/<key>/<field>` and `/api/<collection>/<key>/<field>/<index>`. Null for any other path.
  *
  * @throws ApiError `METHOD_NOT_ALLOWED`.
  */
 export function parsePlainRoute(path: string, method: string): Route | null {
   if (path.includes(':') || !path.startsWith(prefix)) return null;
   const [resource = '', key = '', ...more] = path.slice(prefix.length).split('/');
-  if (more.length > 0 || !isMailResource(resource)) return null;
+  if (more.length > 0 || (resource === 'files' && key !== '')) return parseFilePath(path, method);
+  if (!isMailResource(resource)) return null;
   const [one, all] = plainActions[method] ?? [null, null];
   const action = key === '' ? (all === 'create' ? (plainCreateActions[resource] ?? all) : all) : one;
   if (action !== null) return { resource, action, key: key === '' ? null : decodeSegment(key), of: null, plain: true };
@@ -70,6 +74,17 @@ export function parsePlainRoute(path: string, method: string): Route | null {
     `This path does not support the method ${method}; use ${allow}. Nothing was changed.`,
     { allow },
   );
+}
+
+function parseFilePath(path: string, method: string): Route | null {
+  if (method !== 'GET' && method !== 'HEAD') return null;
+  const [collection = '', key = '', field, index, ...more] = path.slice(prefix.length).split('/').map(decodeSegment);
+  const route = { action: fileBytesAction, plain: true } as const;
+  if (collection === 'files' && field === undefined) return { ...route, resource: collection, key, of: null };
+  const isComplete = collection !== '' && key !== '' && field !== '' && index !== '' && more.length === 0;
+  // A colon may be percent-encoded.
+  if (!isComplete || field === undefined || field.includes(':')) return null;
+  return { ...route, resource: field, key: index ?? null, of: { collection, key } };
 }
 
 /** 404 for a path that is not a route. */

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
@@ -9,25 +9,29 @@ import { streamWithCleanup } from './stream-with-cleanup.ts';
 let server: Server;
 let taken: number;
 let cleanups: number;
-afterEach(() => server.close());
+afterEach(() => server?.close());
 
-/** Asks a server that sends pieces of 64 KiB. */
-async function requestPieces(
-  pieces: number,
-  options: { method?: string; fails?: boolean } = {},
-): Promise<IncomingMessage> {
+/** Starts a server that sends pieces of 64 KiB. @returns its port. */
+async function servePieces(pieces: number, { fails = false }: { fails?: boolean } = {}): Promise<number> {
   taken = 0;
   cleanups = 0;
   async function* generate(): AsyncGenerator<string> {
     for (; taken < pieces; taken += 1) yield 'x'.repeat(65_536);
-    if (options.fails) throw new Error('cut off');
+    if (fails) throw new Error('cut off');
   }
   server = createServer((incoming, response) => {
     const stream = streamWithCleanup(generate(), () => (cleanups += 1));
     void sendPieces(response, stream, incoming.method === 'HEAD');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  return (server.address() as AddressInfo).port;
+}
+
+async function requestPieces(
+  pieces: number,
+  options: { method?: string; fails?: boolean } = {},
+): Promise<IncomingMessage> {
+  const port = await servePieces(pieces, options);
   return new Promise((resolve, reject) =>
     request({ port, host: '127.0.0.1', method: options.method ?? 'GET' }, resolve)
       .on('error', reject)
@@ -35,12 +39,12 @@ async function requestPieces(
   );
 }
 
-test('all pieces arrive, and the stream is let go of', async () => {
+test('all pieces arrive, and the source is closed', async () => {
   expect((await text(await requestPieces(40))).length).toBe(40 * 65_536);
   expect(cleanups).toBe(1);
 });
 
-test('a client that does not read holds back what is made; one that leaves ends it', async () => {
+test('a client that does not read pauses the source; a client that disconnects closes it', async () => {
   const reply = await requestPieces(100_000);
   const more = async (): Promise<number> => {
     const before = taken;
@@ -53,12 +57,36 @@ test('a client that does not read holds back what is made; one that leaves ends 
   await expect.poll(() => cleanups).toBe(1);
 });
 
-test('a stream that fails breaks the reply off', async () => {
+test('a source that fails aborts the reply', async () => {
   await expect(text(await requestPieces(3, { fails: true }))).rejects.toThrow('aborted');
   expect(cleanups).toBe(1);
 });
 
-test('who asks for the head alone takes no piece', async () => {
+test('a source that fails resets a connection of HTTP/1.0, whose regular end would be that of the reply', async () => {
+  const socket = connect(await servePieces(3, { fails: true }), '127.0.0.1');
+  socket.write('GET / HTTP/1.0\r\n\r\n');
+  await expect(text(socket)).rejects.toThrow('ECONNRESET');
+});
+
+test('a HEAD request takes no piece from the source', async () => {
   expect(await text(await requestPieces(3, { method: 'HEAD' }))).toBe('');
   expect([taken, cleanups]).toEqual([0, 1]);
+});
+
+test('other work of the process runs after each piece, also if the client takes every piece at once', async () => {
+  const pieces = 50;
+  async function* generate(): AsyncGenerator<string> {
+    for (let piece = 0; piece < pieces; piece += 1) yield 'x';
+  }
+  let turns = 0;
+  let isSending = true;
+  const countTurns = (): void => {
+    turns += 1;
+    if (isSending) setImmediate(countTurns);
+  };
+  setImmediate(countTurns);
+  const response = { destroyed: false, write: () => true, end: () => {} } as unknown as ServerResponse;
+  await sendPieces(response, generate(), false);
+  isSending = false;
+  expect(turns).toBeGreaterThanOrEqual(pieces - 1);
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setImmediate as afterOthers } from 'node:timers/promises';
 
 /**
  * Writes pieces as fast as the client reads them. If the client disconnects, the stream ends. If the stream fails, the
@@ -17,11 +18,22 @@ export async function sendPieces(
     for await (const piece of pieces) {
       if (response.destroyed) return;
       if (!response.write(piece)) await waitForDrain(response);
+      // A fast client drains at once. Without this, other requests would wait for the end of the stream.
+      await afterOthers();
     }
     response.end();
   } catch {
-    response.destroy();
+    abort(response);
   }
+}
+
+/**
+ * In HTTP/1.0, which some proxies use, the reply ends with the connection. Only a reset shows the client that it is
+ * incomplete.
+ */
+function abort(response: ServerResponse): void {
+  if (response.req.httpVersion === '1.0') response.socket?.resetAndDestroy();
+  response.destroy();
 }
 
 /** Resolves when there is room again, or the client has disconnected. */

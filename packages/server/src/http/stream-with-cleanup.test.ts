@@ -22,7 +22,7 @@ async function readAll(stream: AsyncGenerator<string>, maxLength = Infinity): Pr
   return text;
 }
 
-test('what a stream holds is let go once, at its end', async () => {
+test('the resources of a stream are released once, at its end', async () => {
   let times = 0;
   const stream = streamWithCleanup(pieces(), () => (times += 1));
   expect(times).toBe(0);
@@ -31,21 +31,21 @@ test('what a stream holds is let go once, at its end', async () => {
   expect(times).toBe(1);
 });
 
-test('also when it fails', async () => {
+test('the resources of a stream are released if it fails', async () => {
   let times = 0;
   const stream = streamWithCleanup(failing(), () => (times += 1));
   await expect(readAll(stream)).rejects.toThrow('cut off');
   expect(times).toBe(1);
 });
 
-test('also when its reader stops in the middle', async () => {
+test('the resources of a stream are released if its reader stops early', async () => {
   let times = 0;
   const stream = streamWithCleanup(pieces(), () => (times += 1));
   expect(await readAll(stream, 1)).toBe('a');
   expect(times).toBe(1);
 });
 
-test('also when nobody ever takes a piece: a reply whose client has gone', async () => {
+test('the resources of a stream are released if it is never read, because its client has disconnected', async () => {
   let times = 0;
   const readable = Readable.from(streamWithCleanup(pieces(), () => (times += 1)));
   readable.destroy();

@@ -26,7 +26,7 @@ export async function streamList(
 }
 
 /** Logs a failure while the pieces are read: the status of the reply has been sent by then. */
-async function* logFailures({ application, requestId }: RequestContext, pieces: JsonChunks): JsonChunks {
+export async function* logFailures({ application, requestId }: RequestContext, pieces: JsonChunks): JsonChunks {
   try {
     yield* pieces;
   } catch (error) {
@@ -49,7 +49,11 @@ async function* streamJsonList(first: FirstPiece, pieces: JsonChunks): AsyncGene
  * If the list cannot be read to its end, the last line is `{"error", "message", "requestId"}`. Its `requestId` equals the
  * X-Request-Id header of the reply, which distinguishes the line from a record with the same fields.
  */
-async function* streamJsonLines(first: FirstPiece, pieces: JsonChunks, requestId: string): AsyncGenerator<string> {
+export async function* streamJsonLines(
+  first: FirstPiece,
+  pieces: JsonChunks,
+  requestId: string,
+): AsyncGenerator<string> {
   try {
     if (!first.done) yield toLines(first.value);
     for await (const piece of pieces) yield toLines(piece);

@@ -3,17 +3,29 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { uploadTypes } from '../mail/actions/action-facts.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
+import { limitIdleTime } from './idle-limit.ts';
+
+/** The type of bodies that contain files. */
+export const multipartType = 'multipart/form-data';
+const fileUploads = { 'files:upload': [multipartType] };
+/** Creates and updates of records take files too. */
+const recordWrite = /^\/api\/[^/?]+?(?::|%3a)(?:create|update)(?:[?/]|$)/i;
 
 export interface RequestUpload {
+  /** The header Content-Type. */
+  readonly contentType: string;
   /** Without parameters, in lower case. */
   readonly type: string;
   /** The parameter `format` of the type, in lower case; null without one. */
   readonly format: string | null;
   readonly bytes: Readable;
+  /** Runs work that reads the bytes, once: a repeated action gets the same result. */
+  readonly readOnce: <T>(read: () => Promise<T>) => Promise<T>;
 }
 
 /** Which types an action takes. */
-const uploadActions = Object.entries(uploadTypes).map(
+const uploadActions = Object.entries({ ...uploadTypes, ...fileUploads }).map(
   ([name, types]): readonly [path: RegExp, types: readonly string[]] => [
     new RegExp(`^/api/${name.replace(':', '(?::|%3a)')}(?:[?/]|$)`, 'i'),
     types,
@@ -27,7 +39,9 @@ export function readUploadType({ raw, headers }: FastifyRequest): string | null 
     .split(';', 1)
     .map((each) => each.trim());
   if (type === '' || type === 'application/json') return null;
-  return uploadActions.some(([path, types]) => types.includes(type) && path.test(raw.url ?? '')) ? type : null;
+  const url = raw.url ?? '';
+  const isUpload = uploadActions.some(([path, types]) => types.includes(type) && path.test(url));
+  return isUpload || (type === multipartType && recordWrite.test(url)) ? type : null;
 }
 
 /**
@@ -39,14 +53,20 @@ export function openUpload(request: FastifyRequest): RequestUpload | null {
   if (type === null) return null;
   const [, ...parameters] = request.headers['content-type']!.toLowerCase().split(';');
   const format = parameters.map((each) => /^\s*format\s*=\s*"?([a-z\d-]+)"?\s*$/.exec(each)?.[1]).find(Boolean) ?? null;
-  const bytes = Readable.from(request.raw.iterator({ destroyOnReturn: false }), { objectMode: false });
-  return { type, format, bytes };
+  const pieces = request.raw.iterator({ destroyOnReturn: false });
+  const bytes = Readable.from(limitIdleTime(pieces, limits.uploadIdleMilliseconds), { objectMode: false });
+  let result: Promise<unknown> | null = null;
+  const readOnce = <T>(read: () => Promise<T>): Promise<T> => {
+    result ??= read();
+    return result as Promise<T>;
+  };
+  return { type, format, bytes, contentType: request.headers['content-type'] ?? '', readOnce };
 }
 
 /** Uploads are not hashed in advance, so a key could not distinguish two uploads. */
 export function refuseIdempotencyKey(): never {
   throw new ApiError(
     'HEADER_INVALID',
-    'An upload does not support the header "Idempotency-Key". Omit it: an upload can be repeated, and existing messages are counted as duplicates.',
+    'An upload does not support the header "Idempotency-Key". Omit it. A repeated import counts existing messages as duplicates; a repeated create creates another record.',
   );
 }

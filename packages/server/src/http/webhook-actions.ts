@@ -1,15 +1,13 @@
-import { isoTime } from '../base/clock.ts';
+import { dayMilliseconds, isoTime } from '../base/clock.ts';
 import { makeWebhookSecret } from '../base/webhook-secret.ts';
 import { replayDeliveries } from '../database/delivery-rows.ts';
 import { findWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
 import { isObject } from '../protocol/json-text.ts';
-import { recordNotFound, requireGrant } from '../records/read/read-records.ts';
+import { recordNotFound } from '../records/read/read-records.ts';
 import { requireHeldRole } from '../records/system/webhook-rules.ts';
-import { dayMilliseconds } from '../webhooks/retry.ts';
-import { parseRecordId } from './auth-actions.ts';
-import { readKnownParameters } from './known-parameters.ts';
+import { readNamedRecord } from './named-record.ts';
 import { runRecordAction } from './record-actions.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 
@@ -67,13 +65,8 @@ async function runReplay(request: RequestContext): Promise<ActionResult> {
 
 /** The webhook of the request, if the caller may change it. */
 async function requireWebhook(request: RequestContext): Promise<number> {
-  const { application, caller, requestId } = request;
-  const context = application.recordContext(caller, requestId);
-  const collection = context.registry.get('webhooks');
-  const grant = requireGrant(context, collection, 'update');
-  const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
-  const id = parseRecordId(filterByTk);
-  const webhook = await findWebhook(application.database, id);
+  const { context, collection, grant, id } = readNamedRecord(request, 'webhooks', 'update');
+  const webhook = await findWebhook(request.application.database, id);
   // Row filters only apply to record actions, so a role with a row filter may not use these actions.
   if (!webhook || grant.rows) throw recordNotFound(collection, grant);
   requireHeldRole(webhook.role, context);

@@ -7,8 +7,8 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { type TokenHasher, tokenKind } from '../base/token.ts';
 import type { Database } from '../database/database.ts';
-import { findKey } from '../database/key-rows.ts';
-import { extendLogin, findLogin, setLastUsedTimes } from '../database/login-rows.ts';
+import { findKey, findKeyById, type StoredKey } from '../database/key-rows.ts';
+import { extendLogin, findLogin, findLoginById, type StoredLogin, setLastUsedTimes } from '../database/login-rows.ts';
 import { loadUser } from '../database/user-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
@@ -107,14 +107,31 @@ export class Authenticator {
     if (kind !== 'tbk' && kind !== 'tbs') throw tokenInvalidError('The token is malformed.');
     const generation = this.#generation;
     const hashes = this.#hashers.map((hasher) => hasher.hash(token));
-    const caller = kind === 'tbk' ? await this.#keyCaller(hashes) : await this.#loginCaller(hashes, now);
+    const caller =
+      kind === 'tbk'
+        ? await this.#keyCaller(await findKey(this.#database, hashes))
+        : await this.#loginCaller(await findLogin(this.#database, hashes), now);
     if (!caller) throw unknownTokenError();
     if (generation === this.#generation) this.#callers.set(token, caller);
     return caller;
   }
 
-  async #keyCaller(hashes: readonly string[]): Promise<Caller | null> {
-    const key = await findKey(this.#database, hashes);
+  /**
+   * The caller of a credential that has been verified before, if it is still valid.
+   *
+   * @throws ApiError 401
+   */
+  async resume(type: 'session' | 'apiKey', credentialId: number): Promise<Caller> {
+    const now = this.#clock.now();
+    const caller =
+      type === 'apiKey'
+        ? await this.#keyCaller(await findKeyById(this.#database, credentialId))
+        : await this.#loginCaller(await findLoginById(this.#database, credentialId), now);
+    if (!caller) throw unknownTokenError();
+    return this.#recordUse(caller, now);
+  }
+
+  async #keyCaller(key: StoredKey | null): Promise<Caller | null> {
     if (!key) return null;
     const user = key.creatorId === null ? null : await loadUser(this.#database, this.#users(), key.creatorId);
     const reason = user && findInactiveReason(key, { status: user['status'] as string, roles: user.roles });
@@ -130,8 +147,7 @@ export class Authenticator {
     };
   }
 
-  async #loginCaller(hashes: readonly string[], now: number): Promise<Caller | null> {
-    const login = await findLogin(this.#database, hashes);
+  async #loginCaller(login: StoredLogin | null, now: number): Promise<Caller | null> {
     const user = login && (await loadUser(this.#database, this.#users(), login.userId));
     if (!login || !user || user['status'] !== 'active') return null;
     let expiresAt = Date.parse(login.expiresAt);
@@ -148,7 +164,7 @@ export class Authenticator {
 
 const inactiveMessages: Readonly<Record<InactiveReason, string>> = {
   makerSuspended: 'The user who created this API key is suspended.',
-  roleLost: 'The user who created this API key no longer holds its role.',
+  roleLost: 'The user who created this API key no longer has its role.',
 };
 
 function estimateCallerSize({ user, roles }: Caller): number {
@@ -170,7 +186,7 @@ export function withRole(caller: Caller, wanted: string | undefined): Caller {
   if (!caller.roles.includes(wanted))
     throw new ApiError(
       'ROLE_NOT_HELD',
-      'The header "X-Role" names a role that you do not hold. Use one of your roles, or omit the header.',
+      'The header "X-Role" names a role that you do not have. Use one of your roles, or omit the header.',
     );
   return { ...caller, role: wanted };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HashingPool } from './hashing-pool.ts';
 
-test('a full line refuses at once, the other line goes on, and the lines take turns', async () => {
+test('a full queue refuses immediately, the other queue continues, and the queues alternate', async () => {
   const pool = new HashingPool(1, 2);
   const order: string[] = [];
   const release: (() => void)[] = [];

@@ -3,7 +3,7 @@ import { hashPassword, setCheapHashing, verifyPassword } from './password.ts';
 
 const password = 'correct horse battery';
 
-test('a hash verifies at the cost that it states, whatever new ones cost', async () => {
+test('a hash is verified at the cost that it states, whatever the current cost is', async () => {
   onTestFinished(() => setCheapHashing(true));
   setCheapHashing(false);
   const full = await hashPassword(password);

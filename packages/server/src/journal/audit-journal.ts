@@ -6,7 +6,7 @@
  * Refusals and counts are collected in memory and written twice a minute and at the end. A crash loses the last of them.
  */
 import { BackgroundWorker } from '../base/background-worker.ts';
-import { type Clock, isoTime } from '../base/clock.ts';
+import { type Clock, dayMilliseconds, isoTime } from '../base/clock.ts';
 import { FifoLock } from '../base/fifo-lock.ts';
 import type { Logger } from '../base/logger.ts';
 import { type AdminAction, recordAdminAction } from '../changes/admin-actions.ts';
@@ -36,6 +36,7 @@ import {
   type ChainReport,
   extendChain,
   type NewEntry,
+  type OpenChain,
   pruneBatchSize,
   pruneChain,
   verifyChain,
@@ -69,7 +70,6 @@ const pruneEntries = 1000;
 const adminActionBatchSize = 200;
 const keyBatchSize = 200;
 const maxUsedEndpoints = 10;
-const dayMilliseconds = 86_400_000;
 const chains: readonly ChainName[] = ['acts', 'refusals'];
 
 /** The audit journal of one application. */
@@ -253,7 +253,8 @@ export class AuditJournal {
         destroyedKeys.flatMap(({ targets }) => targets.map(Number)),
       );
     if (entries.length === 0) return { count: 0, end: null };
-    const { end, isIntact } = await extendChain(store, transaction, 'acts', entries, this.#parts.signer, checkpoint);
+    const chain: OpenChain = { journal: store, transaction, name: 'acts', signer: this.#parts.signer };
+    const { end, isIntact } = await extendChain(chain, entries, checkpoint);
     this.#reportBrokenChain('acts', isIntact);
     return { count: entries.length, end };
   }
@@ -273,10 +274,8 @@ export class AuditJournal {
     const store = await this.#openStore();
     const checkpoint = await readAuditCheckpoint(database, chain);
     const { end, isIntact } = await store.write(
-      (transaction) => extendChain(store, transaction, chain, entries, signer, checkpoint),
-      {
-        lockKey: auditLockKey,
-      },
+      (transaction) => extendChain({ journal: store, transaction, name: chain, signer }, entries, checkpoint),
+      { lockKey: auditLockKey },
     );
     this.#reportBrokenChain(chain, isIntact);
     this.#entriesSincePrune += entries.length;
@@ -324,9 +323,10 @@ export class AuditJournal {
     const retention = { after: isoTime(now - days * dayMilliseconds), maxEntries };
     let count = 0;
     for (let pruned = pruneBatchSize; pruned >= pruneBatchSize; count += pruned)
-      pruned = await store.write((transaction) => pruneChain(store, transaction, chain, retention, signer), {
-        lockKey: auditLockKey,
-      });
+      pruned = await store.write(
+        (transaction) => pruneChain({ journal: store, transaction, name: chain, signer }, retention),
+        { lockKey: auditLockKey },
+      );
     if (count > 0) await this.#chain('acts', [{ ...makePrunedEntry(chain, count), at: isoTime(now) }]);
   }
 

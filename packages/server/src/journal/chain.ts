@@ -24,6 +24,14 @@ const pageSize = 500;
 /** Entries pruned in one transaction. */
 export const pruneBatchSize = 5000;
 
+/** A chain in a transaction of the store of its journal. */
+export interface OpenChain {
+  readonly journal: Database;
+  readonly transaction: Transaction;
+  readonly name: ChainName;
+  readonly signer: ChainSigner;
+}
+
 /** An earlier end of a chain, which is also stored in the application's store. */
 export type ChainCheckpoint = { readonly place: number; readonly hash: string } | null;
 
@@ -38,11 +46,8 @@ export interface ChainExtension {
  * that it never verifies again.
  */
 export async function extendChain(
-  journal: Database,
-  transaction: Transaction,
-  chain: ChainName,
+  { journal, transaction, name: chain, signer }: OpenChain,
   entries: readonly NewEntry[],
-  signer: ChainSigner,
   checkpoint: ChainCheckpoint,
 ): Promise<ChainExtension> {
   const known = await readChainEnds(journal, chain, transaction);
@@ -84,11 +89,8 @@ export interface Retention {
  * @returns the number of removed entries.
  */
 export async function pruneChain(
-  journal: Database,
-  transaction: Transaction,
-  chain: ChainName,
+  { journal, transaction, name: chain, signer }: OpenChain,
   { after, maxEntries }: Retention,
-  signer: ChainSigner,
 ): Promise<number> {
   const ends = await readChainEnds(journal, chain, transaction);
   if (!ends || !signer.isAnchorValid(chain, ends) || !signer.isEndValid(chain, ends)) return 0;

@@ -1,29 +1,54 @@
 /** Mail of one application: storing messages and their bytes, background work, and the secrets of accounts. */
-import type { BlobStore } from '../base/blob-store.ts';
+import type { BackgroundWorker } from '../base/background-worker.ts';
+import { type BlobStore, unreferencedGraceMilliseconds } from '../base/blob-store.ts';
+import type { DnsResolver } from '../base/dns-resolver.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
-import type { OutboundClient } from '../base/outbound.ts';
-import { findHostProblem, type OutboundAllow } from '../base/outbound-address.ts';
+import type { Mailer } from '../base/mailer.ts';
+import { findHostProblem } from '../base/outbound-address.ts';
 import { findAccountsWithOldThreads } from '../database/mail/account-rows.ts';
-import { sweepBlobs, unreferencedGraceMilliseconds } from './blobs/sweep-blobs.ts';
+import { readSyncStatus } from '../database/mail/lease-rows.ts';
+import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
+import type { ApplyRulesParts } from './automation/apply-rules.ts';
+import { MailAutomation } from './automation/mail-automation.ts';
+import { sweepBlobs } from './blobs/sweep-blobs.ts';
+import { AccountConnections } from './connect/account-connections.ts';
+import type { ConnectServices } from './connect/connect-services.ts';
+import { findPlainProblem } from './connect/guarded-connection.ts';
+import { DeliveryArrivals } from './delivery/delivery-arrivals.ts';
+import { findSentCopy } from './delivery/find-sent-copy.ts';
+import { MailDelivery } from './delivery/mail-delivery.ts';
+import { createSmtpConnector } from './delivery/smtp-connector.ts';
 import { RemoteImages } from './remote-images.ts';
 import { AccountDeletion, type AccountDeletionParts } from './store/account-deletion.ts';
 import type { IngestActor, MailAccount } from './store/incoming-mail.ts';
-import { IndexRebuild } from './store/index-rebuild.ts';
+import { createIndexRebuild } from './store/index-rebuild.ts';
 import { type IngestParts, MailIngest } from './store/ingest.ts';
-import { ConversationRebuild, type ConversationRebuildResult } from './store/rebuild-conversations.ts';
+import { MailOperations } from './store/mail-operations.ts';
+import type { ConversationRebuildResult } from './store/rebuild-conversations.ts';
+import { ServerMail } from './store/server-mail.ts';
+import { BodyFetcher } from './sync/body-fetcher.ts';
+import { MailSync } from './sync/mail-sync.ts';
+import { RunningBodies } from './sync/running-bodies.ts';
+import type { SyncServices } from './sync/sync-services.ts';
 
 /** What the mail of all applications of a server shares. */
-export interface MailServices {
+export interface MailServices extends ConnectServices {
   readonly parser: IngestParts['parser'];
+  readonly sync: SyncServices;
+  /** False: messages stay in the outbox (`MAIL_DELIVERY=off`). */
+  readonly delivers: boolean;
   readonly secrets: MailSecrets;
-  /** Mail servers in the private network that accounts may name. */
-  readonly allowed: OutboundAllow;
-  /** Fetches remote images. */
-  readonly outbound: Pick<OutboundClient, 'get'>;
+  /** Sends the server's own e-mails; null: SMTP_URL is not set. */
+  readonly mailer: Pick<Mailer, 'send'> | null;
+  /** Reads the keys and policies of senders; null: no name server is asked. */
+  readonly dns: DnsResolver | null;
 }
 
 /** What the mail of an application works with. */
-export interface MailStoreParts extends Omit<IngestParts, 'parser'>, Pick<AccountDeletionParts, 'asServer'> {
+export interface MailStoreParts
+  extends Omit<IngestParts, 'parser' | 'wakeChecks' | 'onNewMail' | 'arrivals'>,
+    Pick<AccountDeletionParts, 'asServer'>,
+    Pick<ApplyRulesParts, 'withRuleContexts'> {
   readonly application: string;
   readonly services: MailServices;
 }
@@ -34,25 +59,70 @@ export class MailStore {
   readonly blobs: BlobStore;
   readonly images: RemoteImages;
   readonly accountDeletion: AccountDeletion;
-  readonly rebuild: IndexRebuild;
+  readonly rebuild: BackgroundWorker;
+  readonly authenticity: AuthenticityChecks;
+  /** What mail servers say. */
+  readonly server: ServerMail;
+  /** What mail servers must still get. */
+  readonly operations: MailOperations;
+  /** Finds and tests the mail servers of accounts, for requests. */
+  readonly connections: AccountConnections;
+  /** Synchronises accounts with their IMAP servers. */
+  readonly sync: MailSync;
+  /** Rules for arriving mail, and vacation replies. */
+  readonly automation: MailAutomation;
+  /** Sends what waits in the outbox. */
+  readonly delivery: MailDelivery;
   readonly #parts: MailStoreParts;
   readonly #closing = new AbortController();
   #rebuilding: Promise<void> = Promise.resolve();
   #lastSweepTime = 0;
+  #onOperations: (account: number) => void = () => {};
+  readonly #bodies: BodyFetcher;
+  #fetchBody: (emailId: number) => Promise<boolean>;
 
   constructor(parts: MailStoreParts) {
     this.#parts = parts;
-    this.ingest = new MailIngest({ ...parts, parser: parts.services.parser });
+    const { parser, dns } = parts.services;
+    this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
+    this.automation = new MailAutomation({ ...parts, mail: this });
+    this.ingest = new MailIngest({
+      ...parts,
+      parser,
+      arrivals: new DeliveryArrivals({ ...parts, onSettled: () => this.delivery.wake() }),
+      wakeChecks: () => this.authenticity.wake(),
+      onNewMail: (transaction, account, emails) => this.automation.enqueue(transaction, account, emails),
+    });
     this.blobs = parts.blobs;
+    this.connections = new AccountConnections(parts);
     this.images = new RemoteImages(parts.services.outbound);
     this.accountDeletion = new AccountDeletion(parts);
-    this.rebuild = new IndexRebuild(parts);
+    this.rebuild = createIndexRebuild(parts);
+    const serverParts = { ...parts, wakeOperations: (account: number) => this.wakeOperations(account) };
+    this.server = new ServerMail({ ...serverParts, ingest: this.ingest });
+    this.operations = new MailOperations(serverParts);
+    const running = new RunningBodies();
+    this.sync = new MailSync(parts, { serverMail: this.server, operations: this.operations, running });
+    this.#bodies = new BodyFetcher({ ...parts, running }, this.server);
+    this.#fetchBody = (emailId) => this.#bodies.fetch(emailId);
+    this.setOperationListener((account) => this.sync.wakeOperations(account));
+    this.delivery = new MailDelivery({
+      ...parts,
+      ingest: this.ingest,
+      connector: createSmtpConnector(parts),
+      findSentCopy: (account, messageId, signal) => findSentCopy(parts, account, messageId, signal),
+    });
   }
 
   /** Starts the background work, beginning with what an earlier run left. */
   begin(): void {
+    this.sync.begin();
     this.accountDeletion.begin();
-    this.rebuild.begin();
+    this.rebuild.start();
+    void this.rebuild.runNow();
+    this.authenticity.begin();
+    this.automation.begin();
+    if (this.#parts.services.delivers) this.delivery.begin();
     this.#rebuilding = this.#rebuildOldThreads();
   }
 
@@ -78,9 +148,50 @@ export class MailStore {
     void this.accountDeletion.wake();
   }
 
+  /** Sets what is called after a commit that queued operations for the mail server of an account. */
+  setOperationListener(listener: (account: number) => void): void {
+    this.#onOperations = listener;
+  }
+
+  /** Reports that operations of an account wait. */
+  wakeOperations(account: number): void {
+    this.#onOperations(account);
+  }
+
+  /** Replaces what reads the body of a headers-first e-mail from its mail server, in tests. It returns whether the body is stored now. */
+  setBodyFetcher(fetchBody: (emailId: number) => Promise<boolean>): void {
+    this.#fetchBody = fetchBody;
+  }
+
+  /**
+   * Reads the body of an e-mail of which only the headers are stored from its mail server.
+   *
+   * @returns false where it cannot be read now.
+   * @throws ApiError `MAIL_BODY_REMOTE` with the reason and the cure; `MAIL_BODY_DELETED` if the server does not have the message
+   *   any more.
+   */
+  fetchBody(emailId: number): Promise<boolean> {
+    return this.#fetchBody(emailId);
+  }
+
+  /** Sends the server's own e-mails; null: SMTP_URL is not set. */
+  get mailer(): Pick<Mailer, 'send'> | null {
+    return this.#parts.services.mailer;
+  }
+
+  /** Looks for due messages in the outbox. */
+  wakeDelivery(): void {
+    this.delivery.wake();
+  }
+
   /** Why an account may not name a host as its mail server; null: it may. */
   hostProblem(host: string): string | null {
     return findHostProblem(host, this.#parts.services.allowed, 'MAIL_ALLOWED_PRIVATE_HOSTS');
+  }
+
+  /** Why an account may not use a host without TLS; null: it may, or its addresses are checked when it is resolved. */
+  plainProblem(host: string): string | null {
+    return findPlainProblem(host, this.#parts.services.allowed);
   }
 
   /** Encrypts a secret of an account. It can only be decrypted for this account and field. */
@@ -105,27 +216,67 @@ export class MailStore {
    */
   rebuildConversations(account: MailAccount, ingestActor: IngestActor): Promise<ConversationRebuildResult | null> {
     const parts = { ...this.#parts, signal: this.#closing.signal };
-    return parts.database.tryWithLock(`rethread ${account.id}`, () =>
-      new ConversationRebuild(parts, account, ingestActor).run(),
-    );
+    return parts.database.tryWithLock(`rethread ${account.id}`, async () => {
+      const { ConversationRebuild } = await import('./store/rebuild-conversations.ts');
+      return new ConversationRebuild(parts, account, ingestActor).run();
+    });
   }
 
-  /** Removes blobs without references, at most once a day. @param now milliseconds since the Unix epoch. */
+  /** Removes blobs without references and old tombstones, at most once a day. @param now milliseconds since the Unix epoch. */
   async sweep(now: number): Promise<void> {
     if (now - this.#lastSweepTime < unreferencedGraceMilliseconds) return;
     this.#lastSweepTime = now;
     await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
+    await this.operations.sweepTombstones(now);
+    await this.automation.prune(now);
+  }
+
+  /** Starts to synchronise an account with its changed settings. Called after the commit. */
+  wakeSync(): void {
+    this.sync.wake();
+  }
+
+  /**
+   * Synchronises an account now. One that waits after a failure is tried again.
+   *
+   * @returns its status; null where it has no IMAP server.
+   */
+  async retrySync(account: number): Promise<string | null> {
+    const status = await readSyncStatus(this.#parts.database, account);
+    if (status !== null) await this.sync.retry(account);
+    return status;
   }
 
   /** Whether background work is running, so that the application should not stay closed. */
   get isBusy(): boolean {
-    return this.accountDeletion.isRunning || this.rebuild.isRunning;
+    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation];
+    return this.mustStayOpen || this.delivery.isBusy || workers.some((worker) => worker.isRunning);
+  }
+
+  /** Whether accounts are synchronised, so that the application must stay open. */
+  get mustStayOpen(): boolean {
+    return this.sync.isBusy;
+  }
+
+  /** When a message of the outbox is due, in milliseconds since the Unix epoch; null if none waits. */
+  nextDue(): Promise<number | null> {
+    return this.#parts.services.delivers ? this.delivery.nextDue() : Promise.resolve(null);
   }
 
   /** Stops storing messages and all background work. */
   async close(): Promise<void> {
+    this.connections.close();
+    this.sync.signalEnd();
+    await Promise.all([this.delivery.end(), this.#bodies.close()]);
     this.ingest.close();
     this.#closing.abort();
-    await Promise.all([this.accountDeletion.end(), this.rebuild.end(), this.#rebuilding]);
+    await Promise.all([
+      this.sync.end(),
+      this.accountDeletion.end(),
+      this.rebuild.stop(),
+      this.authenticity.end(),
+      this.automation.end(),
+      this.#rebuilding,
+    ]);
   }
 }

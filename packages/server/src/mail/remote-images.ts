@@ -1,4 +1,5 @@
-import { type OutboundClient, OutboundFailure } from '../base/outbound.ts';
+import type { OutboundClient } from '../base/outbound.ts';
+import { OutboundFailure } from '../base/outbound-resolver.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { mailLimits } from '../protocol/mail-limits.ts';
 import { sniffType } from './parse/sniff-type.ts';

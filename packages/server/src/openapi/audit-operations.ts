@@ -3,7 +3,7 @@ import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonReply } from './operation.ts';
 import { hasGrants, type OperationDefinition } from './operation-definition.ts';
 import { schemaRef } from './record-schemas.ts';
-import { booleanSchema, dateTimeOrNullSchema, objectSchema } from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
 export const auditOperations: readonly OperationDefinition[] = [
   {
@@ -17,13 +17,13 @@ export const auditOperations: readonly OperationDefinition[] = [
 
 const reportProperties = {
   entries: { type: 'integer', minimum: 0 },
-  from: { ...dateTimeOrNullSchema, description: 'When the oldest entry was written; null without entries.' },
-  to: { ...dateTimeOrNullSchema, description: 'When the newest entry was written; null without entries.' },
-  valid: booleanSchema,
+  from: { ...schema.dateTimeOrNull, description: 'When the oldest entry was written; null without entries.' },
+  to: { ...schema.dateTimeOrNull, description: 'When the newest entry was written; null without entries.' },
+  valid: schema.boolean,
   firstBroken: { type: ['integer', 'null'], description: 'The id of the first entry that was changed or is missing.' },
 };
 
 /** Schemas for roles that may read the journal. */
 export const journalSchemas: Readonly<Record<string, JsonSchema>> = {
-  JournalReport: objectSchema(reportProperties, Object.keys(reportProperties)),
+  JournalReport: schema.object(reportProperties, Object.keys(reportProperties)),
 };

@@ -9,7 +9,7 @@ import {
   oneSchema,
 } from './operation-definition.ts';
 import { schemaRef } from './record-schemas.ts';
-import { arraySchema, integerSchema } from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
 const signInReply = jsonReply('The user, and a token that lasts seven days after its last use.', schemaRef('SignedIn'));
 const doneReply = jsonReply('1', oneSchema);
@@ -97,7 +97,7 @@ export const authOperations: readonly OperationDefinition[] = [
     method: 'get',
     summary: 'List your sessions',
     may: hasSession,
-    success: jsonReply('The sessions of the user, newest first.', arraySchema(schemaRef('Session'))),
+    success: jsonReply('The sessions of the user, newest first.', schema.array(schemaRef('Session'))),
   },
   {
     action: 'auth:endSession',
@@ -110,6 +110,6 @@ export const authOperations: readonly OperationDefinition[] = [
     action: 'auth:endOtherSessions',
     summary: 'End all of your other sessions',
     may: hasSession,
-    success: jsonReply('The number of ended sessions.', { ...integerSchema, minimum: 0 }),
+    success: jsonReply('The number of ended sessions.', { ...schema.integer, minimum: 0 }),
   },
 ];

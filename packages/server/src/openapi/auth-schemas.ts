@@ -1,15 +1,6 @@
 import { passwordLength } from '../identity/password-rules.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
-import {
-  arraySchema,
-  booleanSchema,
-  dateTimeOrNullSchema,
-  dateTimeSchema,
-  integerSchema,
-  objectSchema,
-  stringOrNullSchema,
-  stringSchema,
-} from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
 const { min: minLength, max: maxLength } = passwordLength;
 const nonEmptyText: JsonSchema = { type: 'string', minLength: 1 };
@@ -18,36 +9,36 @@ const newPassword: JsonSchema = { type: 'string', minLength, maxLength, writeOnl
 const email: JsonSchema = { ...nonEmptyText, maxLength: 320 };
 const nickname: JsonSchema = { type: ['string', 'null'], minLength: 1, maxLength: 255 };
 const userProperties = {
-  id: integerSchema,
-  email: stringOrNullSchema,
-  username: stringOrNullSchema,
-  nickname: stringOrNullSchema,
+  id: schema.integer,
+  email: schema.stringOrNull,
+  username: schema.stringOrNull,
+  nickname: schema.stringOrNull,
   status: { type: 'string', enum: ['active', 'suspended'] },
-  defaultRole: stringOrNullSchema,
-  createdAt: dateTimeSchema,
-  updatedAt: dateTimeSchema,
-  roles: { ...arraySchema(stringSchema), description: 'The names of the roles that the user holds.' },
+  defaultRole: schema.stringOrNull,
+  createdAt: schema.dateTime,
+  updatedAt: schema.dateTime,
+  roles: { ...schema.array(schema.string), description: 'The names of the roles that the user holds.' },
 };
 
 /** Schemas of actions without a credential. */
 export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
   Credentials: {
-    ...objectSchema(
+    ...schema.object(
       {
-        email: stringSchema,
-        account: stringSchema,
-        username: stringSchema,
-        password: { ...stringSchema, writeOnly: true },
+        email: schema.string,
+        account: schema.string,
+        username: schema.string,
+        password: { ...schema.string, writeOnly: true },
       },
       ['password'],
     ),
     anyOf: [{ required: ['email'] }, { required: ['account'] }, { required: ['username'] }],
     examples: [{ email: 'ann@example.com', password: 'correct horse battery' }],
   },
-  SignedIn: objectSchema(
+  SignedIn: schema.object(
     {
       user: {
-        ...objectSchema(userProperties, Object.keys(userProperties)),
+        ...schema.object(userProperties, Object.keys(userProperties)),
         description: 'The user, with the fields that the application has added to users.',
         additionalProperties: true,
       },
@@ -55,14 +46,14 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['user', 'token'],
   ),
-  Resumed: objectSchema(
+  Resumed: schema.object(
     {
       session: {
         anyOf: [
-          objectSchema(
+          schema.object(
             {
               user: {
-                ...objectSchema(userProperties, Object.keys(userProperties)),
+                ...schema.object(userProperties, Object.keys(userProperties)),
                 description: 'The user, with the fields that the application has added to users.',
                 additionalProperties: true,
               },
@@ -82,54 +73,54 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['session', 'needsSetup', 'sendsMail'],
   ),
-  KeptSession: objectSchema(
+  KeptSession: schema.object(
     { persistent: { type: 'boolean', description: 'Whether the session survives a restart of the browser.' } },
     ['persistent'],
   ),
   NewAccount: {
-    ...objectSchema(
+    ...schema.object(
       { email, password: newPassword, username: { type: ['string', 'null'], minLength: 1, maxLength: 100 }, nickname },
       ['email', 'password'],
     ),
     examples: [{ email: 'ann@example.com', password: 'correct horse battery', nickname: 'Ann' }],
   },
-  LostPassword: { ...objectSchema({ email: nonEmptyText }, ['email']), examples: [{ email: 'ann@example.com' }] },
+  LostPassword: { ...schema.object({ email: nonEmptyText }, ['email']), examples: [{ email: 'ann@example.com' }] },
   PasswordReset: {
-    ...objectSchema({ token: secret, password: newPassword }, ['token', 'password']),
+    ...schema.object({ token: secret, password: newPassword }, ['token', 'password']),
     examples: [{ token: 'tbr_…', password: 'correct horse battery' }],
   },
   FirstAdmin: {
-    ...objectSchema({ token: secret, email, password: newPassword, nickname }, ['token', 'email', 'password']),
+    ...schema.object({ token: secret, email, password: newPassword, nickname }, ['token', 'email', 'password']),
     examples: [{ token: 'tbi_…', email: 'ann@example.com', password: 'correct horse battery' }],
   },
 };
 
 const sessionProperties = {
-  id: integerSchema,
-  createdAt: dateTimeSchema,
-  expiresAt: { ...dateTimeSchema, description: 'Extended whenever the session is used.' },
-  lastUsedAt: { ...dateTimeOrNullSchema, description: 'At most a minute old; null if it was never used.' },
-  current: { ...booleanSchema, description: 'Whether it is the session of this request.' },
+  id: schema.integer,
+  createdAt: schema.dateTime,
+  expiresAt: { ...schema.dateTime, description: 'Extended whenever the session is used.' },
+  lastUsedAt: { ...schema.dateTimeOrNull, description: 'At most a minute old; null if it was never used.' },
+  current: { ...schema.boolean, description: 'Whether it is the session of this request.' },
 };
 const checkProperties = {
   id: { type: ['integer', 'null'] },
-  email: stringOrNullSchema,
-  nickname: stringOrNullSchema,
-  roles: arraySchema(stringSchema),
-  currentRole: stringSchema,
+  email: schema.stringOrNull,
+  nickname: schema.stringOrNull,
+  roles: schema.array(schema.string),
+  currentRole: schema.string,
   roleTitles: {
     type: 'object',
-    additionalProperties: stringOrNullSchema,
+    additionalProperties: schema.stringOrNull,
     description: 'The titles of `roles` and `currentRole` by role name; null for a role without a title.',
   },
-  application: stringSchema,
-  applicationDisplayName: stringOrNullSchema,
-  credential: objectSchema(
+  application: schema.string,
+  applicationDisplayName: schema.stringOrNull,
+  credential: schema.object(
     {
       type: { type: 'string', enum: ['session', 'apiKey'] },
-      id: integerSchema,
-      name: stringOrNullSchema,
-      expiresAt: dateTimeOrNullSchema,
+      id: schema.integer,
+      name: schema.stringOrNull,
+      expiresAt: schema.dateTimeOrNull,
     },
     ['type', 'id', 'name', 'expiresAt'],
   ),
@@ -137,10 +128,10 @@ const checkProperties = {
 
 /** Schemas of the account actions of signed-in users. */
 export const sessionSchemas: Readonly<Record<string, JsonSchema>> = {
-  Check: objectSchema(checkProperties, Object.keys(checkProperties)),
-  Session: objectSchema(sessionProperties, Object.keys(sessionProperties)),
+  Check: schema.object(checkProperties, Object.keys(checkProperties)),
+  Session: schema.object(sessionProperties, Object.keys(sessionProperties)),
   PasswordChange: {
-    ...objectSchema({ oldPassword: secret, newPassword }, ['oldPassword', 'newPassword']),
+    ...schema.object({ oldPassword: secret, newPassword }, ['oldPassword', 'newPassword']),
     examples: [{ oldPassword: 'correct horse battery', newPassword: 'wrong donkey current' }],
   },
 };

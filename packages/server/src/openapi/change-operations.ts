@@ -5,7 +5,7 @@ import { jsonBody, jsonReply } from './operation.ts';
 import { etagHeader, isSignedIn, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
-import { arraySchema, dateTimeSchema, objectSchema, stringOrNullSchema, stringSchema } from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 import type { Subject } from './subject.ts';
 
 const queryParameter = (name: string, description: string, schema: JsonSchema): Parameter => ({
@@ -49,7 +49,7 @@ export const eventOperations: readonly OperationDefinition[] = [
         default: limits.pageSizeDefault,
       }),
     ],
-    success: jsonReply('The events.', arraySchema(schemaRef('Event')), schemaRef('EventMeta'), etagHeader),
+    success: jsonReply('The events.', schema.array(schemaRef('Event')), schemaRef('EventMeta'), etagHeader),
     notModified: true,
   },
   {
@@ -89,21 +89,21 @@ export const eventOperations: readonly OperationDefinition[] = [
 
 /** Schemas of every document, because `public` may receive events too. */
 export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
-  Event: objectSchema(
+  Event: schema.object(
     {
       cursor: { type: 'string', description: 'The value for "since" to get the events after this one.' },
-      at: dateTimeSchema,
+      at: schema.dateTime,
       name: { type: 'string', examples: ['orders.created', 'campaign.sent'] },
-      resource: stringSchema,
-      tk: { ...stringOrNullSchema, description: 'The key of the record.' },
-      actor: { ...stringOrNullSchema, description: 'user:<id> or apiKey:<id>.' },
-      requestId: stringOrNullSchema,
-      changed: { ...arraySchema(stringSchema), description: 'The fields that the write has set.' },
+      resource: schema.string,
+      tk: { ...schema.stringOrNull, description: 'The key of the record.' },
+      actor: { ...schema.stringOrNull, description: 'user:<id> or apiKey:<id>.' },
+      requestId: schema.stringOrNull,
+      changed: { ...schema.array(schema.string), description: 'The fields that the write has set.' },
       payload: { description: 'The payload of a published event.' },
     },
     ['cursor', 'at', 'name', 'resource', 'tk', 'actor', 'requestId', 'changed'],
   ),
-  EventMeta: objectSchema(
+  EventMeta: schema.object(
     {
       nextCursor: { type: 'string', description: 'The value for "since" in the next request.' },
       hasNext: { type: 'boolean', description: 'Whether there may be more events already.' },
@@ -112,7 +112,7 @@ export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
     ['nextCursor', 'hasNext'],
   ),
   NewEvent: {
-    ...objectSchema(
+    ...schema.object(
       {
         name: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9]{0,59}\\.[A-Za-z][A-Za-z0-9]{0,59}$' },
         payload: { description: 'At most 64 KiB.' },
@@ -121,5 +121,5 @@ export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
     ),
     examples: [{ name: 'campaign.sent', payload: { recipients: 12 } }],
   },
-  PublishedEvent: objectSchema({ name: stringSchema, at: dateTimeSchema }, ['name', 'at']),
+  PublishedEvent: schema.object({ name: schema.string, at: schema.dateTime }, ['name', 'at']),
 };

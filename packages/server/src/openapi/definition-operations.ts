@@ -5,7 +5,7 @@ import { jsonBody, jsonListReply, jsonReply } from './operation.ts';
 import { etagHeader, hasGrants, nameParameter, type OperationDefinition, oneSchema } from './operation-definition.ts';
 import { keyParameter, type Parameter, parameterRef, sharedParameters } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
-import { arraySchema } from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
 /** Definitions have no versions and no trash. */
 const unsupportedParameters = new Set(['filterByTk', 'versions', 'withDeleted', 'onlyDeleted']);
@@ -34,7 +34,7 @@ const ifMatchParameter = parameterRef('If-Match');
 const orDryRun = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionTrial')] });
 const collectionReply = jsonReply('The collection, with its fields.', orDryRun(schemaRef('Collection')));
 const fieldReply = jsonReply('The field.', orDryRun(schemaRef('Field')));
-const destroyedReply = jsonReply('1, or what would be.', orDryRun(oneSchema));
+const destroyedReply = jsonReply('1: the number of destroyed collections or fields.', orDryRun(oneSchema));
 
 const collectionOperations: readonly OperationDefinition[] = [
   {
@@ -83,10 +83,10 @@ const collectionOperations: readonly OperationDefinition[] = [
     summary: 'Create missing collections and fields of a set, and change different ones',
     may: hasGrants(['collections', 'create'], ['collections', 'update'], ['fields', 'create'], ['fields', 'update']),
     parameters: [dryRunParameter],
-    body: jsonBody(arraySchema(schemaRef('CollectionDefinition'))),
-    success: jsonReply('The collections, in the order of the set.', orDryRun(arraySchema(schemaRef('Collection'))), {
+    body: jsonBody(schema.array(schemaRef('CollectionDefinition'))),
+    success: jsonReply('The collections, in the order of the set.', orDryRun(schema.array(schemaRef('Collection'))), {
       type: 'object',
-      properties: { changes: arraySchema(schemaRef('DefinitionEvent')) },
+      properties: { changes: schema.array(schemaRef('DefinitionEvent')) },
       required: ['changes'],
       additionalProperties: false,
     }),

@@ -2,32 +2,23 @@ import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { fieldTypes } from '../schema/field-types.ts';
 import { schemaRef } from './record-schemas.ts';
-import {
-  arraySchema,
-  booleanSchema,
-  identifierSchema,
-  integerSchema,
-  numberSchema,
-  objectSchema,
-  stringOrNullSchema,
-  stringSchema,
-} from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
 const indexes: JsonSchema = {
-  ...arraySchema(
-    objectSchema({ fields: { ...arraySchema(stringSchema), minItems: 1, maxItems: 10 }, unique: booleanSchema }, [
+  ...schema.array(
+    schema.object({ fields: { ...schema.array(schema.string), minItems: 1, maxItems: 10 }, unique: schema.boolean }, [
       'fields',
     ]),
   ),
   maxItems: limits.indexes,
 };
 const labelProperties: Readonly<Record<string, JsonSchema>> = {
-  title: { ...stringOrNullSchema, maxLength: limits.titleLength },
-  description: { ...stringOrNullSchema, maxLength: limits.descriptionLength },
+  title: { ...schema.stringOrNull, maxLength: limits.titleLength },
+  description: { ...schema.stringOrNull, maxLength: limits.descriptionLength },
 };
 
 const fieldProperties: Readonly<Record<string, JsonSchema>> = {
-  name: identifierSchema,
+  name: schema.identifierName,
   // Extensions add types when the server starts.
   type: {
     type: 'string',
@@ -35,66 +26,74 @@ const fieldProperties: Readonly<Record<string, JsonSchema>> = {
       return fieldTypes.names();
     },
   },
-  title: { ...stringSchema, maxLength: limits.titleLength },
-  description: { ...stringSchema, maxLength: limits.descriptionLength },
+  title: { ...schema.string, maxLength: limits.titleLength },
+  description: { ...schema.string, maxLength: limits.descriptionLength },
   uiSchema: { type: 'object', description: `At most ${limits.definitionJsonLength} characters of JSON.` },
-  required: booleanSchema,
-  unique: booleanSchema,
-  index: booleanSchema,
-  allowNull: booleanSchema,
+  required: schema.boolean,
+  unique: schema.boolean,
+  index: schema.boolean,
+  allowNull: schema.boolean,
   defaultValue: {
     description: `Null: no default value. At most ${limits.definitionJsonLength} characters of JSON.`,
   },
-  primaryKey: booleanSchema,
-  autoIncrement: booleanSchema,
+  primaryKey: schema.boolean,
+  autoIncrement: schema.boolean,
   maxLength: { type: 'integer', minimum: 1 },
   pattern: {
     type: 'string',
     maxLength: limits.patternLength,
     description: 'A regular expression in RE2 syntax.',
   },
-  min: numberSchema,
-  max: numberSchema,
-  precision: integerSchema,
-  scale: integerSchema,
-  enum: { ...arraySchema({ ...stringSchema, maxLength: limits.titleLength }), minItems: 1, maxItems: 500 },
-  multiple: booleanSchema,
-  dateOnly: { ...booleanSchema, description: 'A datetime stores only the day. No effect on a date.' },
-  autoNow: { ...booleanSchema, description: 'Set on create.' },
-  autoNowAdd: { ...booleanSchema, description: 'Set on every update.' },
-  target: stringSchema,
-  foreignKey: stringSchema,
-  otherKey: stringSchema,
-  sourceKey: stringSchema,
-  targetKey: stringSchema,
-  through: stringSchema,
-  scopeKey: stringSchema,
+  min: schema.number,
+  max: schema.number,
+  precision: schema.integer,
+  scale: schema.integer,
+  enum: { ...schema.array({ ...schema.string, maxLength: limits.titleLength }), minItems: 1, maxItems: 500 },
+  multiple: schema.boolean,
+  accept: {
+    ...schema.array(schema.string),
+    minItems: 1,
+    maxItems: 100,
+    description: 'Media types of files, such as image/* or application/pdf.',
+  },
+  maxSize: { type: 'integer', minimum: 1, description: 'Bytes of a file.' },
+  maxCount: { type: 'integer', minimum: 1, maximum: limits.filesOfField, description: 'Number of files.' },
+  dateOnly: { ...schema.boolean, description: 'A datetime stores only the day. No effect on a date.' },
+  autoNow: { ...schema.boolean, description: 'Set on create.' },
+  autoNowAdd: { ...schema.boolean, description: 'Set on every update.' },
+  target: schema.string,
+  foreignKey: schema.string,
+  otherKey: schema.string,
+  sourceKey: schema.string,
+  targetKey: schema.string,
+  through: schema.string,
+  scopeKey: schema.string,
   onDelete: { type: 'string', enum: ['setNull', 'cascade', 'restrict'] },
 };
 const optionProperties: Readonly<Record<string, JsonSchema>> = {
-  timestamps: { ...booleanSchema, default: true, description: 'createdAt and updatedAt.' },
+  timestamps: { ...schema.boolean, default: true, description: 'createdAt and updatedAt.' },
   paranoid: {
-    ...booleanSchema,
+    ...schema.boolean,
     default: false,
     description: 'Soft delete: destroyed records stay in the trash, marked by deletedAt.',
   },
-  logging: { ...booleanSchema, default: false, description: 'Store the history of each record.' },
-  authors: { ...booleanSchema, default: false, description: 'createdBy and updatedBy.' },
+  logging: { ...schema.boolean, default: false, description: 'Store the history of each record.' },
+  authors: { ...schema.boolean, default: false, description: 'createdBy and updatedBy.' },
   indexes,
 };
 const changedOptionProperties: Readonly<Record<string, JsonSchema>> = {
-  ...Object.fromEntries(Object.keys(optionProperties).map((each) => [each, booleanSchema])),
+  ...Object.fromEntries(Object.keys(optionProperties).map((each) => [each, schema.boolean])),
   indexes,
 };
 const fieldExample = { name: 'title', type: 'string', required: true, maxLength: 200 };
 const collectionExample = { name: 'posts', title: 'Posts', fields: [fieldExample] };
 
-const definitionInput = objectSchema(
+const definitionInput = schema.object(
   {
-    name: identifierSchema,
+    name: schema.identifierName,
     ...labelProperties,
-    fields: arraySchema(schemaRef('FieldDefinition')),
-    options: { ...objectSchema(optionProperties), description: 'Options may also be given next to "options".' },
+    fields: schema.array(schemaRef('FieldDefinition')),
+    options: { ...schema.object(optionProperties), description: 'Options may also be given next to "options".' },
     ...optionProperties,
   },
   ['name'],
@@ -103,51 +102,51 @@ const definitionInput = objectSchema(
 /** Null removes a property. */
 function makeNullable(properties: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
   return Object.fromEntries(
-    Object.entries(properties).map(([each, schema]) => [each, { anyOf: [schema, { type: 'null' }] }]),
+    Object.entries(properties).map(([name, each]) => [name, { anyOf: [each, { type: 'null' }] }]),
   );
 }
 
 /** Schemas for roles that may read or change definitions. */
 export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
-  Collection: objectSchema({
-    name: stringSchema,
-    title: stringOrNullSchema,
-    description: stringOrNullSchema,
-    fields: arraySchema(schemaRef('Field')),
-    options: objectSchema(optionProperties),
-    system: booleanSchema,
+  Collection: schema.object({
+    name: schema.string,
+    title: schema.stringOrNull,
+    description: schema.stringOrNull,
+    fields: schema.array(schemaRef('Field')),
+    options: schema.object(optionProperties),
+    system: schema.boolean,
   }),
-  Field: objectSchema({ ...fieldProperties, readOnly: { ...booleanSchema, description: 'Managed by the server.' } }),
+  Field: schema.object({ ...fieldProperties, readOnly: { ...schema.boolean, description: 'Managed by the server.' } }),
   CollectionDefinition: { ...definitionInput, examples: [collectionExample] },
-  CollectionChange: objectSchema({
+  CollectionChange: schema.object({
     ...labelProperties,
-    options: objectSchema(changedOptionProperties),
+    options: schema.object(changedOptionProperties),
     ...changedOptionProperties,
   }),
   FieldDefinition: {
-    ...objectSchema(
+    ...schema.object(
       {
         ...fieldProperties,
-        readOnly: booleanSchema,
+        readOnly: schema.boolean,
         options: { type: 'object', description: 'The options may also be given here.' },
       },
       ['name', 'type'],
     ),
     examples: [fieldExample],
   },
-  FieldChange: objectSchema({
+  FieldChange: schema.object({
     ...makeNullable(fieldProperties),
-    name: identifierSchema,
-    collectionName: stringSchema,
-    newName: identifierSchema,
+    name: schema.identifierName,
+    collectionName: schema.string,
+    newName: schema.identifierName,
     options: { type: 'object' },
   }),
-  DefinitionEvent: objectSchema({ name: stringSchema, tk: stringSchema }),
-  DefinitionTrial: objectSchema(
+  DefinitionEvent: schema.object({ name: schema.string, tk: schema.string }),
+  DefinitionTrial: schema.object(
     {
       dryRun: { const: true },
-      changes: arraySchema(schemaRef('DefinitionEvent')),
-      records: { type: 'object', additionalProperties: integerSchema },
+      changes: schema.array(schemaRef('DefinitionEvent')),
+      records: { type: 'object', additionalProperties: schema.integer },
     },
     ['dryRun', 'changes', 'records'],
   ),

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { setImmediate as afterOthers } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gunzip as gunzipWith } from 'node:zlib';
-import { writeDocument } from './openapi-document.ts';
 import type { Subject } from './subject.ts';
 
 const gunzip = promisify(gunzipWith);
@@ -85,6 +84,7 @@ async function makeDocument(subject: Subject): Promise<CachedDocument> {
 
 /** The text of the document. The event loop does other work between two slices, and during the compression. */
 async function* writeSlices(subject: Subject, onText: (text: string) => void): AsyncGenerator<string> {
+  const { writeDocument } = await import('./openapi-document.ts');
   let pieces: string[] = [];
   let since = performance.now();
   for (const piece of writeDocument(subject)) {

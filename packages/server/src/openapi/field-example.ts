@@ -20,6 +20,7 @@ const examplesByType: Readonly<Record<string, unknown>> = {
 /** A valid example value of a field; undefined if none is known, for example because of a pattern. */
 export function makeExample({ type, definition }: Field, schema: JsonSchema): unknown {
   const choices = definition.enum?.slice(0, 1);
+  if (type.name === 'file') return undefined;
   if (choices) return definition.multiple ? choices : choices[0];
   if (definition.dateOnly) return examplesByType['date'];
   if (type.name in examplesByType) return omitIfTooLong(examplesByType[type.name], schema);

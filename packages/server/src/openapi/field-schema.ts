@@ -24,9 +24,37 @@ const keywordRules: Readonly<Record<string, KeywordRule>> = {
   digits: (digits: Digits, way) => (way === 'given' ? { description: describeDigits(digits) } : {}),
   choices: (choices: readonly string[]) => ({ enum: choices }),
   choicesOf: (choices: readonly string[]) => ({ items: { type: 'string', enum: choices }, uniqueItems: true }),
+  fileId: (_, way) => (way === 'given' ? givenFileSchema : shownFileSchema),
+  fileIds: (maxItems: number, way) => ({
+    type: 'array',
+    items: way === 'given' ? givenFileSchema : shownFileSchema,
+    ...(way === 'given' && { maxItems }),
+  }),
   format: (name: string) => formats[name] ?? { format: name },
   pattern: (pattern: string) =>
     isPortable(pattern) ? { pattern } : { description: `RE2 pattern: ${escapeMarkdown(pattern)}` },
+};
+
+const givenFileSchema: JsonSchema = {
+  type: ['integer', 'object'],
+  minimum: 1,
+  required: ['id'],
+  properties: { id: { type: 'integer', minimum: 1 } },
+  description: 'The id of a file that you have uploaded, or that a record refers to which you may get.',
+};
+/** A file in a reply. */
+export const shownFileSchema: JsonSchema = {
+  type: 'object',
+  required: ['id', 'name', 'contentType', 'size', 'width', 'height', 'url'],
+  properties: {
+    id: { type: 'integer' },
+    name: { type: 'string' },
+    contentType: { type: 'string' },
+    size: { type: 'integer', description: 'Bytes.' },
+    width: { type: ['integer', 'null'], description: 'Of a picture, in pixels.' },
+    height: { type: ['integer', 'null'] },
+    url: { type: 'string', description: 'Path of the bytes on this server.' },
+  },
 };
 
 interface Digits {

@@ -3,15 +3,7 @@ import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonBody, jsonReply } from './operation.ts';
 import { hasGrants, idParameter, isSignedIn, type OperationDefinition } from './operation-definition.ts';
 import { schemaRef } from './record-schemas.ts';
-import {
-  arraySchema,
-  dateTimeOrNullSchema,
-  dateTimeSchema,
-  integerSchema,
-  objectSchema,
-  stringOrNullSchema,
-  stringSchema,
-} from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 import type { Subject } from './subject.ts';
 
 const isOwnOrGranted =
@@ -53,21 +45,21 @@ export const keyOperations: readonly OperationDefinition[] = [
 const name: JsonSchema = { type: ['string', 'null'], maxLength: 255 };
 const lifetime: JsonSchema = { type: 'string', pattern: '^(?:[1-9]\\d{0,3}[hdwmy]|never)$' };
 const createdKeyProperties = {
-  id: integerSchema,
+  id: schema.integer,
   token: { type: 'string', description: 'Shown only in this reply.' },
-  name: stringOrNullSchema,
-  role: stringSchema,
-  expiresAt: dateTimeOrNullSchema,
-  createdAt: dateTimeSchema,
+  name: schema.stringOrNull,
+  role: schema.string,
+  expiresAt: schema.dateTimeOrNull,
+  createdAt: schema.dateTime,
 };
 
 /** Schemas for callers with a credential. */
 export const keySchemas: Readonly<Record<string, JsonSchema>> = {
   NewKey: {
-    ...objectSchema(
+    ...schema.object(
       {
         name,
-        role: { anyOf: [objectSchema({ name: stringSchema }, ['name']), stringSchema] },
+        role: { anyOf: [schema.object({ name: schema.string }, ['name']), schema.string] },
         expiresIn: { ...lifetime, default: '30d' },
       },
       ['role'],
@@ -75,25 +67,25 @@ export const keySchemas: Readonly<Record<string, JsonSchema>> = {
     examples: [{ role: { name: 'viewer' }, expiresIn: '1y' }],
   },
   KeyRotation: {
-    ...objectSchema({
+    ...schema.object({
       name: { ...name, description: 'Default: the name of the old key.' },
       overlap: { type: 'string', pattern: '^(?:[1-9]\\d{0,3}[hdwmy]|none)$', default: '1h' },
       expiresIn: { ...lifetime, description: 'Default: the lifetime of the old key.' },
     }),
     examples: [{ overlap: '1d', expiresIn: '1y' }],
   },
-  MadeKey: objectSchema(createdKeyProperties, Object.keys(createdKeyProperties)),
+  MadeKey: schema.object(createdKeyProperties, Object.keys(createdKeyProperties)),
 };
 
 const count: JsonSchema = { type: 'integer', minimum: 0 };
 const usageProperties = {
-  id: integerSchema,
+  id: schema.integer,
   requests: count,
   failedAttempts: { ...count, description: 'The number of refused requests with the key.' },
-  firstUsedAt: dateTimeOrNullSchema,
-  lastUsedAt: dateTimeOrNullSchema,
+  firstUsedAt: schema.dateTimeOrNull,
+  lastUsedAt: schema.dateTimeOrNull,
   endpoints: {
-    ...arraySchema(objectSchema({ endpoint: stringSchema, requests: count }, ['endpoint', 'requests'])),
+    ...schema.array(schema.object({ endpoint: schema.string, requests: count }, ['endpoint', 'requests'])),
     maxItems: 10,
     description: 'In descending order of use.',
   },
@@ -101,5 +93,5 @@ const usageProperties = {
 
 /** Schemas for roles that may read keys. */
 export const keyUseSchemas: Readonly<Record<string, JsonSchema>> = {
-  KeyUse: objectSchema(usageProperties, Object.keys(usageProperties)),
+  KeyUse: schema.object(usageProperties, Object.keys(usageProperties)),
 };

@@ -5,103 +5,124 @@ import { jsonBody, jsonReply } from './operation.ts';
 import { etagHeader, hasGrants, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
-import {
-  arraySchema,
-  booleanSchema,
-  dateTimeSchema,
-  integerSchema,
-  objectSchema,
-  stringOrNullSchema,
-  stringSchema,
-} from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
 const emailParameter: Parameter = {
   name: 'filterByTk',
   in: 'query',
-  description: 'The e-mail; or "id" in the body.',
-  schema: integerSchema,
+  description: 'The id of the e-mail. The member "id" of the body can be used instead.',
+  schema: schema.integer,
 };
 const dryRun = parameterRef('dryRun');
 const ifMatchParameter = parameterRef('If-Match');
 const addressSchema: JsonSchema = {
-  anyOf: [stringSchema, objectSchema({ name: stringSchema, address: stringSchema }, ['address'])],
-  description: 'One address such as ann@example.com, or with a name.',
+  anyOf: [schema.string, schema.object({ name: schema.string, address: schema.string }, ['address'])],
+  description: 'An address, with or without a name: ann@example.com, or Ann <ann@example.com>.',
 };
-const addressesSchema: JsonSchema = { anyOf: [addressSchema, arraySchema(addressSchema)] };
+const addressesSchema: JsonSchema = { anyOf: [addressSchema, schema.array(addressSchema)] };
 const fileSchema: JsonSchema = {
   anyOf: [
-    objectSchema(
-      { filename: stringOrNullSchema, contentType: stringSchema, contentId: stringOrNullSchema, content: stringSchema },
+    schema.object(
+      {
+        filename: schema.stringOrNull,
+        contentType: schema.string,
+        contentId: schema.stringOrNull,
+        content: schema.string,
+      },
       ['content'],
     ),
-    objectSchema({ id: integerSchema }, ['id']),
+    schema.object({ id: schema.integer }, ['id']),
   ],
-  description: 'A file with its bytes as base64; or an attachment that is there, by its id.',
+  description: 'A new file with its bytes in base64, or the id of an existing attachment.',
 };
 const messageProperties: Readonly<Record<string, JsonSchema>> = {
+  from: {
+    anyOf: [...(addressSchema['anyOf'] as JsonSchema[]), { type: 'null' }],
+    description: 'The address of the account, or one of its verified aliases. Default: the address of the account.',
+  },
   to: addressesSchema,
   cc: addressesSchema,
   bcc: addressesSchema,
   subject: { type: ['string', 'null'], maxLength: mailLimits.subjectLength },
-  text: stringOrNullSchema,
-  html: stringOrNullSchema,
-  attachments: { ...arraySchema(fileSchema), maxItems: mailLimits.files },
+  text: schema.stringOrNull,
+  html: schema.stringOrNull,
+  attachments: { ...schema.array(fileSchema), maxItems: mailLimits.files },
 };
 const accountSchema: JsonSchema = {
   type: ['string', 'integer'],
-  description: 'Id or address, of a message that is new.',
+  description: 'The id or address of the account; only for a new message.',
 };
 const sendAtSchema: JsonSchema = {
   type: ['string', 'null'],
-  description: 'ISO 8601; else as soon as it cannot be called back.',
+  description:
+    'When to send the message (ISO 8601). Default: at the end of the 10 seconds in which it can be cancelled.',
 };
 /** As a get shows it; without such a grant the key alone. */
 const draftReply = jsonReply('The draft.', { type: 'object', required: ['id'] }, schemaRef('WriteMeta'), etagHeader);
 const queuedReply = jsonReply(
-  'It waits in the outbox; as a draft, the draft.',
+  'The message in the outbox; with "draft", the saved draft.',
   { type: 'object', required: ['id'], anyOf: [schemaRef('QueuedMail'), { not: { required: ['status'] } }] },
   schemaRef('WriteMeta'),
   etagHeader,
 );
+const decisionReply = jsonReply(
+  'The e-mail.',
+  { type: 'object', required: ['id'] },
+  schemaRef('WriteMeta'),
+  etagHeader,
+);
 const queuedDescription =
-  'It is stored, and waits in the outbox: this version delivers nothing yet. emails:cancelSend makes a draft of it again.';
+  'The message is stored and waits in the outbox for at least 10 seconds, in which emails:cancelSend turns it back into a draft. Then it is sent by SMTP; the field "delivery" of the e-mail shows the outcome for each recipient.';
 
 const makeReplyOperation = (action: string, summary: string): OperationDefinition => ({
   action,
   summary,
-  description: `${queuedDescription} With "draft" a draft is saved instead. What is given takes the place of what follows from the message; what was said before is quoted, unless "quote" is false.`,
+  description: `${queuedDescription} With "draft", a draft is saved instead. Recipients, subject and other fields are derived from the original message; members of the body replace them. The original text is quoted, unless "quote" is false.`,
   may: hasGrants(['emails', 'create'], ['emails', 'get']),
   parameters: [emailParameter, dryRun],
   body: jsonBody(
-    objectSchema({
-      id: integerSchema,
+    schema.object({
+      id: schema.integer,
       ...messageProperties,
-      draft: booleanSchema,
-      quote: booleanSchema,
+      draft: schema.boolean,
+      quote: schema.boolean,
       sendAt: sendAtSchema,
     }),
   ),
   success: queuedReply,
 });
 
+const makeDecisionOperation = (action: string, summary: string, description: string): OperationDefinition => ({
+  action,
+  summary,
+  description,
+  may: hasGrants(['emails', 'update'], ['emails', 'create']),
+  parameters: [emailParameter, dryRun],
+  body: jsonBody(schema.object({ id: schema.integer }), false),
+  success: decisionReply,
+});
+
 export const composeOperations: readonly OperationDefinition[] = [
   {
     action: 'emails:saveDraft',
-    summary: 'Save a draft, or what is new of it',
-    description: 'Members that are not named stay. In plain style: POST /api/emails.',
+    summary: 'Save a new draft, or change an existing one',
+    description: 'Fields that the body does not contain keep their values. Also POST /api/emails.',
     may: hasGrants(['emails', 'create']),
     parameters: [
-      { ...emailParameter, description: 'The draft to go on from; or "id" in the body.' },
+      {
+        ...emailParameter,
+        description: 'The id of the draft to change. The member "id" of the body can be used instead.',
+      },
       dryRun,
       ifMatchParameter,
     ],
     matches: true,
-    body: jsonBody(objectSchema({ id: integerSchema, account: accountSchema, ...messageProperties })),
+    body: jsonBody(schema.object({ id: schema.integer, account: accountSchema, ...messageProperties })),
     success: draftReply,
   },
   {
     action: 'emails:attach',
-    summary: 'Add a file to a draft, its bytes as they are',
+    summary: 'Add a file to a draft; the body is the bytes of the file',
     may: hasGrants(['emails', 'update']),
     parameters: [
       { ...emailParameter, required: true, description: 'The draft.' },
@@ -121,29 +142,35 @@ export const composeOperations: readonly OperationDefinition[] = [
     summary: 'Send a message, or a draft',
     description: queuedDescription,
     may: hasGrants(['emails', 'create']),
-    parameters: [{ ...emailParameter, description: 'The draft; or "id" in the body.' }, dryRun, ifMatchParameter],
+    parameters: [
+      { ...emailParameter, description: 'The id of the draft. The member "id" of the body can be used instead.' },
+      dryRun,
+      ifMatchParameter,
+    ],
     matches: true,
     body: jsonBody(
-      objectSchema({ id: integerSchema, account: accountSchema, ...messageProperties, sendAt: sendAtSchema }),
+      schema.object({ id: schema.integer, account: accountSchema, ...messageProperties, sendAt: sendAtSchema }),
     ),
     success: queuedReply,
   },
-  makeReplyOperation('emails:reply', 'Answer an e-mail'),
-  makeReplyOperation('emails:replyAll', 'Answer an e-mail, to all who take part'),
-  makeReplyOperation('emails:forward', 'Pass an e-mail on, with its attachments'),
-  {
-    action: 'emails:cancelSend',
-    summary: 'Call a message back that waits to be sent: it is a draft again',
-    may: hasGrants(['emails', 'update']),
-    parameters: [emailParameter, dryRun],
-    body: jsonBody(objectSchema({ id: integerSchema }), false),
-    success: draftReply,
-  },
+  makeReplyOperation('emails:reply', 'Reply to the sender of an e-mail'),
+  makeReplyOperation('emails:replyAll', 'Reply to the sender and all recipients of an e-mail'),
+  makeReplyOperation('emails:forward', 'Forward an e-mail with its attachments'),
+  makeDecisionOperation(
+    'emails:cancelSend',
+    'Cancel the sending of a message',
+    'A message that is still waiting, or that failed for all recipients, becomes a draft again. If a mail server has accepted it for some recipients, the attempts for the others end.',
+  ),
+  makeDecisionOperation(
+    'emails:retrySend',
+    'Send a message again to the recipients that have not received it',
+    'Applies to recipients whose delivery failed, was cancelled or is deferred. It also applies to those whose outcome is unknown; they may receive the message twice.',
+  ),
 ];
 
 export const composeSchemas: Readonly<Record<string, JsonSchema>> = {
-  QueuedMail: objectSchema(
-    { id: integerSchema, accountId: integerSchema, status: { const: 'queued' }, sendAt: dateTimeSchema },
+  QueuedMail: schema.object(
+    { id: schema.integer, accountId: schema.integer, status: { const: 'queued' }, sendAt: schema.dateTime },
     ['id', 'accountId', 'status', 'sendAt'],
   ),
 };

@@ -1,35 +1,32 @@
 /** Mail, beside the generated actions. */
 import { rasterTypes } from '../mail/remote-images.ts';
+import { mailLimits } from '../protocol/mail-limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
+import { emailSchema } from './email-schema.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
+import { mailConnectOperations } from './mail-connect-operations.ts';
+import { mailRuleOperations, mailRuleSchemas } from './mail-rule-operations.ts';
 import { jsonBody, jsonReply } from './operation.ts';
 import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { parametersFor } from './record-operations.ts';
 import { schemaRef } from './record-schemas.ts';
-import {
-  arraySchema,
-  booleanSchema,
-  integerSchema,
-  objectSchema,
-  stringOrNullSchema,
-  stringSchema,
-} from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 import type { Subject } from './subject.ts';
 
 const accountParameter: Parameter = {
   name: 'account',
   in: 'query',
   required: true,
-  description: 'The account, by its id or its address. You must be its owner or a member.',
-  schema: stringSchema,
+  description: 'The id or address of the account. You must be its owner or a member.',
+  schema: schema.string,
   example: 'shop@example.com',
 };
 const mailboxParameter: Parameter = {
   name: 'mailbox',
   in: 'query',
   description: 'Path or role of one mailbox.',
-  schema: stringSchema,
+  schema: schema.string,
 };
 const importMailbox: Parameter = {
   name: 'mailbox',
@@ -43,7 +40,7 @@ const importFlags: Parameter = {
   in: 'query',
   description:
     'Flags for all messages (read, starred, answered, draft), separated by commas. They replace the flags in the headers.',
-  schema: stringSchema,
+  schema: schema.string,
   example: 'read,starred',
 };
 const importReceivedAt: Parameter = {
@@ -58,10 +55,10 @@ const dryRun = parameterRef('dryRun');
 const emailKeysParameter: Parameter = {
   name: 'filterByTk',
   in: 'query',
-  description: 'The e-mails, at most 1000; or "ids" in the body.',
-  schema: { type: ['integer', 'array'], items: integerSchema },
+  description: 'The ids of at most 1000 e-mails. The member "ids" of the body can be used instead.',
+  schema: { type: ['integer', 'array'], items: schema.integer },
 };
-const idsSchema: JsonSchema = { ...arraySchema(integerSchema), minItems: 1, maxItems: 1000 };
+const idsSchema: JsonSchema = { ...schema.array(schema.integer), minItems: 1, maxItems: 1000 };
 /** A record with what a get brings along; which fields those are, follows from what the role may read. */
 const anyRecordSchema: JsonSchema = { type: 'object', required: ['id'] };
 const getParameters =
@@ -85,64 +82,75 @@ const rawMessageReply = (description: string): JsonSchema => ({
   headers: etagHeader,
   content: { 'message/rfc822': { schema: binary } },
 });
-const emailsOrCount: JsonSchema = { anyOf: [{ type: 'array', items: anyRecordSchema }, integerSchema] };
+/** Labels of an e-mail, as users give them. */
+const labelsSchema = {
+  type: ['array', 'null'],
+  items: { type: 'string', minLength: 1, maxLength: mailLimits.labelLength },
+  maxItems: mailLimits.labels,
+  description:
+    'All labels of the e-mails; null or an empty list removes them. The mail server of the account gets them as keywords (Gmail: as labels).',
+} as const;
 
-export const mailOperations: readonly OperationDefinition[] = [
+/** The further replies to a request with a range of bytes. */
+const rangeReplies = (describe: (description: string) => JsonSchema): Readonly<Record<number, JsonSchema>> => ({
+  206: describe('The bytes of a range.'),
+  416: describe('The range is beyond the end of the file.'),
+});
+const emailsOrCount: JsonSchema = { anyOf: [{ type: 'array', items: anyRecordSchema }, schema.integer] };
+
+export const documentedMailActions: readonly OperationDefinition[] = [
   {
     action: 'emails:get',
     method: 'get',
     summary: 'One e-mail, with text, safe HTML, headers and attachments',
+    description:
+      'If only the headers of the e-mail are stored, the body is read from the mail server: 503 `MAIL_BODY_REMOTE` if that fails, 404 `MAIL_BODY_DELETED` if the message was deleted there.',
     may: hasGrants(['emails', 'get']),
     parameters: getParameters('emails'),
-    success: jsonReply('The e-mail.', anyRecordSchema, undefined, etagHeader),
+    success: jsonReply('The e-mail.', emailSchema, undefined, etagHeader),
     notModified: true,
   },
   {
     action: 'emails:raw',
     method: 'get',
     summary: 'One e-mail as it came, byte by byte',
-    description: 'Also GET /api/emails/<id>?raw=1. For roles that may read all of e-mails and their attachments.',
+    description:
+      'Also GET /api/emails/<id>?raw=1. For roles that may read all of e-mails and their attachments. A body that is not stored is read from the mail server, as by `emails:get`.',
     may: hasGrants(['emails', 'get'], ['attachments', 'get']),
     parameters: [{ ...idParameter('e-mail', 1), required: false }, parameterRef('If-None-Match')],
-    success: rawMessageReply('The message.'),
+    success: rawMessageReply('The raw message.'),
     notModified: true,
-    also: {
-      206: rawMessageReply('The bytes of a range.'),
-      416: rawMessageReply('The range is beyond the bytes.'),
-    },
+    also: rangeReplies(rawMessageReply),
   },
   {
     action: 'emails:image',
     method: 'get',
-    summary: 'An image of another place that an e-mail shows',
+    summary: 'Get a remote image of an e-mail through this server',
     description:
-      'Fetched by the server, so that the sender learns neither address nor browser of the reader; asked for when the reader wants to see images. The e-mail names it by `data-src`.',
+      'The server fetches the image, so the sender does not learn the IP address and the browser of the reader. The HTML of the e-mail contains the URL in `data-src`; other URLs are 404.',
     may: hasGrants(['emails', 'get']),
     parameters: [
       idParameter('e-mail', 1),
-      { name: 'url', in: 'query', required: true, description: 'As `data-src` has it.', schema: stringSchema },
+      { name: 'url', in: 'query', required: true, description: 'The URL in `data-src`.', schema: schema.string },
     ],
     success: { description: 'The image.', headers: etagHeader, content: imageContent },
     notModified: true,
-    also: {
-      206: { description: 'The bytes of a range.', content: imageContent },
-      416: { description: 'The range is beyond the bytes.', content: imageContent },
-    },
+    also: rangeReplies((description) => ({ description, content: imageContent })),
   },
   {
     action: 'emails:export',
     method: 'get',
-    summary: 'All e-mails of an account, or of a mailbox, as an mbox',
+    summary: 'Export all e-mails of an account or a mailbox as an mbox file',
     description:
-      'Flags are in the headers Status and X-Status. For roles that may read all of e-mails and their attachments.',
+      'The headers Status and X-Status contain the flags. Requires permission to read all fields of e-mails and their attachments.',
     may: hasGrants(['emails', 'list'], ['emails', 'export'], ['attachments', 'get']),
     parameters: [accountParameter, mailboxParameter],
-    success: { description: 'An mbox.', content: { 'application/mbox': { schema: binary } } },
+    success: { description: 'An mbox file.', content: { 'application/mbox': { schema: binary } } },
   },
   {
     action: 'conversations:get',
     method: 'get',
-    summary: 'One conversation, with its e-mails, the oldest first',
+    summary: 'Get one conversation with its e-mails, oldest first',
     may: hasGrants(['conversations', 'get']),
     parameters: getParameters('conversations'),
     success: jsonReply('The conversation.', anyRecordSchema, undefined, etagHeader),
@@ -152,7 +160,8 @@ export const mailOperations: readonly OperationDefinition[] = [
     action: 'attachments:get',
     method: 'get',
     summary: 'What is known of an attachment; in plain style its bytes',
-    description: 'GET /api/attachments/<id> answers the bytes, also of a range; with `meta=1` what is known of them.',
+    description:
+      'GET /api/attachments/<id> answers the bytes, also of a range; with `meta=1` what is known of them. Bytes that are not stored are read from the mail server, as by `emails:get`.',
     may: hasGrants(['attachments', 'get']),
     parameters: getParameters('attachments'),
     success: {
@@ -160,10 +169,7 @@ export const mailOperations: readonly OperationDefinition[] = [
       content: { ...(jsonReply('', anyRecordSchema)['content'] as object), ...binaryContent },
     },
     notModified: true,
-    also: {
-      206: { description: 'The bytes of a range.', content: binaryContent },
-      416: { description: 'The range is beyond the bytes.', content: binaryContent },
-    },
+    also: rangeReplies((description) => ({ description, content: binaryContent })),
   },
   {
     action: 'emails:move',
@@ -171,51 +177,95 @@ export const mailOperations: readonly OperationDefinition[] = [
     may: hasGrants(['emails', 'update']),
     parameters: [emailKeysParameter, dryRun],
     body: jsonBody(
-      objectSchema(
+      schema.object(
         {
           ids: idsSchema,
-          mailbox: { type: ['string', 'integer'], description: 'Path, role or id.' },
+          mailbox: { type: ['string', 'integer'], description: 'Path, role or id of the target mailbox.' },
           from: {
             type: ['string', 'integer', 'null'],
-            description: 'The mailbox that they leave; without it, all in which they lie.',
+            description: 'The mailbox that the e-mails are moved out of. Default: all mailboxes that contain them.',
           },
         },
         ['mailbox'],
       ),
     ),
-    success: jsonReply('How many.', integerSchema, schemaRef('WriteMeta')),
+    success: jsonReply('The number of e-mails.', schema.integer, schemaRef('WriteMeta')),
   },
   {
     action: 'emails:destroy',
-    summary: 'Put e-mails into the trash; those that are there already are gone for good',
+    summary: 'Move e-mails to the trash; delete those that are already in the trash',
     may: hasGrants(['emails', 'destroy']),
     parameters: [emailKeysParameter, parameterRef('force'), dryRun],
-    body: jsonBody(objectSchema({ ids: idsSchema }), false),
-    success: jsonReply('How many.', integerSchema, schemaRef('WriteMeta')),
+    body: jsonBody(schema.object({ ids: idsSchema }), false),
+    success: jsonReply('The number of e-mails.', schema.integer, schemaRef('WriteMeta')),
   },
   {
     action: 'emails:batchUpdate',
-    summary: 'Change the flags of many e-mails',
+    summary: 'Change the flags and labels of many e-mails',
     may: hasGrants(['emails', 'update']),
     parameters: [emailKeysParameter, dryRun],
-    body: jsonBody({ type: 'object', properties: { ids: idsSchema, read: booleanSchema, starred: booleanSchema } }),
-    success: jsonReply('The e-mails; beyond 1000 their number.', emailsOrCount, schemaRef('WriteMeta')),
+    body: jsonBody({
+      type: 'object',
+      properties: { ids: idsSchema, read: schema.boolean, starred: schema.boolean, labels: labelsSchema },
+    }),
+    success: jsonReply(
+      'The e-mails, or only their number if there are more than 1000.',
+      emailsOrCount,
+      schemaRef('WriteMeta'),
+    ),
   },
   {
     action: 'accounts:rethread',
-    summary: 'Make the conversations of an account anew, from its e-mails',
+    summary: 'Rebuild the conversations of an account from its e-mails',
     description:
-      'Nothing but what is not as it should be is changed, piece by piece; it may be repeated. You must be the owner of the account or a member.',
+      'Only conversations that are wrong are changed, in several transactions. It can be repeated safely. You must be the owner or a member of the account.',
     may: hasGrants(['accounts', 'update']),
     parameters: [idParameter('account', 1)],
     success: jsonReply(
-      'How many conversations have e-mails, and how many are not as they were.',
-      objectSchema({ conversations: integerSchema, changed: integerSchema }, ['conversations', 'changed']),
+      'The number of conversations that have e-mails, and the number that were changed.',
+      schema.object({ conversations: schema.integer, changed: schema.integer }, ['conversations', 'changed']),
+    ),
+  },
+  {
+    action: 'accounts:sync',
+    summary: 'Synchronise an account with its mail server now',
+    description:
+      'An account that waits after a failure, or whose sign-in was refused, is tried again. The reply does not wait for the end of the synchronisation; the events `accounts.status` and `accounts.progress` report it. You must be the owner or a member of the account.',
+    may: hasGrants(['accounts', 'update']),
+    parameters: [idParameter('account', 1)],
+    success: jsonReply(
+      'The status of the account before the call, and the number of changes that have not been sent to its mail server yet.',
+      schema.object({ status: schema.string, waiting: schema.integer }, ['status', 'waiting']),
+    ),
+  },
+  {
+    action: 'accounts:verifyAlias',
+    summary: 'Send a code to an alias of an account',
+    description:
+      'Messages can be sent from the alias after accounts:confirmAlias was called with the code. The code is sent through SMTP_URL; it is valid once and for one day.',
+    may: hasGrants(['accounts', 'update']),
+    parameters: [idParameter('account', 1)],
+    body: jsonBody(schema.object({ address: schema.string }, ['address'])),
+    success: jsonReply(
+      'The address, and when the code expires.',
+      schema.object({ address: schema.string, expiresAt: schema.dateTime }, ['address', 'expiresAt']),
+    ),
+  },
+  {
+    action: 'accounts:confirmAlias',
+    summary: 'Allow an account to send from an alias',
+    description: 'Takes the code that accounts:verifyAlias has sent. Administrators need no code.',
+    may: hasGrants(['accounts', 'update']),
+    parameters: [idParameter('account', 1)],
+    body: jsonBody(schema.object({ address: schema.string, code: schema.string }, ['address'])),
+    success: jsonReply(
+      'The address, and when it was verified.',
+      schema.object({ address: schema.string, verifiedAt: schema.dateTime }, ['address', 'verifiedAt']),
     ),
   },
   {
     action: 'emails:import',
-    summary: 'Store messages',
+    summary: 'Import messages',
     description:
       'One raw message, or an mbox file of any common dialect (`application/mbox; format=mboxrd` declares that one). The import may be repeated: messages that the account already has are counted as duplicates.',
     may: hasGrants(['emails', 'create']),
@@ -224,19 +274,21 @@ export const mailOperations: readonly OperationDefinition[] = [
       required: true,
       content: { 'message/rfc822': { schema: binary }, 'application/mbox': { schema: binary } },
     },
-    success: jsonReply('What became of them.', schemaRef('MailImport')),
+    success: jsonReply('The number of messages by outcome, and the problems.', schemaRef('MailImport')),
   },
   ...composeOperations,
+  ...mailConnectOperations,
+  ...mailRuleOperations,
 ];
 
 const countProperties = {
-  stored: integerSchema,
-  duplicates: integerSchema,
-  unparsable: integerSchema,
-  failed: integerSchema,
-  skipped: integerSchema,
+  stored: schema.integer,
+  duplicates: schema.integer,
+  unparsable: schema.integer,
+  failed: schema.integer,
+  skipped: schema.integer,
 };
-const problemSchema = objectSchema({ message: integerSchema, outcome: stringSchema, reason: stringOrNullSchema }, [
+const problemSchema = schema.object({ message: schema.integer, outcome: schema.string, reason: schema.stringOrNull }, [
   'message',
   'outcome',
   'reason',
@@ -247,13 +299,14 @@ export const mailSchemaGrants = ['emails', ['list', 'get', 'create', 'update', '
 
 /** Schemas of the operations of mail. */
 export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
-  MailImport: objectSchema(
+  MailImport: schema.object(
     {
       ...countProperties,
-      ids: { ...arraySchema(integerSchema), maxItems: 1000 },
-      problems: arraySchema(problemSchema),
+      ids: { ...schema.array(schema.integer), maxItems: 1000 },
+      problems: schema.array(problemSchema),
     },
     [...Object.keys(countProperties), 'ids', 'problems'],
   ),
   ...composeSchemas,
+  ...mailRuleSchemas,
 };

@@ -1,31 +1,27 @@
 import type { Parameter } from './parameters.ts';
-import { booleanSchema, integerSchema, stringSchema } from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
-const queryParameter = (name: string, schema: Parameter['schema'], description: string): Parameter => ({
+const queryParameter = (name: string, valueSchema: Parameter['schema'], description: string): Parameter => ({
   name,
   in: 'query',
   description,
-  schema,
+  schema: valueSchema,
 });
 
 /** Parameters of lists of e-mails and conversations, beside those of every list. */
 export const mailListParameters: readonly Parameter[] = [
-  queryParameter('unread', booleanSchema, 'What is not read, or what is.'),
-  queryParameter('starred', booleanSchema, 'What is starred, or what is not.'),
-  queryParameter(
-    'folder',
-    stringSchema,
-    'Role or path of the mailbox. Without it, what lies in trash and junk is left out.',
-  ),
-  queryParameter('accountId', integerSchema, 'One account.'),
-  queryParameter('conversationId', integerSchema, 'One conversation.'),
-  queryParameter('hasAttachment', booleanSchema, 'What has attachments, or what has none.'),
-  queryParameter('from', stringSchema, 'Words of the sender.'),
-  queryParameter('to', stringSchema, 'Words of those it went to.'),
+  queryParameter('unread', schema.boolean, 'true: only unread; false: only read.'),
+  queryParameter('starred', schema.boolean, 'true: only starred; false: only those without a star.'),
+  queryParameter('folder', schema.string, 'Role or path of a mailbox. Default: all mailboxes except trash and junk.'),
+  queryParameter('accountId', schema.integer, 'The id of an account.'),
+  queryParameter('conversationId', schema.integer, 'The id of a conversation.'),
+  queryParameter('hasAttachment', schema.boolean, 'true: only with attachments; false: only without.'),
+  queryParameter('from', schema.string, 'Words in the name or address of the sender.'),
+  queryParameter('to', schema.string, 'Words in the name or address of a recipient.'),
   queryParameter(
     'before',
-    stringSchema,
-    'Received before a day, or a moment. `after` takes one too, in place of a cursor.',
+    schema.string,
+    'Received before this date or time. The parameter `after` accepts a date or time too, instead of a cursor.',
   ),
 ];
 
@@ -34,8 +30,8 @@ export const plainParameters: Readonly<Record<string, Parameter>> = {
   'attachments.get': {
     name: 'meta',
     in: 'query',
-    description: 'What is known of it, not its bytes.',
+    description: '1: the metadata instead of the bytes.',
     schema: { enum: ['1'] },
   },
-  'emails.get': { name: 'raw', in: 'query', description: 'The message as it came.', schema: { enum: ['1'] } },
+  'emails.get': { name: 'raw', in: 'query', description: '1: the raw bytes of the message.', schema: { enum: ['1'] } },
 };

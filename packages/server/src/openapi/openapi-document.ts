@@ -10,6 +10,7 @@ import type { Collection } from '../schema/registry.ts';
 import { collectionPathParameter } from './definition-operations.ts';
 import { errorHeaders, errorResponses } from './error-responses.ts';
 import { escapeMarkdown } from './escape-markdown.ts';
+import { buildFilePath, recordFileOperations } from './file-operations.ts';
 import { jsonReply, makePathItem, type Operation } from './operation.ts';
 import { applicationHeader, type Parameter, sharedParameters } from './parameters.ts';
 import { buildPlainPaths, hasPlainPath } from './plain-paths.ts';
@@ -60,7 +61,9 @@ export function* writeDocument(subject: Subject): Generator<string> {
   const system = systemOperations(subject);
   for (const { tag } of system)
     tags.set(tag, { name: tag, ...(tagDescriptions[tag] && { description: tagDescriptions[tag] }) });
-  yield stringifyMembers(buildPaths(system, [], subject));
+  const filePath = buildFilePath(subject);
+  if (Object.keys(filePath).length > 0) tags.set('files', { name: 'files', description: 'Files' });
+  yield stringifyMembers({ ...buildPaths(system, [], subject), ...filePath });
   const plain = system.filter(hasPlainPath);
   for (const collection of collections) {
     const part = buildPart(subject, collection);
@@ -115,6 +118,7 @@ function buildPart(subject: Subject, collection: Collection): CollectionPart {
     paths: {
       ...buildPaths(ownOperations, [], subject),
       ...buildPaths(related, [parentParameter(collection)], subject),
+      ...buildPaths(recordFileOperations(subject, collection), [parentParameter(collection)], subject),
     },
     schemas: buildRecordSchemas(subject, collection),
     responses: recordResponses(subject, collection),

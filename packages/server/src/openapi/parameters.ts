@@ -1,3 +1,4 @@
+import { csvDelimiters, exportFormats, exportHeaders } from '../protocol/export-request.ts';
 import { limits } from '../protocol/limits.ts';
 import { operators } from '../protocol/operators.ts';
 import { aggregations, dateFormats } from '../protocol/query-request.ts';
@@ -105,6 +106,19 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   versions: booleanParameter('versions', 'Return the versions of records in meta.versions.'),
   withDeleted: booleanParameter('withDeleted', 'Include soft-deleted records.'),
   onlyDeleted: booleanParameter('onlyDeleted', 'Return only soft-deleted records.'),
+  format: queryParameter('format', 'The format of the file.', { type: 'string', enum: exportFormats, default: 'csv' }),
+  header: queryParameter('header', 'The first line: names or titles of the fields. For csv and xlsx.', {
+    type: 'string',
+    enum: exportHeaders,
+    default: 'names',
+  }),
+  bom: booleanParameter('bom', 'Begin the file with a byte order mark, by which Excel recognises UTF-8. For csv.'),
+  delimiter: queryParameter('delimiter', 'The character between two cells. For csv.', {
+    type: 'string',
+    enum: Object.keys(csvDelimiters),
+    default: ',',
+  }),
+  localTimes: booleanParameter('localTimes', 'Date-times in the time zone of X-Timezone. For csv and xlsx.'),
   whitelist: listParameter('whitelist', 'Properties of the body to use; others are ignored.', ['title']),
   blacklist: listParameter('blacklist', 'Properties of the body to ignore.', ['id']),
   updateAssociationValues: listParameter(
@@ -147,6 +161,7 @@ export const headersByAction: Readonly<Record<string, readonly string[]>> = {
   list: ['If-None-Match', 'X-Timezone'],
   get: ['If-None-Match', 'X-Timezone'],
   query: ['X-Timezone'],
+  export: ['X-Timezone'],
   history: ['If-None-Match'],
   revert: ['If-Match'],
   update: ['If-Match'],

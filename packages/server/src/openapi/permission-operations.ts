@@ -6,7 +6,7 @@ import { jsonReply } from './operation.ts';
 import type { OperationDefinition } from './operation-definition.ts';
 import type { Parameter } from './parameters.ts';
 import { schemaRef } from './record-schemas.ts';
-import { booleanSchema, objectSchema, stringSchema } from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
 const queryParameter = (name: string, description: string, schema: JsonSchema, example: unknown): Parameter => ({
   name,
@@ -27,8 +27,8 @@ export const permissionOperations: readonly OperationDefinition[] = [
     summary: 'Explain why a role may perform an action, or not',
     may: ({ mayConfigure }) => mayConfigure,
     parameters: [
-      requiredParameter('role', 'The name of the role.', stringSchema, 'editor'),
-      requiredParameter('resource', 'The collection or system resource.', stringSchema, 'posts'),
+      requiredParameter('role', 'The name of the role.', schema.string, 'editor'),
+      requiredParameter('resource', 'The collection or system resource.', schema.string, 'posts'),
       requiredParameter('action', 'The action to explain.', { type: 'string', enum: grantableActions }, 'update'),
       queryParameter(
         'filterByTk',
@@ -48,12 +48,12 @@ export const permissionOperations: readonly OperationDefinition[] = [
 ];
 
 const explanationProperties = {
-  allowed: booleanSchema,
+  allowed: schema.boolean,
   permission: { ...withNull(schemaRef('permissions.record')), description: 'Null if no permission decides.' },
-  reason: stringSchema,
+  reason: schema.string,
 };
 
 /** Schemas for roles that may configure. */
 export const explanationSchemas: Readonly<Record<string, JsonSchema>> = {
-  Explanation: objectSchema(explanationProperties, Object.keys(explanationProperties)),
+  Explanation: schema.object(explanationProperties, Object.keys(explanationProperties)),
 };

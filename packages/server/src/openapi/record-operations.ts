@@ -1,5 +1,5 @@
 import { isSearchable } from '../mail/search/mail-list-request.ts';
-import { listRequiredGrants, type RecordAction } from '../protocol/actions.ts';
+import { isReadAction, listRequiredGrants, type RecordAction } from '../protocol/actions.ts';
 import { limits } from '../protocol/limits.ts';
 import { actionParameters } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
@@ -24,6 +24,7 @@ const summaryByAction: Readonly<Record<RecordAction, string>> = {
   move: 'Change the sort position of a record',
   history: 'List the changes of a record',
   revert: 'Revert a record to an earlier state',
+  export: 'Export records as a file',
 };
 const actions = Object.keys(summaryByAction) as RecordAction[];
 
@@ -52,7 +53,7 @@ function findSortFields(
 
 function buildRecordOperation(subject: Subject, collection: Collection, action: RecordAction): Operation {
   const { name } = collection;
-  const isRead = action === 'list' || action === 'get' || action === 'history';
+  const isRead = isReadAction(action) && action !== 'query';
   return {
     method: isRead ? 'get' : 'post',
     path: `/api/${name}:${action}`,
@@ -60,9 +61,9 @@ function buildRecordOperation(subject: Subject, collection: Collection, action: 
     tag: name,
     summary: summaryByAction[action],
     parameters: parametersFor(subject, collection, action),
-    ...makeBody(collection, action),
-    success: successResponse(collection, action),
-    ...(isRead && { notModified: true }),
+    ...addFormBody(makeBody(collection, action), collection, action),
+    success: action === 'export' ? makeExportReply(subject, collection) : successResponse(collection, action),
+    ...(isRead && action !== 'export' && { notModified: true }),
     errors: isRead || action === 'query' ? 'read' : headersByAction[action]?.includes('If-Match') ? 'match' : 'write',
   };
 }
@@ -80,7 +81,7 @@ export function parametersFor(subject: Subject, collection: Collection, action: 
     ...parameterNames.map((name) =>
       name === 'filterByTk' ? keyParameter(key, action !== 'get', false) : parameterRef(name),
     ),
-    ...(action === 'list' && isSearchable(collection.name) ? mailListParameters : []),
+    ...((action === 'list' || action === 'export') && isSearchable(collection.name) ? mailListParameters : []),
     ...headers,
   ];
 }
@@ -130,10 +131,45 @@ function makeBody({ name }: Collection, action: RecordAction): { body?: JsonSche
   return action === 'query' ? { body: jsonBody(schemaRef('Query')) } : {};
 }
 
+/** Creates and updates of a collection with file fields also take a form with files. */
+function addFormBody(
+  operation: { body?: JsonSchema },
+  { name, fields }: Collection,
+  action: RecordAction,
+): { body?: JsonSchema } {
+  const fileFields = fields.filter((field) => field.type.name === 'file' && !field.hidden);
+  if (fileFields.length === 0 || !operation.body || (action !== 'create' && action !== 'update')) return operation;
+  const { content, ...rest } = operation.body as { content: object };
+  const binary = { type: 'string', format: 'binary' };
+  const files = fileFields.map((field) => [
+    field.name,
+    field.definition.multiple ? { type: 'array', items: binary } : binary,
+  ]);
+  const form = { type: 'object', properties: { data: schemaRef(`${name}.${action}`), ...Object.fromEntries(files) } };
+  return { body: { ...rest, content: { ...content, 'multipart/form-data': { schema: form } } } };
+}
+
 /** One record, or several. */
 export function makeCreateBody(name: string): JsonSchema {
   const one = schemaRef(`${name}.create`);
   return jsonBody({ anyOf: [one, { type: 'array', items: one, maxItems: limits.bulkRecords }] });
+}
+
+/** A file in the format that the parameter `format` names. */
+function makeExportReply(subject: Subject, collection: Collection): JsonSchema {
+  const items = schemaRef(recordSchemaName(subject, collection, 'list'));
+  const text = { schema: { type: 'string' } };
+  return {
+    description: 'The file. A reply that breaks off is incomplete.',
+    content: {
+      'text/csv': text,
+      'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': {
+        schema: { type: 'string', format: 'binary' },
+      },
+      'application/json': { schema: { type: 'array', items } },
+      'application/x-ndjson': text,
+    },
+  };
 }
 
 /** The successful response of an action, as a reference. */

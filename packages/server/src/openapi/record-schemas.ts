@@ -93,7 +93,7 @@ function makeInputSchema(
   const alternatives: JsonSchema[] = [];
   for (const field of collection.fields) {
     if (field.serverManaged || !grant.may(field)) continue;
-    const schema = makeInputValueSchema(subject, collection, field, action, relations);
+    const schema = makeInputValueSchema(subject, field, { collection, action, relations });
     if (schema === null) continue;
     properties[field.name] = withDescription(schema, field);
     const isRequired = action === 'create' && field.column !== null && isRequiredOnCreate(field);
@@ -121,13 +121,18 @@ function makeInputSchema(
   });
 }
 
+/** The request body that the schema of a field is for. */
+interface InputScope {
+  readonly collection: Collection;
+  readonly action: 'create' | 'update';
+  readonly relations: readonly VisibleRelation[];
+}
+
 /** The schema of a field in a request body; null if it cannot be set. */
 function makeInputValueSchema(
   subject: Subject,
-  collection: Collection,
   field: Field,
-  action: 'create' | 'update',
-  relations: readonly VisibleRelation[],
+  { collection, action, relations }: InputScope,
 ): JsonSchema | null {
   const systemSchema = findNarrowedSchema(collection, field, 'given');
   if (systemSchema !== undefined) return systemSchema;

@@ -95,12 +95,23 @@ export function findAllGrants(
 /** Record actions that some system collections lack, because they have system actions or only the server writes them. */
 const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
   apiKeys: new Set(['create', 'firstOrCreate', 'updateOrCreate']),
-  applications: new Set(['list', 'get', 'query', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  applications: new Set([
+    'list',
+    'get',
+    'query',
+    'export',
+    'create',
+    'update',
+    'destroy',
+    'firstOrCreate',
+    'updateOrCreate',
+  ]),
   applicationErrors: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   webhooks: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
   webhookDeliveries: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   ...ungeneratedMailActions,
-  audit: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  files: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
+  audit: new Set(['export', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 
 /** Whether a system collection lacks a record action. */

@@ -1,6 +1,7 @@
 import { grantableActions } from '../protocol/actions.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
+import { mailNarrowedFields } from './mail-rule-schemas.ts';
 
 const nameList: JsonSchema = { type: 'array', items: { type: 'string' } };
 const roleName: JsonSchema = {
@@ -21,8 +22,14 @@ interface NarrowedField {
   readonly given?: JsonSchema | null;
 }
 
+/** Fields that only the server writes. */
+function notGiven(...names: readonly string[]): Record<string, NarrowedField> {
+  return Object.fromEntries(names.map((name) => [name, { given: null }]));
+}
+
 /** Fields of system collections whose values are more specific than their type. */
 const narrowedFields: Readonly<Record<string, Readonly<Record<string, NarrowedField>>>> = {
+  ...mailNarrowedFields,
   users: {
     status: { shown: statusSchema, given: { ...statusSchema, default: 'active' } },
     roles: {
@@ -35,30 +42,20 @@ const narrowedFields: Readonly<Record<string, Readonly<Record<string, NarrowedFi
   },
   roles: {
     name: { given: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,59}$' } },
-    builtIn: { given: null },
-    permissions: { given: null },
+    ...notGiven('builtIn', 'permissions'),
   },
   webhooks: {
     events: { shown: nameList },
     filter: { shown: { type: ['object', 'null'] } },
-    failingSince: { given: null },
-    pausedAt: { given: null },
-    pausedFor: { given: null },
-    deliveries: { given: null },
-    roleOf: { given: null },
+    ...notGiven('failingSince', 'pausedAt', 'pausedFor', 'deliveries', 'roleOf'),
   },
   apiKeys: {
-    id: { given: null },
-    role: { given: null },
-    roleOf: { given: null },
-    expiresAt: { given: null },
-    createdAt: { given: null },
-    lastUsedAt: { given: null },
+    ...notGiven('id', 'role', 'roleOf', 'expiresAt', 'createdAt', 'lastUsedAt'),
     inactiveReason: {
       shown: {
         type: ['string', 'null'],
         enum: ['makerSuspended', 'roleLost', null],
-        description: 'Why the key is refused: the user who created it is suspended, or no longer holds its role.',
+        description: 'Why the key is refused: the user who created it is suspended, or no longer has its role.',
       },
       given: null,
     },

@@ -5,8 +5,9 @@ import { batchOperation } from './batch-operation.ts';
 import { eventOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
 import { listExtensionOperations } from './extension-operations.ts';
+import { fileOperations } from './file-operations.ts';
 import { keyOperations } from './key-operations.ts';
-import { mailOperations } from './mail-operations.ts';
+import { documentedMailActions } from './mail-operations.ts';
 import { jsonReply, type Operation } from './operation.ts';
 import {
   allowEveryone,
@@ -44,7 +45,7 @@ const healthOperation: Operation = {
   tag: 'health',
   summary: 'Check whether the server is running',
   parameters: [],
-  success: jsonReply('It does.', schemaRef('Health')),
+  success: jsonReply('The server is running.', schemaRef('Health')),
   errors: 'read',
   open: true,
 };
@@ -59,7 +60,8 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...eventOperations,
   ...documentOperations,
   ...webhookOperations,
-  ...mailOperations,
+  ...documentedMailActions,
+  ...fileOperations,
 ];
 
 /** The operations of system actions that the role may use. */

@@ -9,15 +9,7 @@ import { keySchemas, keyUseSchemas } from './key-operations.ts';
 import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
-import {
-  arraySchema,
-  booleanSchema,
-  dateTimeSchema,
-  integerSchema,
-  objectSchema,
-  stringOrNullSchema,
-  stringSchema,
-} from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 import type { Subject } from './subject.ts';
 import { webhookSchemas } from './webhook-operations.ts';
 
@@ -26,61 +18,63 @@ type Schemas = Readonly<Record<string, JsonSchema>>;
 /** Schemas of every document. */
 export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   Error: errorSchema,
-  ListMeta: objectSchema(
+  ListMeta: schema.object(
     {
       count: { type: 'integer', description: 'The number of matching records; absent with count=none.' },
       countIsEstimate: { const: true },
-      page: integerSchema,
-      pageSize: integerSchema,
-      totalPage: integerSchema,
-      hasNext: booleanSchema,
+      page: schema.integer,
+      pageSize: schema.integer,
+      totalPage: schema.integer,
+      hasNext: schema.boolean,
       nextCursor: {
-        ...stringOrNullSchema,
+        ...schema.stringOrNull,
         description: 'The value for "after" on the next page; null on the last page.',
       },
-      versions: { type: 'object', additionalProperties: integerSchema },
+      versions: { type: 'object', additionalProperties: schema.integer },
     },
     ['pageSize', 'hasNext', 'nextCursor'],
   ),
-  HistoryEntry: objectSchema(
+  HistoryEntry: schema.object(
     {
-      id: integerSchema,
-      at: dateTimeSchema,
+      id: schema.integer,
+      at: schema.dateTime,
       action: { type: 'string', enum: ['created', 'updated', 'destroyed', 'restored'] },
-      actor: stringOrNullSchema,
-      requestId: stringOrNullSchema,
-      changes: arraySchema(objectSchema({ field: stringSchema, before: {}, after: {} }, ['field', 'before', 'after'])),
+      actor: schema.stringOrNull,
+      requestId: schema.stringOrNull,
+      changes: schema.array(
+        schema.object({ field: schema.string, before: {}, after: {} }, ['field', 'before', 'after']),
+      ),
     },
     ['id', 'at', 'action', 'actor', 'requestId', 'changes'],
   ),
-  WriteMeta: objectSchema({ dryRun: { const: true } }),
+  WriteMeta: schema.object({ dryRun: { const: true } }),
   Query: querySchema,
   ...eventSchemas,
-  Health: objectSchema({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
+  Health: schema.object({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
     'status',
     'uptime',
   ]),
 };
 
-const applicationOptions = objectSchema({ autoStart: booleanSchema, metadata: { type: 'object' } });
+const applicationOptions = schema.object({ autoStart: schema.boolean, metadata: { type: 'object' } });
 
 /** Schemas for roles that manage applications. */
 export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
   NewApplication: {
-    ...objectSchema(
+    ...schema.object(
       {
         name: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,59}$' },
         displayName: { type: ['string', 'null'], maxLength: 255 },
-        description: stringOrNullSchema,
+        description: schema.stringOrNull,
         options: applicationOptions,
       },
       ['name'],
     ),
     examples: [{ name: 'shop', displayName: 'The shop', options: { autoStart: true } }],
   },
-  ApplicationChange: objectSchema({
+  ApplicationChange: schema.object({
     displayName: { type: ['string', 'null'], maxLength: 255 },
-    description: stringOrNullSchema,
+    description: schema.stringOrNull,
     options: applicationOptions,
   }),
 };

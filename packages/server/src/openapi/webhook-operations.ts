@@ -4,16 +4,9 @@ import { jsonBody, jsonReply } from './operation.ts';
 import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
 import { parametersFor } from './record-operations.ts';
 import { schemaRef } from './record-schemas.ts';
-import {
-  arraySchema,
-  booleanSchema,
-  integerSchema,
-  objectSchema,
-  stringOrNullSchema,
-  stringSchema,
-} from './schema-parts.ts';
+import * as schema from './schema-parts.ts';
 
-const oneOrList = (name: string): JsonSchema => ({ anyOf: [schemaRef(name), arraySchema(schemaRef(name))] });
+const oneOrList = (name: string): JsonSchema => ({ anyOf: [schemaRef(name), schema.array(schemaRef(name))] });
 
 export const webhookOperations: readonly OperationDefinition[] = [
   {
@@ -50,39 +43,39 @@ export const webhookOperations: readonly OperationDefinition[] = [
     may: hasGrants(['webhooks', 'update']),
     parameters: [idParameter('webhook', 1)],
     body: jsonBody(schemaRef('WebhookReplay'), false),
-    success: jsonReply('The number of deliveries that are sent again.', integerSchema),
+    success: jsonReply('The number of deliveries that are sent again.', schema.integer),
   },
 ];
 
 const webhookProperties: Readonly<Record<string, JsonSchema>> = {
   url: { type: 'string', pattern: '^https?://', maxLength: 2000 },
   events: {
-    ...arraySchema({ type: 'string', description: 'orders.created, orders.*, or * for all.' }),
+    ...schema.array({ type: 'string', description: 'orders.created, orders.*, or * for all.' }),
     minItems: 1,
     maxItems: 50,
   },
   filter: { type: ['object', 'null'], description: 'Selects records, if all events are of one collection.' },
   role: {
-    anyOf: [stringSchema, objectSchema({ name: stringSchema }, ['name'])],
+    anyOf: [schema.string, schema.object({ name: schema.string }, ['name'])],
     description: 'Messages contain what this role may read.',
   },
-  enabled: booleanSchema,
+  enabled: schema.boolean,
   secret: { type: ['string', 'null'], writeOnly: true, description: 'whsec_ followed by 24 to 64 bytes in base64.' },
 };
 const webhookExample = { url: 'https://example.com/hook', events: ['orders.*'], role: 'viewer' };
 
 /** Schemas for roles that manage webhooks. */
 export const webhookSchemas: Readonly<Record<string, JsonSchema>> = {
-  NewWebhook: { ...objectSchema(webhookProperties, ['url', 'events', 'role']), examples: [webhookExample] },
-  WebhookChange: objectSchema(webhookProperties),
+  NewWebhook: { ...schema.object(webhookProperties, ['url', 'events', 'role']), examples: [webhookExample] },
+  WebhookChange: schema.object(webhookProperties),
   MadeWebhook: {
     type: 'object',
-    properties: { id: integerSchema, secret: { type: 'string', description: 'Shown only when it is created.' } },
+    properties: { id: schema.integer, secret: { type: 'string', description: 'Shown only when it is created.' } },
     required: ['id'],
   },
-  WebhookTest: objectSchema(
-    { delivered: booleanSchema, status: { type: ['integer', 'null'] }, error: stringOrNullSchema },
+  WebhookTest: schema.object(
+    { delivered: schema.boolean, status: { type: ['integer', 'null'] }, error: schema.stringOrNull },
     ['delivered', 'status', 'error'],
   ),
-  WebhookReplay: objectSchema({ deliveries: { ...arraySchema({ type: ['integer', 'string'] }), maxItems: 1000 } }),
+  WebhookReplay: schema.object({ deliveries: { ...schema.array({ type: ['integer', 'string'] }), maxItems: 1000 } }),
 };

@@ -1,5 +1,5 @@
 /** Record actions that only read. They accept GET and HEAD, and POST with the parameters in the body. */
-export const readActions = ['list', 'get', 'query', 'history'] as const;
+export const readActions = ['list', 'get', 'query', 'history', 'export'] as const;
 
 /** Record actions that write. They only accept POST. */
 export const writeActions = [
@@ -39,6 +39,7 @@ export function isReadAction(action: string): action is ReadAction {
 export function listRequiredGrants(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
   if (action === 'query') return ['list'];
+  if (action === 'export') return ['list', 'export'];
   if (action === 'move') return ['update'];
   // Otherwise a revert could reveal history entries that the caller may not read.
   if (action === 'history') return ['history', 'get'];

@@ -2,14 +2,17 @@ import { type ErrorCode, type ErrorLabel, errorCatalogue } from './error-catalog
 
 export type ErrorDetails = Readonly<Record<string, string>>;
 
-/** A limit by name: so many points in so many seconds. */
+/** A limit by name: a number of points in a number of seconds. */
 export interface RateReached {
   readonly policy: string;
   readonly points: number;
   readonly seconds: number;
 }
 
-/** A refusal that the caller may read: message and details hold no SQL, path, stack or foreign value. */
+/**
+ * An error that the caller may read: message and details contain no SQL, file path, stack trace or data that the caller
+ * may not read.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
@@ -17,11 +20,13 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined;
   /** The limit that was reached; sent as RateLimit and RateLimit-Policy. */
   readonly rate: RateReached | undefined;
-  /** Methods that the route does answer; sent as Allow. */
+  /** Methods that the route supports; sent as Allow. */
   readonly allow: string | undefined;
-  /** The account or key that it is about (`user:3`, `apiKey:7`), for the audit journal alone: it is never sent. */
+  /**
+   * The account or key that the error is about (`user:3`, `apiKey:7`). Only for the audit journal: it is never sent.
+   */
   readonly about: string | undefined;
-  /** Something was written before the refusal, so the request is not run again under newer definitions. */
+  /** Something was written before the error, so the request is not repeated under newer definitions. */
   isFinal = false;
 
   constructor(
@@ -54,7 +59,7 @@ export function invalidValues(details: ErrorDetails): ApiError {
   return new ApiError('VALUE_INVALID', `Some values are invalid.  ${summary(details)}`, { details });
 }
 
-/** 422 for a definition: of a collection, field, role, permission or key. */
+/** 422 for a definition: a collection, field, role, permission or key. */
 export function invalidDefinition(details: ErrorDetails): ApiError {
   return new ApiError('DEFINITION_INVALID', `The definition is invalid.  ${summary(details)}`, { details });
 }

@@ -1,4 +1,4 @@
-/** A field as the wire defines it, options flattened. Unknown properties have been refused. */
+/** The definition of a field as on the wire, with its options flattened. Unknown properties have been refused. */
 export interface FieldDefinition {
   readonly name: string;
   readonly type: string;
@@ -20,6 +20,12 @@ export interface FieldDefinition {
   readonly scale?: number;
   readonly enum?: readonly string[];
   readonly multiple?: boolean;
+  /** Media types of files. */
+  readonly accept?: readonly string[];
+  /** Bytes of a file. */
+  readonly maxSize?: number;
+  /** Number of files. */
+  readonly maxCount?: number;
   readonly dateOnly?: boolean;
   readonly autoNow?: boolean;
   readonly autoNowAdd?: boolean;
@@ -46,7 +52,7 @@ export interface CollectionOptions {
   readonly indexes?: readonly IndexDefinition[];
 }
 
-/** A collection as it was asked for, checked and completed. */
+/** The definition of a collection in a request, checked and completed. */
 export interface CollectionDefinition {
   readonly name: string;
   readonly title?: string;

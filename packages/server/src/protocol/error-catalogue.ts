@@ -19,13 +19,16 @@ export type ErrorLabel =
 
 export interface ErrorEntry {
   readonly label: ErrorLabel;
-  /** When it is answered and what the client does about it; the text of docs/errors.md. */
+  /** When the error occurs and what the client can do about it; the text of docs/errors.md. */
   readonly when: string;
 }
 
 const entry = (label: ErrorLabel, when: string): ErrorEntry => ({ label, when });
 
-/** Every error that leaves the server, by its stable machine name (`code` in a reply). Compared with docs/errors.md by a test. */
+/**
+ * Every error that leaves the server, by its stable machine name (`code` in a reply). Compared with docs/errors.md by a
+ * test.
+ */
 export const errorCatalogue = {
   BODY_INVALID: entry(
     'Bad Request',
@@ -60,7 +63,7 @@ export const errorCatalogue = {
   ),
   LINK_INVALID: entry(
     'Bad Request',
-    'The link to set a password or to create the first administrator is unknown, used or expired. Request another one.',
+    'The link to set a password or to create the first administrator, or the sign-in with a mail provider, is unknown, used or expired. Request another one.',
   ),
   HEADER_INVALID: entry('Bad Request', 'A header is malformed or given twice.'),
   TOKEN_MISSING: entry('Unauthorized', 'The action is not public, and the request has no Authorization header.'),
@@ -89,6 +92,10 @@ export const errorCatalogue = {
   ROUTE_UNKNOWN: entry('Not Found', 'The route, resource or action does not exist.'),
   COLLECTION_UNKNOWN: entry('Not Found', 'No collection has this name.'),
   RECORD_UNKNOWN: entry('Not Found', 'No record has this key, or no record matches.'),
+  MAIL_BODY_DELETED: entry(
+    'Not Found',
+    'Only the headers of the e-mail are stored, and its message was deleted on the mail server, or moved there. The next synchronisation deletes the e-mail, or finds it in its new mailbox.',
+  ),
   IMAGE_UNAVAILABLE: entry('Not Found', 'An external image of a message cannot be fetched, or is not an image.'),
   APPLICATION_UNKNOWN: entry('Not Found', 'No application has the name in X-App.'),
   METHOD_NOT_ALLOWED: entry(
@@ -122,7 +129,7 @@ export const errorCatalogue = {
   ),
   MAIL_NOT_QUEUED: entry(
     'Conflict',
-    'The e-mail is not waiting to be sent: it was never sent, or is already being delivered.',
+    'The e-mail is not waiting to be sent, is being transmitted at this moment, or has no recipient to whom it could be sent again.',
   ),
   RETHREAD_RUNNING: entry(
     'Conflict',
@@ -190,6 +197,10 @@ export const errorCatalogue = {
     'PostgreSQL is unreachable, starting or stopping, has no connection or space left, or does not answer in time; or checkpoints of SQLite fail and the write-ahead log has exceeded its limit. Nothing was written; try again.',
   ),
   MAIL_OFF: entry('Service Unavailable', 'The server cannot send e-mail: `SMTP_URL` is not set.'),
+  MAIL_BODY_REMOTE: entry(
+    'Service Unavailable',
+    'Only the headers of the e-mail are stored; its body is still on the mail server of the account, which cannot be read now. Try again.',
+  ),
   APPLICATION_STOPPED: entry(
     'Service Unavailable',
     'The application is stopped. An administrator of `main` can start it.',

@@ -1,6 +1,6 @@
 import { assert as check, constantFrom, dictionary, integer, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import { numberLiterals, scaledValue } from '../../test/support/number-literals.ts';
+import { numberLiterals, toScaledValue } from '../../test/support/number-literals.ts';
 import {
   compareDecimals,
   exactNumber,
@@ -15,7 +15,7 @@ test('every number keeps its decimal value', () => {
   check(
     property(numberLiterals, (literal) => {
       const [parsed] = parseExactJson(`[ ${literal} ]`) as [number | JsonNumber];
-      expect(scaledValue(JSON.stringify(parsed))).toBe(scaledValue(literal));
+      expect(toScaledValue(JSON.stringify(parsed))).toBe(toScaledValue(literal));
       expect(String(exactNumber(literal))).toBe(String(parsed));
       // Numbers that JavaScript writes as they came are its own numbers.
       if (String(Number(literal)) === literal && Math.abs(Number(literal)) < 2 ** 53)
@@ -28,7 +28,7 @@ test('every number keeps its decimal value', () => {
 test('numbers compare by their decimal value', () => {
   check(
     property(numberLiterals, numberLiterals, (one, other) => {
-      const [a, b] = [scaledValue(one), scaledValue(other)];
+      const [a, b] = [toScaledValue(one), toScaledValue(other)];
       expect(Math.sign(compareDecimals(one, other))).toBe(a < b ? -1 : Number(a > b));
       expect(compareDecimals(one, one)).toBe(0);
     }),
@@ -36,7 +36,7 @@ test('numbers compare by their decimal value', () => {
   expect([compareDecimals('1e21', '0100'), compareDecimals('x', '1'), compareDecimals('', '1')]).toEqual([1, NaN, NaN]);
 });
 
-test('equal numbers have one text', () => {
+test('equal numbers have the same text', () => {
   check(
     property(numberLiterals, integer({ min: 0, max: 3 }), (literal, zeros) => {
       const other = /[.eE]/.test(literal) ? literal : `${literal}.${'0'.repeat(zeros + 1)}`;
@@ -45,7 +45,7 @@ test('equal numbers have one text', () => {
   );
 });
 
-test('a floating point number stands for fractions, and for whole numbers that it holds', () => {
+test('a floating-point value is used for fractions, and for integers that it represents exactly', () => {
   const double = (source: string): number | null => {
     const number = exactNumber(source);
     return number instanceof JsonNumber ? number.double : number;
@@ -64,7 +64,7 @@ const members = dictionary(
   leaves,
 );
 
-test('members come in the order of the text', () => {
+test('members keep the order of the text', () => {
   check(
     property(members, members, (outer, inner) => {
       const write = (object: object, last = ''): string =>
@@ -82,7 +82,7 @@ test('members come in the order of the text', () => {
   );
 });
 
-test('what is malformed stays so', () => {
+test('malformed text stays malformed', () => {
   const long = '12345678901234567890';
   const texts = [
     `{${long}:1}`,
@@ -99,7 +99,7 @@ test('what is malformed stays so', () => {
   for (const text of texts) expect(() => parseExactJson(text), text).toThrow(SyntaxError);
 });
 
-test('an object in order behaves like any other', () => {
+test('an ordered object behaves like any other object', () => {
   const object = orderedObject([
     ['b', 1],
     ['10', 2],
@@ -112,7 +112,7 @@ test('an object in order behaves like any other', () => {
   expect({ ...object }).toEqual({ 1: 4, 2: 3, b: 1 });
 });
 
-test('parts that somebody left alone are as they were', () => {
+test('unchanged parts keep their exact text', () => {
   const text = '{"a":{"n":12345678901234567890,"m":1},"b":{"z":1,"2":[0.12345678901234567891]},"c":[{"y":1,"1":1},2]}';
   const exact = parseExactJson(text);
   const plain = plainJson(exact);

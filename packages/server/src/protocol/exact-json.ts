@@ -1,9 +1,9 @@
 /**
- * JSON text as plain data that loses nothing: numbers that a JavaScript number does not hold are {@link JsonNumber}s, and
- * objects list their members in the order of the text. `JSON.stringify` writes both as they were.
+ * Lossless parsing of JSON. Numbers that a JavaScript number cannot represent become {@link JsonNumber}s, and objects keep
+ * the order of their members. `JSON.stringify` writes both as they were.
  *
- * JSON.parse rounds long numbers, and objects list names such as "10" first. So such numbers and names are marked in the
- * text before JSON.parse reads it, and found by their mark afterwards. A text without any is parsed as it is.
+ * JSON.parse rounds long numbers, and objects list names such as "10" first. Therefore such numbers and names are marked in
+ * the text before JSON.parse reads it, and replaced afterwards. Other texts are parsed directly.
  */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -15,15 +15,15 @@ declare global {
   }
 }
 
-/** A JSON number that a JavaScript number does not hold: it has too many digits, is too large or too small. */
+/** A JSON number that a JavaScript number cannot represent: it has too many digits, or is too large or too small. */
 export class JsonNumber {
-  /** Its digits; equal for equal numbers. */
+  /** The canonical digits: equal numbers have the same text. */
   readonly text: string;
-  /** The nearest JavaScript number: 0 or infinite where the number is too small or too large. */
+  /** The nearest JavaScript number; 0 or infinite if the number is too small or too large. */
   readonly nearest: number;
   /**
-   * The JavaScript number that stands for it, or null: beyond the range, below it, and for digits without a point or
-   * exponent that a JavaScript number does not hold exactly. A fraction is rounded: 0.10000000000000001 means 0.1.
+   * The JavaScript number that is used for it. Fractions are rounded: 0.10000000000000001 means 0.1. Null for numbers
+   * outside of the range, and for integers in digits that a JavaScript number cannot represent exactly.
    */
   readonly double: number | null;
 
@@ -43,46 +43,46 @@ export class JsonNumber {
     return this.text;
   }
 
-  /** For extensions that calculate with it. */
+  /** Lets extensions calculate with the number. */
   valueOf(): number {
     return this.nearest;
   }
 }
 
 const markCode = 0xe000;
-/** Stands before what is marked; no text of a client begins with it. */
+/** The prefix of marked names and numbers. It is random, so no text of a client begins with it. */
 const mark = `${String.fromCharCode(markCode)}${randomBytes(16).toString('hex')}`;
 const arrayIndexForm = /^(?:0|[1-9]\d{0,9})$/;
 const maxArrayIndex = 2 ** 32 - 2;
-/** Ten digits, each written as an escape, and the quotation mark before them. */
+/** The length of ten escaped digits with the quotation mark before them. */
 const maxNameLength = 61;
-/** Digits that a JavaScript number always keeps. */
+/** The number of digits that a JavaScript number always preserves. */
 const maxExactDigits = 15;
 
 /**
  * Parses JSON like `JSON.parse`.
  *
- * @param parse reads the text, in which names may be marked; by default `JSON.parse`.
- * @throws what `parse` throws.
+ * @param parse parses the text, in which names may be marked. Default: `JSON.parse`.
+ * @throws the errors of `parse`.
  */
 export function parseExactJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
   const marked = markedText(text);
   return marked === null ? parse(text) : withoutMarks(parse(marked));
 }
 
-/** A number as JSON text spells it: a JavaScript number of the same decimal value, or a {@link JsonNumber}. */
+/** Parses a JSON number: a JavaScript number if it has the same decimal value, otherwise a {@link JsonNumber}. */
 export function exactNumber(source: string): number | JsonNumber {
   return isExact(source) ? Number(source) : new JsonNumber(source);
 }
 
-/** Whether a value of a request is the canonical value of a key, which is text where a JavaScript number does not hold it. */
+/** Whether a value of a request equals a canonical key. Keys that a JavaScript number cannot represent are text. */
 export function isSameKey(given: unknown, key: unknown): boolean {
   return given instanceof JsonNumber ? given.text === String(key) : given === key;
 }
 
 const orderedObjects = new WeakSet<object>();
 
-/** An object that lists its members in the order of the entries. */
+/** Creates an object that lists its members in the order of the entries. */
 export function orderedObject(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const object: Record<string, unknown> = Object.fromEntries(entries);
   const names = new Set(entries.map(([name]) => name));
@@ -99,7 +99,9 @@ export function orderedObject(entries: readonly (readonly [string, unknown])[]):
   return proxy;
 }
 
-/** A copy that consists of plain numbers and objects: rounded, and in JavaScript's own order. The same value where nothing differs. */
+/**
+ * A copy of plain numbers and objects: rounded, and in JavaScript's order. Returns the value itself if nothing differs.
+ */
 export function plainJson(value: unknown): unknown {
   if (value instanceof JsonNumber) return value.nearest;
   if (value === null || typeof value !== 'object') return value;
@@ -114,8 +116,8 @@ export function plainJson(value: unknown): unknown {
 }
 
 /**
- * What became of a value of which somebody was given the plain copy: what is equal to the copy is as it was, the rest is
- * theirs.
+ * Merges changes of a plain copy into the exact value: parts that are equal to the copy keep their exact form, other parts
+ * are taken from the changed value.
  *
  * @param plain the plain copy of `exact`.
  */
@@ -138,8 +140,8 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * The text with marks, or null where nothing needs one; what is malformed stays malformed. One pass over the text, which
- * costs 0.8 ms for a megabyte of records, 0.2 µs for a small one (2026-11-22).
+ * Marks numbers and names in the text; null if none needs a mark. Malformed text stays malformed. One pass takes 0.8 ms for a
+ * megabyte of records, and 0.2 µs for a small one (2026-11-22).
  */
 function markedText(text: string): string | null {
   const pieces: string[] = [];
@@ -180,7 +182,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** The index of the closing quotation mark, or of the last character where there is none. */
+/** The index of the closing quotation mark, or of the last character if there is none. */
 function stringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -190,7 +192,7 @@ function stringEnd(text: string, start: number): number {
   return text.length - 1;
 }
 
-/** The name between two quotation marks that JavaScript would list before others; else null. */
+/** The name between two quotation marks if JavaScript would list it before others; otherwise null. */
 function nameIn(text: string, start: number, end: number): string | null {
   if (end - start > maxNameLength) return null;
   const first = text.charCodeAt(start + 1);
@@ -199,7 +201,7 @@ function nameIn(text: string, start: number, end: number): string | null {
   return arrayIndexForm.test(name) && Number(name) <= maxArrayIndex ? name : null;
 }
 
-/** The index after the digits, and the point, that begin at `start`. */
+/** The index after the digits and the decimal point that begin at `start`. */
 function endOfDigits(text: string, start: number): number {
   let end = start + 1;
   for (let code = text.charCodeAt(end); isDigit(code) || code === point; code = text.charCodeAt(end)) end += 1;
@@ -210,7 +212,7 @@ function isExponent(code: number): boolean {
   return code === 0x65 || code === 0x45;
 }
 
-/** The index after the exponent that begins at `start`; `start` itself where none does. */
+/** The index after the exponent that begins at `start`; `start` itself if there is none. */
 function endOfExponent(text: string, start: number): number {
   if (!isExponent(text.charCodeAt(start))) return start;
   const sign = text.charCodeAt(start + 1);
@@ -254,11 +256,11 @@ function withoutMarks(value: unknown): unknown {
   return orderedObject(entries.map(([name, each]) => [isMarked(name) ? name.slice(mark.length) : name, each] as const));
 }
 
-/** Zeros in front are no JSON, and mean no other number. */
+/** Removes leading zeros, which JSON does not allow. */
 const decimalForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** `0.<digits> × 10^point`, without zeros at either end; no digits for zero. */
+/** A number as `0.<digits> × 10^point`, without leading and trailing zeros. Zero has no digits. */
 interface Decimal {
   readonly negative: boolean;
   readonly digits: string;
@@ -277,7 +279,7 @@ function parseDecimal(source: string): Decimal {
   return { negative, digits: all.slice(first, last), point: whole.length - first + Number(exponent) };
 }
 
-/** Negative, zero or positive; NaN where one of the two is no decimal number. */
+/** Compares two decimal numbers: negative, zero or positive. NaN if one of them is not a decimal number. */
 export function compareDecimals(one: string, other: string): number {
   if (!decimalForm.test(one) || !decimalForm.test(other)) return Number.NaN;
   const [a, b] = [parseDecimal(one), parseDecimal(other)];
@@ -285,7 +287,7 @@ export function compareDecimals(one: string, other: string): number {
   if (signA !== signB || signA === 0) return signA - signB;
   if (a.point !== b.point) return a.point > b.point ? signA : -signA;
   if (a.digits === b.digits) return 0;
-  // Without zeros at the end they compare like words.
+  // Digits without trailing zeros compare like text.
   return a.digits > b.digits ? signA : -signA;
 }
 
@@ -295,8 +297,8 @@ function getSign({ negative, digits }: Decimal): number {
 }
 
 /**
- * Whether a JavaScript number has the same decimal value, as its own shortest text says. Whole numbers beyond 2^53−1 that
- * are written in digits have none: other texts would round to the same number.
+ * Whether a JavaScript number has the same decimal value, judged by its shortest text. False for integers in digits beyond
+ * 2^53−1, because several of them round to the same number.
  */
 function isExact(source: string): boolean {
   const number = Number(source);
@@ -307,14 +309,14 @@ function isExact(source: string): boolean {
   const given = parseDecimal(source);
   if (given.digits === '') return true;
   const { digits, point } = given;
-  // Fifteen digits survive in both directions.
+  // Fifteen digits are preserved in both directions.
   if (digits.length <= 15 && Math.abs(point) < 290) return true;
   if (digits.length > 17 + 308) return false;
   const nearest = parseDecimal(shortest);
   return Number.isFinite(number) && nearest.digits === digits && nearest.point === point;
 }
 
-/** Digits with a point where that is short, else with an exponent. */
+/** Writes the number with a decimal point if that is short, otherwise with an exponent. */
 function canonicalText(source: string): string {
   const { negative, digits, point } = parseDecimal(source);
   const sign = negative ? '-' : '';

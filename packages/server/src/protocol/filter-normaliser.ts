@@ -4,7 +4,7 @@ import { limits } from './limits.ts';
 import { findOperator, type OperandShape, operators } from './operators.ts';
 import type { ParsedFilter, ParsedOperand } from './record-request.ts';
 
-/** A filter taken apart: its structure, its values by slot, and the text that is equal for equal structures. */
+/** A parsed filter: its structure, its values by slot, and a text that is equal for equal structures. */
 export interface NormalisedFilter {
   readonly filter: ParsedFilter | null;
   readonly shape: string;
@@ -12,12 +12,12 @@ export interface NormalisedFilter {
 }
 
 /**
- * Takes a filter object apart. Names are not checked against any schema here; the grammar and its limits are.
+ * Parses a filter. It checks the grammar and its limits, but no names.
  *
  * `{}` and empty `$and`/`$or` are no condition. `{a: {b: {$eq: 1}}}` and `{"a.b": 1}` name the path a → b.
  *
  * @param input the filter after JSON or bracket parsing.
- * @param before values that have their slots already.
+ * @param before values that already have their slots.
  * @throws ApiError `FILTER_INVALID`, `OPERATOR_UNKNOWN` or `LIMIT_EXCEEDED`.
  */
 export function normaliseFilter(input: unknown, before: readonly unknown[] = []): NormalisedFilter {
@@ -35,7 +35,7 @@ class FilterWalker {
     this.values = [...before];
   }
 
-  /** @param on the path that the object stands under, for messages. */
+  /** @param on the path of the object, for error messages. */
   object(input: unknown, depth: number, on = ''): ParsedFilter | null {
     if (!isObject(input))
       throw new ApiError('FILTER_INVALID', '"filter" must be an object such as {"views": {"$gt": 10}}.');
@@ -124,7 +124,7 @@ class FilterWalker {
   }
 
   #list(operator: string, shape: OperandShape, value: unknown, on: string): ParsedOperand {
-    // A variable may stand for a whole list; which ones there are is asked where it is read.
+    // A variable may contain a whole list. Which variables exist is checked when the filter is planned.
     if (shape === 'list' && isVariable(value)) return { slot: this.#slotOf(value), form: 'list' };
     if (!Array.isArray(value) || value.some((member) => isObject(member) || Array.isArray(member)))
       throw new ApiError(
@@ -160,14 +160,14 @@ function isVariable(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith('{{') && value.endsWith('}}');
 }
 
-/** Presence operators take true (also as text, 1 or nothing at all) or false. */
+/** Presence operators accept true (also as text, 1, or no value) and false. */
 function parseFlag(operator: string, value: unknown, on: string): boolean {
   if (value === true || value === 'true' || value === null || value === '' || value === 1 || value === '1') return true;
   if (value === false || value === 'false' || value === 0 || value === '0') return false;
   throw new ApiError('FILTER_INVALID', `${operator}${describeLocation(on)} must be true or false.`);
 }
 
-/** Where a condition stands, for messages. */
+/** The path of a condition, for error messages. */
 function describeLocation(on: string): string {
   return on === '' ? '' : ` on "${on.slice(0, 120)}"`;
 }

@@ -33,7 +33,7 @@ describe('a scan of JSON text', () => {
     ['{"a":1,"b":1,"c":1,"d":1}', null],
     ['{"a":1,"b":1,"c":1,"d":1,"e":1}', 'keys'],
     ['[{"a":1,"b":1},{"a":1,"b":1}]', null],
-    // What stands in strings does not count, however the string is written.
+    // The contents of strings do not count, however the string is written.
     ['["[[[[,,,,,,,,,,,,,"]', null],
     [`["\\"${',['.repeat(20)}\\\\"]`, null],
     [`["\\\\",${'1,'.repeat(10)}1]`, 'values'],
@@ -59,7 +59,7 @@ describe('a scan of JSON text', () => {
     expect(scanned(text, { ...limits, values: 100 })).toEqual(isFound ? { forbiddenKey: '__proto__' } : null);
   });
 
-  test('finds the same wherever its pieces end', () => {
+  test('finds the same problems wherever the chunks end', () => {
     const piece = fc.constantFrom(
       ...[
         '{',

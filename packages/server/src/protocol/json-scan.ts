@@ -1,18 +1,20 @@
 import { randomInt } from 'node:crypto';
 
-/** A linear look at JSON text before it is parsed: JSON.parse itself has no bound on values, nesting or time. */
+/**
+ * Scans JSON text in linear time before it is parsed, because JSON.parse limits neither values nor nesting nor time.
+ */
 
-/** What a scan found; the text may still be malformed. */
+/** The result of a scan. The text may still be malformed. */
 export type ScanFinding = 'values' | 'depth' | 'keys' | { readonly forbiddenKey: string } | null;
 
 export interface ScanLimits {
   readonly values: number;
   readonly depth: number;
-  /** Different keys: each costs JSON.parse more than a hundred values do. */
+  /** Number of different keys. Each takes JSON.parse longer than a hundred values. */
   readonly keys: number;
 }
 
-/** A shorter text can exceed neither limit: each level and each value takes at least one character. */
+/** A shorter text cannot exceed a limit, because each level and each value takes at least one character. */
 export const unscannedLength = 1000;
 
 const quote = 0x22;
@@ -26,37 +28,37 @@ const closeObject = 0x7d;
 const exponent = 0x65;
 const lowerCase = 0x20;
 
-/** Long numbers, and names that JavaScript would put in another order, cost exact-json.ts as much as this many more values. */
+/** Long numbers, and names that JavaScript would reorder, take exact-json.ts as long as this many further values. */
 const exactnessCost = 9;
 const maxCheapDigits = 15;
 
-/** Bits of {@link KeyCounter}, a power of two. */
+/** Number of bits of {@link KeyCounter}; a power of two. */
 const buckets = 1 << 18;
-/** So that nobody outside can prepare keys that fall into one bucket. */
+/** A random seed, so that clients cannot construct keys that fall into one bucket. */
 const seed = randomInt(2 ** 31);
 
-/** Bytes of a key that are kept; every character of a forbidden one may be written as a six-character escape. */
+/** Maximum stored bytes of a key. Each character of a forbidden key may be written as a six-character escape. */
 const maxStoredKeyLength = 6 * 'constructor'.length;
 
 /**
- * Counts values, levels and different keys, and looks for forbidden keys, escaped spellings included. Takes the text in
- * pieces of any length, and time in proportion to them.
+ * Counts values, levels and different keys, and finds forbidden keys, also in escaped spellings. The text is passed in
+ * pieces of any length, and takes linear time.
  */
 export class JsonScanner {
   readonly #limits: ScanLimits;
   readonly #forbidden: ReadonlySet<string>;
   readonly #forbiddenLengths: ReadonlySet<number>;
   readonly #keys = new KeyCounter();
-  /** For each open level, whether it is an object. */
+  /** For each open level: whether it is an object. */
   readonly #objects: Uint8Array;
   #finding: ScanFinding = null;
   #values = 1;
   #depth = 0;
   #inString = false;
   #isEscaped = false;
-  /** The string that is open, or comes next, is a key. */
+  /** Whether the open or next string is a key. */
   #isKey = false;
-  /** Digits and points of the number that is open. */
+  /** Number of digits and points of the open number. */
   #digits = 0;
 
   /** @param forbidden keys of at most eleven characters. */
@@ -68,7 +70,7 @@ export class JsonScanner {
   }
 
   /**
-   * The first finding in all pieces so far.
+   * Scans the next piece, and returns the first problem in all pieces so far.
    *
    * @param bytes the next piece of the text, in UTF-8.
    */
@@ -79,9 +81,9 @@ export class JsonScanner {
     return this.#finding;
   }
 
-  /** Goes on to the end of a string; returns the index behind it. */
+  /** Continues to the end of a string. @returns the index after it. */
   #inside(bytes: Uint8Array, start: number): number {
-    // A backslash at the end of the piece before makes the first character a plain one.
+    // A backslash at the end of the previous piece escapes the first character.
     const from = this.#isEscaped && start < bytes.length ? start + 1 : start;
     let end = nextQuote(bytes, from);
     while (end >= 0 && isEscaped(bytes, from, end)) end = nextQuote(bytes, end + 1);
@@ -104,7 +106,7 @@ export class JsonScanner {
     else if (this.#keys.end() > this.#limits.keys) this.#finding = 'keys';
   }
 
-  /** Goes on to the next string; returns the index of its first character. */
+  /** Continues to the next string. @returns the index of its first character. */
   #outside(bytes: Uint8Array, start: number): number {
     let digits = this.#digits;
     let index = start;
@@ -130,7 +132,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** A comma, or the beginning of a list or an object. */
+  /** Counts the value after a comma, or after the beginning of a list or an object. */
   #beginValue(code: number): void {
     this.#addValues(1);
     if (code === comma) this.#isKey = this.#objects[this.#depth] === 1;
@@ -152,34 +154,37 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Most strings are short: a call of `indexOf` costs as much as looking at many bytes. */
+/**
+ * Bytes that are compared one by one first. Most strings are short, and a call of `indexOf` takes as long as many
+ * bytes.
+ */
 const shortString = 40;
 
-/** The index of the next quotation mark; -1 without one. */
+/** The index of the next quotation mark; -1 if there is none. */
 function nextQuote(bytes: Uint8Array, from: number): number {
   const near = Math.min(bytes.length, from + shortString);
   for (let index = from; index < near; index += 1) if (bytes[index] === quote) return index;
   return bytes.indexOf(quote, near);
 }
 
-/** Whether the backslashes directly before `end`, back to `from`, escape what stands there. */
+/** Whether the character at `end` is escaped by the backslashes before it, back to `from`. */
 function isEscaped(bytes: Uint8Array, from: number, end: number): boolean {
   let first = end;
   while (first > from && bytes[first - 1] === backslash) first -= 1;
   return (end - first) % 2 === 1;
 }
 
-/** About how many different keys there are: one for each bucket that a hash of a key falls into. */
+/** Estimates the number of different keys: the number of buckets that their hashes fall into. */
 class KeyCounter {
   #seen: Uint8Array | null = null;
   #count = 0;
-  /** Of the key that is being read. */
+  /** The state of the key that is being read. */
   #hash = seed;
   length = 0;
   isEscaped = false;
   readonly #start = Buffer.alloc(maxStoredKeyLength);
 
-  /** The next bytes of the key. */
+  /** Adds the next bytes of the key. */
   add(bytes: Uint8Array, from: number, to: number): void {
     let hash = this.#hash;
     for (let index = from; index < to; index += 1) {
@@ -193,13 +198,13 @@ class KeyCounter {
     this.length += to - from;
   }
 
-  /** Whether JavaScript might list the key before others, as it does "10". */
+  /** Whether JavaScript might list the key before others, such as "10". */
   get mayBeIndex(): boolean {
     const first = this.#start[0]!;
     return this.length > 0 && (isDigit(first) || first === backslash);
   }
 
-  /** What the key says; null where it is malformed or long. */
+  /** The unescaped key; null if it is malformed or long. */
   shortKey(): string | null {
     if (this.length > maxStoredKeyLength) return null;
     const written = this.#start.toString('latin1', 0, this.length);
@@ -211,7 +216,7 @@ class KeyCounter {
     }
   }
 
-  /** The key is complete; returns how many different ones there were. */
+  /** Ends the key. @returns the number of different keys so far. */
   end(): number {
     const bucket = (this.#hash ^ (this.#hash >>> 15)) & (buckets - 1);
     this.#hash = seed;

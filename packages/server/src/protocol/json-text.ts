@@ -5,26 +5,26 @@ import { limits } from './limits.ts';
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Whether a name is one of those by which objects are poisoned. */
+/** Whether a name could change the prototype of an object. */
 export function isForbiddenKey(name: string): boolean {
   return forbiddenKeys.has(name);
 }
 
 /**
- * JSON text that a request carried, as plain data in which nothing is lost; see {@link parseExactJson}. Time and memory are
- * bounded: the text is scanned before it is parsed.
+ * Parses the JSON text of a request without losing digits or the order of members; see {@link parseExactJson}. Time and
+ * memory are bounded, because the text is scanned before it is parsed.
  *
- * @throws ApiError `BODY_INVALID` for the names by which objects are poisoned, `LIMIT_EXCEEDED` for too many values or
- * levels, else what `malformed` makes.
+ * @throws ApiError `BODY_INVALID` for names that could change the prototype of an object, `LIMIT_EXCEEDED` for too many
+ * values or levels, otherwise the error of `malformed`.
  */
 export function parseJson(text: string, malformed: () => ApiError): unknown {
-  // Only a text that may spell a forbidden name, escapes included, has its keys compared.
+  // Keys are only compared if the text may contain a forbidden name, also in an escaped spelling.
   if (text.length > unscannedLength || /__proto__|constructor|prototype|\\u/.test(text))
     new JsonGuard().check(Buffer.from(text));
   return parseGuardedJson(text, malformed);
 }
 
-/** Like {@link parseJson}, for a text that a {@link JsonGuard} has seen whole. */
+/** Like {@link parseJson}, for a text that a {@link JsonGuard} has scanned completely. */
 export function parseGuardedJson(text: string, malformed: () => ApiError): unknown {
   try {
     return parseExactJson(text);
@@ -33,7 +33,7 @@ export function parseGuardedJson(text: string, malformed: () => ApiError): unkno
   }
 }
 
-/** Refuses JSON that would cost too much to parse, while it arrives: a hostile body is refused before all of it is held. */
+/** Scans JSON while it arrives, and refuses text that would cost too much to parse before all of it is in memory. */
 export class JsonGuard {
   readonly #scanner = new JsonScanner(
     { values: limits.jsonValues, depth: limits.jsonLevels, keys: limits.jsonKeys },

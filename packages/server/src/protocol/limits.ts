@@ -1,21 +1,32 @@
-/** Fixed bounds of the wire contract; each is refused with 400, 413 or 422 and named in the message. */
+/** Fixed limits of the API. A request beyond a limit gets 400, 413 or 422 with a message that names the limit. */
 export const limits = {
   bodyBytes: 10 * 1024 * 1024,
-  /** The body of a caller without a verified credential, whatever the action. */
+  /** Maximum body of a caller without a verified credential. */
   anonymousBodyBytes: 64 * 1024,
-  /** What is read and discarded of a body that was refused, so that the client can finish sending and read the reply. */
+  /**
+   * Maximum bytes of a refused body that are read and discarded, so that the client can finish sending and read the
+   * reply.
+   */
   discardedBytes: 20 * 1024 * 1024,
   discardedMilliseconds: 2000,
-  /** Bodies in memory at once, of callers with and without a verified credential, but for large ones. */
+  /** How long a body that is no upload may take to arrive, and how long an upload may pause. */
+  bodyMilliseconds: 60_000,
+  uploadIdleMilliseconds: 60_000,
+  /** How long an upload of files may take: less than bytes to which nothing refers are kept. */
+  uploadMilliseconds: 12 * 3_600_000,
+  /**
+   * Total bytes of bodies in memory, of callers with and without a verified credential; large bodies are counted
+   * separately.
+   */
   bodiesBytes: 32 * 1024 * 1024,
   anonymousBodiesBytes: 32 * 1024 * 1024,
-  /** A longer body is large: so many are in memory at once, in all and of one sender; others wait. */
+  /** A longer body is large. These many large bodies can be in memory, in total and of one sender; others wait. */
   largeBodyBytes: 256 * 1024,
   largeBodies: 8,
   largeBodiesOfSender: 2,
   largeBodiesWaiting: 200,
   largeBodyWaitMilliseconds: 5000,
-  /** Values, different keys and nesting of one JSON text; they bound the time that parsing takes. */
+  /** Values, different keys and levels of one JSON text. They limit the time of parsing. */
   jsonValues: 250_000,
   jsonKeys: 20_000,
   jsonLevels: 1000,
@@ -23,6 +34,17 @@ export const limits = {
   filterTextBytes: 64 * 1024,
   jsonDepth: 100,
   bulkRecords: 1000,
+  /** Files of one field of a record. */
+  filesOfField: 100,
+  /** Files and other parts of one upload, bytes of one part that is no file, and bytes of the headers of a part. */
+  uploadParts: 100,
+  uploadFieldBytes: 1024 * 1024,
+  partHeaderBytes: 16 * 1024,
+  /** Uploads of files under way in one application, in total and of one sender. */
+  uploads: 64,
+  uploadsOfSender: 8,
+  /** References to a file that a read looks at. */
+  fileReferences: 1000,
   pageSizeDefault: 20,
   maxPageSize: 1000,
   maxExactCount: 100_000,
@@ -31,63 +53,68 @@ export const limits = {
   filterDepth: 16,
   filterConditions: 500,
   inValues: 10_000,
-  /** Characters of all values of a filter: they are bound to its statement, and told apart in caches. */
+  /** Characters of all values of a filter. */
   filterValues: 2 * 1024 * 1024,
   patternLength: 1000,
-  /** Code points of titles and names for people, and of descriptions. */
+  /** Code points of titles and display names, and of descriptions. */
   titleLength: 255,
   descriptionLength: 10_000,
-  /** Characters of the JSON text of one value in a definition: hints for displays, defaults, metadata, filters. */
+  /** Characters of the JSON text of one value in a definition: display hints, defaults, metadata, filters. */
   definitionJsonLength: 65_536,
-  /** Names of fields that one permission lists. */
+  /** Field names in the lists of one permission. */
   permissionFields: 1000,
-  /** Indexes over several fields that a collection may have. */
+  /** Indexes of a collection. */
   indexes: 64,
   pathDepth: 5,
-  /** Relations that all paths of one filter follow together: each becomes a subquery with the target's row filter. */
+  /** Relations in all paths of one filter. Each becomes a subquery with the row filter of its target. */
   filterRelations: 100,
   appends: 50,
   appendedRecords: 1000,
   sortTerms: 16,
   recordsByFilter: 10_000,
   recordsInReply: 1000,
-  /** Records that go along when others are destroyed. */
+  /** Records that the cascades of one write can reach. */
   maxCascade: 100_000,
-  /** So many of them at most while the event loop waits. */
+  /** Records that a cascade on the event loop can reach; larger cascades run in a worker thread. */
   maxCascadeOnEventLoop: 1000,
   queryMilliseconds: 5000,
-  /** Records of one piece of a stream: more of them leave the collector more to hold. */
+  /** Records of one chunk of a stream. Larger chunks use more memory. */
   streamChunk: 100,
-  /** Keys that a stream reads ahead where its order may cost a sort of all records. */
+  /** Characters of a chunk. After longer chunks, the next ones have fewer records. */
+  streamChunkLength: 4 * 1024 * 1024,
+  /** Keys that a stream reads in advance if its order may require a sort of all records. */
   streamKeys: 20_000,
-  /** Events that a reply or a socket's turn carries, and those that a reply looks at before it says where to go on. */
+  /** Events of one page, and events that one request scans before it returns a cursor. */
   eventsPage: 1000,
   eventsScanned: 5000,
-  /** Characters of a record that an event or a message carries; a longer one is read by its key. */
+  /** Characters of a record in an event or a webhook message. Clients read longer records by their key. */
   recordInEvent: 256 * 1024,
-  /** Characters of records that listeners of one page of events share; those for whom there is no room read for themselves. */
+  /**
+   * Characters of records that the subscriptions share for one page of events. Beyond that, each subscription reads its
+   * own.
+   */
   recordsInPage: 64 * 1024 * 1024,
   waitSeconds: 30,
-  /** Requests that wait for events at once. */
+  /** Concurrent requests that wait for events. */
   waiters: 1000,
   payloadBytes: 64 * 1024,
-  /** A message of a socket: a filter and what is around it. */
+  /** Bytes of one message of a client on a socket. It contains at most one filter. */
   messageBytes: 80 * 1024,
   subscriptions: 100,
   /** Characters of the resources and filters of one connection's subscriptions. */
   subscriptionsLength: 128 * 1024,
-  /** Records that a subscription knows its reader to have, and those of all subscriptions of a connection. */
+  /** Records that a subscription tracks as known to its reader, and those of all subscriptions of a connection. */
   knownRecords: 10_000,
   knownRecordsInAll: 50_000,
-  /** Members of a query, and rows of its result. */
+  /** Measures and dimensions of a query. */
   queryMeasures: 20,
   queryDimensions: 10,
-  /** Operations of a batch, how long all of them may take, and the JSON text of their results and of what they refer to. */
+  /** Operations of a batch, their total time, and the bytes of their results and of the results that they refer to. */
   batchOperations: 200,
   batchMilliseconds: 5000,
   batchBytes: 64 * 1024 * 1024,
   referredBytes: 10 * 1024 * 1024,
-  /** How long replies are kept for repeated requests, how long a reply may be, and how many an application keeps. */
+  /** How long replies are stored for repeated requests, their maximum length, and their number in an application. */
   storedReplyMilliseconds: 24 * 3_600_000,
   storedReplyBytes: 256 * 1024,
   maxStoredReplies: 50_000,

@@ -1,45 +1,57 @@
-/** Bounds of a raw message and of what is made of it. What passes them is stored with what was read, never refused; `rawBytes` alone refuses. */
+/**
+ * Limits of mail. A received message beyond a limit is stored with the part that was read. Only `rawBytes` leads to a refusal.
+ */
 export const mailLimits = {
   rawBytes: 50 * 1024 * 1024,
-  /** An mbox file that is sent at once; over it the request is refused. */
+  /**
+   * Larger messages of a first synchronisation are stored by their headers first, and their bodies are downloaded afterwards. Half of the
+   * bytes of a mailbox or more are in the few messages above it; headers and structure of a smaller one cost nearly as much as all of it.
+   */
+  headersFirstBytes: 64 * 1024,
+  /** Bytes of an mbox file in one request. */
   uploadBytes: 4 * 1024 ** 3,
   headerBytes: 256 * 1024,
   parts: 1000,
-  /** Parts inside parts, messages inside messages. */
+  /** Nesting of parts and embedded messages. */
   depth: 64,
   parseMilliseconds: 10_000,
-  /** Code units of a text and of an HTML part that are kept; the raw message keeps all. */
+  /** Stored code units of the text and of the HTML. The raw message is stored completely. */
   textLength: 2 * 1024 * 1024,
   htmlLength: 2 * 1024 * 1024,
-  /** Images that stand in the HTML itself (`data:`), each. */
+  /** Characters of one image in the HTML itself (`data:`). */
   dataImageLength: 256 * 1024,
   references: 100,
   addresses: 2000,
   snippetLength: 200,
   filenameLength: 255,
-  /** Bytes of an image of another place that is shown, and how many are fetched at once for one application. */
+  /** Bytes of a remote image, and concurrent downloads of images for one application. */
   remoteImageBytes: 5 * 1024 * 1024,
   remoteImages: 8,
   /** Words and code units of a search. */
   searchWords: 32,
   searchLength: 1000,
-  /** Ids by which a message is joined to a conversation. */
+  /** Message-IDs by which a message is assigned to a conversation. */
   threadIds: 102,
-  /** Addresses of a message by which it may be joined to others of its subject. */
+  /** Addresses of a message by which it can be grouped with others of the same subject. */
   subjectParties: 100,
-  /** Addresses that a message itself shows to be the account's. */
+  /** Addresses of the account that a message reveals. */
   ownAddresses: 20,
-  /** Further addresses of an account. */
+  /** Labels that users give an e-mail, and code units of each. */
+  labels: 100,
+  labelLength: 200,
+  /** Mailboxes of a mail server. An account with more is not synchronised. */
+  serverMailboxes: 5000,
+  /** Aliases of an account. */
   aliases: 100,
-  /** Those that one message goes to, together. */
+  /** Recipients of one message in total. */
   recipients: 500,
-  /** Code units of a subject that is written here. */
+  /** Code units of the subject of a composed message. */
   subjectLength: 500,
-  /** Files of a message that is written here, and the bytes of all of them. */
+  /** Attachments of a composed message, and their bytes in total. */
   files: 100,
   fileBytes: 25 * 1024 * 1024,
-  /** How long a message that was sent can be called back at least. */
+  /** Minimum time during which sending a message can be undone. */
   undoMilliseconds: 10_000,
-  /** How far ahead a message may be sent. */
+  /** Maximum time for which a message can be scheduled in advance. */
   sendAheadMilliseconds: 366 * 86_400_000,
 } as const;

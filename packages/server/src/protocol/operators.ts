@@ -113,7 +113,7 @@ const rows: Readonly<Record<string, OperatorRow | DerivedRow>> = {
   $between: {
     family: 'scalar',
     operand: 'pair',
-    meaning: 'lies between two values, both included',
+    meaning: 'is between two values (inclusive)',
     sql: ({ text, column, first, second }) => text`${column} BETWEEN ${first} AND ${second}`,
   },
   $in: {
@@ -122,7 +122,7 @@ const rows: Readonly<Record<string, OperatorRow | DerivedRow>> = {
     meaning: 'is one of the values',
     sql: (condition) => condition.isInList(),
   },
-  $notIn: { complementOf: '$in', meaning: 'is none of the values' },
+  $notIn: { complementOf: '$in', meaning: 'is not one of the values' },
   $like: {
     family: 'text',
     operand: 'one',
@@ -187,28 +187,28 @@ const rows: Readonly<Record<string, OperatorRow | DerivedRow>> = {
   $dateOn: {
     family: 'date',
     operand: 'period',
-    meaning: 'lies in the period',
+    meaning: 'is in the period',
     sql: ({ text, column, start, end }) => text`(${column}>=${start} AND ${column}<${end})`,
   },
-  $dateNotOn: { complementOf: '$dateOn', meaning: 'does not lie in the period' },
+  $dateNotOn: { complementOf: '$dateOn', meaning: 'is not in the period' },
   $dateBefore: {
     family: 'date',
     operand: 'period',
-    meaning: 'lies before the period',
+    meaning: 'is before the period',
     sql: ({ text, column, start }) => text`${column}<${start}`,
   },
-  $dateNotBefore: { complementOf: '$dateBefore', meaning: 'does not lie before the period' },
+  $dateNotBefore: { complementOf: '$dateBefore', meaning: 'is not before the period' },
   $dateAfter: {
     family: 'date',
     operand: 'period',
-    meaning: 'lies after the period',
+    meaning: 'is after the period',
     sql: ({ text, column, end }) => text`${column}>=${end}`,
   },
-  $dateNotAfter: { complementOf: '$dateAfter', meaning: 'does not lie after the period' },
+  $dateNotAfter: { complementOf: '$dateAfter', meaning: 'is not after the period' },
   $dateBetween: {
     family: 'date',
     operand: 'periods',
-    meaning: 'lies between the start of the first and the end of the second period',
+    meaning: 'is between the start of the first and the end of the second period',
     sql: ({ text, column, start, end }) => text`(${column}>=${start} AND ${column}<${end})`,
   },
   $match: {
@@ -217,7 +217,7 @@ const rows: Readonly<Record<string, OperatorRow | DerivedRow>> = {
     meaning: 'has the same elements as the list, in any order',
     sql: (condition) => condition.hasSameElements(),
   },
-  $notMatch: { complementOf: '$match', meaning: 'has other elements than the list' },
+  $notMatch: { complementOf: '$match', meaning: 'does not have the same elements as the list' },
   $anyOf: {
     family: 'array',
     operand: 'list',

@@ -1,4 +1,4 @@
-/** The public face of the wire contract: what a client may import. */
+/** The types of the HTTP API that clients may import. */
 export { grantableActions, isRecordAction, type RecordAction, readActions, writeActions } from './actions.ts';
 export { ApiError, type ErrorDetails } from './api-error.ts';
 export type { CollectionDefinition, CollectionOptions, FieldDefinition, IndexDefinition } from './definition.ts';

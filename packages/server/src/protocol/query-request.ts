@@ -1,14 +1,14 @@
 import { ApiError } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
 import { isObject, parseJson } from './json-text.ts';
-import { parameterUnknown } from './known-names.ts';
+import { requireKnownNames } from './known-names.ts';
 import { limits } from './limits.ts';
 import type { ParsedFilter } from './record-request.ts';
 
 export const aggregations = ['count', 'sum', 'avg', 'min', 'max'] as const;
 export type Aggregation = (typeof aggregations)[number];
 
-/** Shapes in which a dimension shows a date or moment: the spellings of the periods of `$date…`, and hours. */
+/** The formats in which a dimension shows a date or time: the periods of `$date…`, and hours. */
 export const dateFormats = ['YYYY', 'YYYYQ', 'YYYY-MM', 'YYYYW', 'YYYY-MM-DD', 'YYYY-MM-DD HH'] as const;
 export type DateFormat = (typeof dateFormats)[number];
 
@@ -26,9 +26,9 @@ export interface ParsedDimension {
   readonly format: DateFormat | null;
 }
 
-/** A query in its one normal form; names are not checked against any schema. */
+/** A query in its normalised form. Its names are not checked against the schema. */
 export interface ParsedQuery {
-  /** Equal for queries that differ in values alone. */
+  /** Equal for queries that only differ in values. */
   readonly shape: string;
   readonly measures: readonly ParsedMeasure[];
   readonly dimensions: readonly ParsedDimension[];
@@ -45,8 +45,7 @@ const knownParameters = new Set(['measures', 'dimensions', 'filter', 'having', '
 
 /** @throws ApiError 400 naming the parameter. */
 export function normaliseQuery(parameters: Readonly<Record<string, unknown>>): ParsedQuery {
-  const unknown = Object.keys(parameters).find((name) => !knownParameters.has(name));
-  if (unknown !== undefined) throw parameterUnknown('query', unknown, knownParameters);
+  requireKnownNames('query', parameters, knownParameters);
   const dimensions = readList('dimensions', parameters['dimensions'], limits.queryDimensions).map(parseDimension);
   const measures = readList('measures', parameters['measures'], limits.queryMeasures).map(parseMeasure);
   if (dimensions.length + measures.length === 0)
@@ -60,8 +59,8 @@ export function normaliseQuery(parameters: Readonly<Record<string, unknown>>): P
   const orders = readList('orders', parameters['orders'], limits.sortTerms).map((each) =>
     parseOrder(each, dimensions, measures),
   );
-  const limit = readInteger('limit', parameters['limit'], 1, limits.queryRows, 1000);
-  const offset = readInteger('offset', parameters['offset'], 0, Number.MAX_SAFE_INTEGER, 0);
+  const limit = readInteger('limit', parameters['limit'], { min: 1, max: limits.queryRows, fallback: 1000 });
+  const offset = readInteger('offset', parameters['offset'], { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 });
   return {
     shape: JSON.stringify([measures, dimensions, filter.shape, having.shape, orders, limit, offset > 0]),
     measures,
@@ -134,7 +133,7 @@ function parseOrder(
   return { alias: found.alias, descending: direction === 'desc' };
 }
 
-/** An object is no text, and may not even be told as one. */
+/** Objects are refused, because their conversion to text can run code of the object. */
 function asText(input: unknown): string | null {
   return typeof input === 'string' ? input : null;
 }
@@ -165,7 +164,14 @@ function parseAlias(alias: unknown, fallback: string): string {
   );
 }
 
-function readInteger(name: string, input: unknown, min: number, max: number, fallback: number): number {
+/** The range of an integer parameter, and its default value. */
+interface IntegerRange {
+  readonly min: number;
+  readonly max: number;
+  readonly fallback: number;
+}
+
+function readInteger(name: string, input: unknown, { min, max, fallback }: IntegerRange): number {
   if (input === undefined || input === null) return fallback;
   const number = typeof input === 'string' && /^\d{1,16}$/.test(input) ? Number(input) : input;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < min || number > max)

@@ -89,7 +89,7 @@ function assignValue(root: Record<string, QueryValue>, path: string[], value: st
   }
 }
 
-/** `a=1&a=1` is one value; `a=1&a=2` is a contradiction, save that brackets make lists. */
+/** `a=1&a=1` is one value; `a=1&a=2` is a contradiction, except with brackets, which make lists. */
 function resolveRepeated(existing: QueryValue, value: string | null, name: string): QueryValue {
   if (existing === value) return existing;
   throw new ApiError(
@@ -98,7 +98,7 @@ function resolveRepeated(existing: QueryValue, value: string | null, name: strin
   );
 }
 
-/** `{0: a, 1: b}` from `x[]=a&x[]=b` or `x[0]=a` as a list; other objects stay. */
+/** Converts `{0: a, 1: b}` from `x[]=a&x[]=b` or `x[0]=a` to a list; other objects are returned unchanged. */
 export function listsFromIndexes(value: QueryValue): QueryValue {
   if (value === null || typeof value !== 'object' || (value as unknown) instanceof JsonNumber) return value;
   if (Array.isArray(value)) return value.map(listsFromIndexes);

@@ -1,4 +1,4 @@
-/** How the total of a list is found: exactly (to a bound), roughly, or not at all. */
+/** How the total of a list is computed: exactly (up to a maximum), estimated, or not at all. */
 export type CountMode = 'exact' | 'estimated' | 'none';
 
 /** One term of `sort`: a dotted path and its direction. */
@@ -8,9 +8,9 @@ export interface SortTerm {
 }
 
 /**
- * A filter as it was asked: names not yet checked, every value taken out and numbered.
+ * A parsed filter. Its names are not resolved yet, and its values are replaced by slots.
  *
- * The `shape` of two filters is equal exactly if they differ in values alone, so a compiled plan can be found by it.
+ * Two filters have the same `shape` if and only if they only differ in values, so compiled plans are cached by shape.
  */
 export type ParsedFilter =
   | { readonly kind: 'all'; readonly of: readonly ParsedFilter[] }
@@ -19,20 +19,20 @@ export type ParsedFilter =
   | { readonly kind: 'at'; readonly path: readonly string[]; readonly of: ParsedFilter }
   | { readonly kind: 'test'; readonly operator: string; readonly operand: ParsedOperand };
 
-/** The operand of a condition: its slot in {@link RecordRequest.values}, and what the shape depends on. */
+/** The operand of a condition: its slot in {@link RecordRequest.values}, and its form, which is part of the shape. */
 export interface ParsedOperand {
   readonly slot: number;
   readonly form: 'null' | 'scalar' | 'list' | 'true' | 'false';
 }
 
-/** A record request in its one normal form, whatever spelling it came in. Nothing in it is checked against a schema. */
+/** A record request in its normalised form. Its names are not checked against the schema. */
 export interface RecordRequest {
-  /** Equal for requests that differ in values alone: the key under which plans are kept. */
+  /** Equal for requests that only differ in values: the key under which plans are cached. */
   readonly shape: string;
   readonly filterByTk: unknown;
   readonly filter: ParsedFilter | null;
   readonly values: readonly unknown[];
-  /** True where the values came as bracket text, so that "5" may stand for a number. */
+  /** True if the values were given in the query string with brackets, so that "5" may be a number. */
   readonly valuesAreText: boolean;
   readonly fields: readonly string[] | null;
   readonly except: readonly string[] | null;
@@ -45,25 +45,31 @@ export interface RecordRequest {
   readonly after: string | null;
   readonly versions: boolean;
   readonly cascade: boolean;
-  /** Destroyed records that are kept: left out, shown too, or shown alone. */
+  /** Whether soft-deleted records are omitted, included, or the only ones that are shown. */
   readonly trash: 'without' | 'with' | 'only';
-  /** Names that a body may hold, null for all; names that are dropped from it. */
+  /** Fields that are taken from a body (null: all), and fields that are ignored in it. */
   readonly whitelist: readonly string[] | null;
   readonly blacklist: readonly string[];
-  /** Relations whose records that are there already a body may change. */
+  /** Relations whose existing records a body may change. */
   readonly updateAssociationValues: readonly string[];
-  /** Fields by which firstOrCreate and updateOrCreate find a record. */
+  /** Fields by which `firstOrCreate` and `updateOrCreate` find a record. */
   readonly filterKeys: readonly string[];
-  /** All of it runs, the reply says what would be, and all of it is taken back. */
+  /** The write is executed and rolled back; the reply shows its result. */
   readonly dryRun: boolean;
-  /** Text that one of the fields must hold, by the slot of its value; `fields` null: all that may be searched. */
+  /** Text that one of the fields must contain, by the slot of its value. `fields` null: all searchable fields. */
   readonly search: { readonly slot: number; readonly fields: readonly string[] | null } | null;
-  /** Words that the index of mail is asked for, as its engine writes them, by the slot of the text; never what a caller sent. */
-  readonly fullText: { readonly slot: number /** Single whole words, no phrases. */; readonly plain: boolean } | null;
-  /** Folders in which e-mails lie, or do not, by the slots of their names; never what a caller sent. */
+  /**
+   * A full-text search of mail: the slot of the expression in the syntax of the engine, which is never text of a
+   * caller.
+   */
+  readonly fullText: {
+    readonly slot: number /** The search consists of single whole words, without phrases. */;
+    readonly plain: boolean;
+  } | null;
+  /** Folders that must contain the e-mails, or must not, by the slots of their names; set by the server only. */
   readonly folders: readonly { readonly slot: number; readonly not: boolean }[];
-  /** Where records are asked for as the relation of one: the records that it names alone. */
+  /** The relation of one record, if only the records that it references are requested. */
   readonly within: { readonly collection: string; readonly relation: string; readonly key: unknown } | null;
-  /** A destroyed record is removed, whether or not the collection keeps a trash. */
+  /** A destroyed record is deleted permanently, even if the collection has a trash. */
   readonly force: boolean;
 }

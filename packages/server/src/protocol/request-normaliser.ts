@@ -2,7 +2,7 @@ import type { RecordAction } from './actions.ts';
 import { ApiError, booleanExpected } from './api-error.ts';
 import { normaliseFilter } from './filter-normaliser.ts';
 import { isObject, parseJson } from './json-text.ts';
-import { parameterUnknown } from './known-names.ts';
+import { requireKnownNames } from './known-names.ts';
 import { limits } from './limits.ts';
 import { listsFromIndexes, type QueryValue } from './query-text.ts';
 import type { CountMode, RecordRequest, SortTerm } from './record-request.ts';
@@ -11,11 +11,17 @@ const readParameters = ['filterByTk', 'filter', 'fields', 'except', 'appends', '
 const trashParameters = ['withDeleted', 'onlyDeleted'];
 const searchParameters = ['search', 'searchFields'];
 const selectionParameters = ['fields', 'except', 'appends'];
+/** The parameters of an export that say what its file looks like; see export-request.ts. */
+export const exportFileParameters = ['format', 'header', 'bom', 'delimiter', 'localTimes'] as const;
 const bodyParameters = ['whitelist', 'blacklist', 'updateAssociationValues', 'dryRun'];
 /** The parameters of each record action. */
 export const actionParameters: Readonly<Record<NormalisedAction, ReadonlySet<string>>> = {
   list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashParameters, ...searchParameters]),
   get: new Set([...readParameters, 'versions', ...trashParameters]),
+  export: new Set([
+    ...['filterByTk', 'filter', ...selectionParameters, 'sort'],
+    ...[...trashParameters, ...searchParameters, ...exportFileParameters],
+  ]),
   create: new Set([...selectionParameters, ...bodyParameters]),
   firstOrCreate: new Set([...selectionParameters, ...bodyParameters, 'filterKeys']),
   updateOrCreate: new Set([...selectionParameters, ...bodyParameters, 'filterKeys']),
@@ -33,11 +39,11 @@ export function isNormalisedAction(action: string): action is NormalisedAction {
 }
 
 /**
- * Turns the parameters of a record action, in any of their spellings, into the one request value.
+ * Normalises the parameters of a record action, in any of their spellings.
  *
  * @param parameters a parsed query string, or the body of a read sent by POST.
- * @param fromText true where values came as query text: lists may be comma text, objects JSON text.
- * @param isOneKey true where `filterByTk` came from the path, where a text such as `[1]` is one key and never a list.
+ * @param fromText true for values of a query string: lists may be comma-separated text, objects JSON text.
+ * @param isOneKey true if `filterByTk` comes from the path, where a text such as `[1]` is one key and never a list.
  * @throws ApiError 400 naming the parameter.
  */
 export function normaliseRequest(
@@ -46,7 +52,7 @@ export function normaliseRequest(
   fromText: boolean,
   isOneKey = false,
 ): RecordRequest {
-  rejectUnknownParameters(action, parameters);
+  requireKnownNames(action, parameters, actionParameters[action]);
   const { search, ...filter } = readFilterAndSearch(parameters, fromText);
   const page = readNumber('page', parameters['page'], 1, Number.MAX_SAFE_INTEGER);
   const after = readText('after', parameters['after']);
@@ -91,12 +97,6 @@ export function normaliseRequest(
   };
 }
 
-function rejectUnknownParameters(action: NormalisedAction, parameters: Readonly<Record<string, unknown>>): void {
-  const known = actionParameters[action];
-  const unknown = Object.keys(parameters).find((name) => !known.has(name));
-  if (unknown !== undefined) throw parameterUnknown(action, unknown, known);
-}
-
 /** The filter and the search. The text of a search follows the values of the filter. */
 function readFilterAndSearch(
   parameters: Readonly<Record<string, unknown>>,
@@ -115,7 +115,7 @@ function readFilterAndSearch(
   };
 }
 
-/** The parameters of writes. Reads have their defaults. */
+/** The parameters of writes. Reads have the default values. */
 function readWriteParameters(
   parameters: Readonly<Record<string, unknown>>,
 ): Pick<RecordRequest, 'cascade' | 'whitelist' | 'blacklist' | 'updateAssociationValues' | 'filterKeys' | 'dryRun'> {
@@ -136,7 +136,7 @@ function readAppends(input: unknown): string[] {
   return appends;
 }
 
-/** What an action reaches: restore the trash alone, a forced destroy all that is there. */
+/** The records that an action can reach: restore only those in the trash, a forced destroy all of them. */
 function readTrash(action: NormalisedAction, parameters: Readonly<Record<string, unknown>>): RecordRequest['trash'] {
   if (action === 'restore' || readBoolean('onlyDeleted', parameters['onlyDeleted'], false)) return 'only';
   const all = action === 'destroy' ? 'force' : 'withDeleted';
@@ -152,7 +152,7 @@ function describeKeyForm(filterByTk: unknown): string {
   return filterByTk === undefined ? 'none' : Array.isArray(filterByTk) ? 'many' : 'one';
 }
 
-/** One key; many by brackets or a JSON array. Text is never split at commas: a key may hold one. */
+/** One key, or a list of keys in brackets or as JSON. Text is never split at commas, because a key may contain one. */
 function readKey(input: unknown, isOneKey: boolean): unknown {
   if (input === undefined) return undefined;
   const value = listsFromIndexes(input as QueryValue);
@@ -183,7 +183,7 @@ function parseParameterJson(name: string, text: string): unknown {
   return parseJson(text, () => new ApiError('PARAMETER_INVALID', `"${name}" is not valid JSON.`));
 }
 
-/** Names as a comma list, a JSON list, bracket list, or list; null when absent. */
+/** Names as comma-separated text, JSON list or bracket list; null if there are none. */
 function readNames(name: string, input: unknown): string[] | null {
   if (input === undefined || input === null) return null;
   const value = listsFromIndexes(input as QueryValue);
@@ -224,7 +224,8 @@ function readNumber(name: string, input: unknown, min: number, max: number): num
   return number;
 }
 
-function readBoolean(name: string, input: unknown, fallback: boolean): boolean {
+/** A parameter that is true or false. @throws ApiError 400 naming the parameter. */
+export function readBoolean(name: string, input: unknown, fallback: boolean): boolean {
   if (input === undefined) return fallback;
   if (input === true || input === 'true' || input === '1' || input === null || input === '') return true;
   if (input === false || input === 'false' || input === '0') return false;
@@ -237,7 +238,7 @@ function readCount(input: unknown): CountMode {
   throw new ApiError('PARAMETER_INVALID', '"count" must be "exact", "estimated" or "none".');
 }
 
-/** Text to be searched for; nothing but white space is no search. */
+/** The text to search for; null if it only consists of white space. */
 function readSearch(input: unknown): string | null {
   const text = readText('search', typeof input === 'number' ? String(input) : input)?.trim() ?? '';
   if (text.length > limits.patternLength)

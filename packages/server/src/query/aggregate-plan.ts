@@ -34,7 +34,7 @@ const offset: Param = { storage: 'bigint', read: (environment) => environment.of
 const zone: Param = { storage: 'text', read: (environment) => environment.zone };
 const numbers: ReadonlySet<Storage> = new Set(['integer', 'bigint', 'double']);
 const ordered: ReadonlySet<Storage> = new Set(['integer', 'bigint', 'double', 'text', 'datetime']);
-/** `having` may name every column that the query shows. */
+/** `having` may refer to every column of the query. */
 const havingGrant: Grant = { identity: 'having', rows: null, may: () => true };
 
 /**
@@ -110,7 +110,7 @@ function compileDimension(
   const { type, storage } = value;
   if (format === null) return { alias, value: value.sql(), type, storage };
   if (!type.operators.has('date'))
-    throw new ApiError('OPERATOR_MISFIT', `A format goes with dates; "${field}" is a ${type.name} field.`);
+    throw new ApiError('OPERATOR_MISFIT', `"format" can only be used with dates; "${field}" is a ${type.name} field.`);
   return toResult(alias, dialect.dateText(format, storage, value.sql(), zone), 'string');
 }
 
@@ -126,7 +126,10 @@ function compileMeasure(
   const scale = readDecimalScale(storage);
   const fits = scale !== null || (aggregation === 'min' || aggregation === 'max' ? ordered : numbers).has(storage);
   if (!fits)
-    throw new ApiError('OPERATOR_MISFIT', `${aggregation} does not fit "${field}", which is a ${type.name} field.`);
+    throw new ApiError(
+      'OPERATOR_MISFIT',
+      `${aggregation} cannot be used with "${field}", which is a ${type.name} field.`,
+    );
   if (aggregation === 'avg') return toResult(alias, dialect.average(value, storage), 'double');
   if (aggregation !== 'sum') return { alias, value: sql`${aggregation}(${value})`, type, storage };
   const sum = dialect.sum(measured.sql(), storage, distinct);

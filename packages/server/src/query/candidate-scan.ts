@@ -63,7 +63,7 @@ interface ScanColumns {
   readonly andCondition: Sql;
 }
 
-/** A query for the keys of a page's records, and of some more. */
+/** A query for the keys of the records of a page, and of some more records. */
 export function compileCandidateScan(page: CandidateScan, scope: StatementScope): Sql {
   const { maxRecords, descending, match } = page;
   const columns = listScanColumns(page);
@@ -79,7 +79,8 @@ ORDER BY ${page.order} LIMIT (SELECT size FROM share)`;
 share AS MATERIALIZED (${compileShare(probeLimit)}),
 candidates AS MATERIALIZED (${scan.candidates({ table, key, sortColumn, rowsOfGroup })}),
 known_until AS MATERIALIZED (SELECT ${first}(sort_value) AS sort_value FROM (
-SELECT ${last}(sort_value) AS sort_value FROM candidates GROUP BY group_key HAVING count(*)=(SELECT size FROM share)) x),
+SELECT ${last}(sort_value) AS sort_value FROM candidates
+GROUP BY group_key HAVING count(*)=(SELECT size FROM share)) x),
 probed AS MATERIALIZED (SELECT group_key,id,sort_value FROM candidates
 WHERE (SELECT sort_value FROM known_until) IS NULL OR sort_value${isBefore}(SELECT sort_value FROM known_until)
 ORDER BY sort_value${direction},id${direction} LIMIT ${probeLimit}),
@@ -102,8 +103,8 @@ function listScanColumns({ collection, group, key, condition }: CandidateScan): 
 /** How many records of each group are candidates: fewer if there are many groups, but never too few. */
 function compileShare(probeLimit: number): Sql {
   const minShare = probeLimit / 10;
-  return sql`SELECT CASE WHEN count(*)<2 THEN ${probeLimit} WHEN count(*)<10 THEN ${probeLimit}/count(*) ELSE ${minShare} END AS size
-FROM visible_groups`;
+  return sql`SELECT CASE WHEN count(*)<2 THEN ${probeLimit} WHEN count(*)<10 THEN ${probeLimit}/count(*)
+ELSE ${minShare} END AS size FROM visible_groups`;
 }
 
 /** Whether the record `probed` matches. */
@@ -119,8 +120,9 @@ function compileHasMatch({ match, collection }: CandidateScan, scope: StatementS
   const referenceColumn = compileColumn(inner, path.target, path.relation.targetField);
   if (path.relation.sourceField !== collection.primaryKey.name)
     throw new Error('A candidate scan needs a relation to the key of its collection.');
+  const isMatch = index.matchesKey(email, sql`probed.group_key`, expression);
   return sql`(SELECT 1 FROM ${identifier(path.target.table)} ${identifier(inner)}
-WHERE ${referenceColumn}=probed.id${andConditions} AND ${index.matchesKey(email, sql`probed.group_key`, expression)} LIMIT 1) IS NOT NULL`;
+WHERE ${referenceColumn}=probed.id${andConditions} AND ${isMatch} LIMIT 1) IS NOT NULL`;
 }
 
 /** The rest of the page, from where no record was tested. Nothing is looked up if the page is full or all records were tested. */

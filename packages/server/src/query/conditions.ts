@@ -7,7 +7,7 @@ import { countTests, type Predicate } from './predicate.ts';
 import { compilePredicate } from './predicate-compiler.ts';
 import type { StatementScope } from './statement-scope.ts';
 
-/** A condition on a row: a predicate, or SQL about columns that the statement knows. Null holds for all rows. */
+/** A condition on a row: a predicate, or SQL about columns that the statement knows. Null matches all rows. */
 export type Condition = Predicate | ((dialect: Dialect) => Sql) | null;
 
 /** Conditions on the row `alias` of a collection. */

@@ -11,7 +11,7 @@ import type { SortKey } from './sort-plan.ts';
  * @param keys the keys of the sort, one for each value.
  */
 export function encodeSortCursor(fingerprint: string, values: readonly unknown[], keys: readonly SortKey[]): string {
-  // SQLite gives 0 and 1 for truth values.
+  // SQLite returns booleans as 0 and 1.
   const cursorValues = values.map((value, index) =>
     keys[index]?.field.type.storage === 'boolean' && value !== null ? Boolean(value) : value,
   );

@@ -15,7 +15,7 @@ import { buildVisibilityFilter } from './visibility.ts';
 
 interface FilterContext {
   readonly registry: Registry;
-  /** Null inside a permission's own filter, which may name anything. */
+  /** Null inside a permission's own filter, which may name any field. */
   readonly findGrant: GrantLookup | null;
   readonly createOperand: OperandFactory;
   /** Relations followed so far by all paths of the filter; null where their number is not limited. */
@@ -48,9 +48,9 @@ export function planFilter(
 }
 
 /**
- * The rows of a grant that exist for readers: not in the trash, unless the trash is requested, and not being deleted. Names
- * in the grant's filter are not checked against grants, but see {@link planVisibility}. A filter that no longer fits the definitions matches
- * nothing.
+ * The rows of a grant that readers can see: not in the trash (unless the trash is requested), and not being deleted.
+ * Names in the grant's filter are not checked against grants, but see {@link planVisibility}. A filter that no longer
+ * matches the definitions matches no row.
  */
 export function planRows(
   rows: RowFilter | null,
@@ -80,28 +80,35 @@ function planRowFilter(rows: RowFilter | null, collection: Collection, registry:
 }
 
 /**
- * A row filter that leads into records of limited visibility finds only those that its caller can see. Otherwise whoever
- * writes row filters could find out, test by test, what the records of others contain.
+ * A row filter that follows a relation to records of limited visibility only finds those that its caller can see.
+ * Otherwise the author of a row filter could find out, condition by condition, what the records of others contain.
  */
 function planVisibility(target: Collection, registry: Registry): Predicate | null {
   return planRowFilter(buildVisibilityFilter(target.traits, true), target, registry);
 }
 
-function resolveFilter(filter: ParsedFilter, level: FilterLevel, context: FilterContext): Predicate {
+/** Resolves the paths and tests in a filter, and keeps the logic that joins them. */
+function resolveLeaves(
+  filter: ParsedFilter,
+  resolve: (leaf: Extract<ParsedFilter, { kind: 'at' | 'test' }>) => Predicate,
+): Predicate {
   switch (filter.kind) {
     case 'all':
     case 'any':
-      return { kind: filter.kind, of: filter.of.map((each) => resolveFilter(each, level, context)) };
+      return { kind: filter.kind, of: filter.of.map((each) => resolveLeaves(each, resolve)) };
     case 'not':
-      return { kind: 'not', of: resolveFilter(filter.of, level, context) };
-    case 'at':
-      return resolvePath(filter.path, filter.of, level, context);
-    case 'test':
-      throw new ApiError(
-        'FILTER_INVALID',
-        `${filter.operator} needs a field: write {"field": {"${filter.operator}": …}}.`,
-      );
+      return { kind: 'not', of: resolveLeaves(filter.of, resolve) };
+    default:
+      return resolve(filter);
   }
+}
+
+function resolveFilter(filter: ParsedFilter, level: FilterLevel, context: FilterContext): Predicate {
+  return resolveLeaves(filter, (leaf) => {
+    if (leaf.kind === 'at') return resolvePath(leaf.path, leaf.of, level, context);
+    const { operator } = leaf;
+    throw new ApiError('FILTER_INVALID', `${operator} needs a field: write {"field": {"${operator}": …}}.`);
+  });
 }
 
 function resolvePath(
@@ -121,7 +128,7 @@ function resolvePath(
   return resolveRelated({ field, rest, of }, level, context);
 }
 
-/** @param rest what follows the field in the path. */
+/** @param rest the part of the path after the field. */
 function relationUnknown(collection: Collection, name: string, rest: string, grant: Grant | null): ApiError {
   const relations = collection.fields.filter(
     (field) => field.relation && !field.hidden && (grant === null || grant.may(field)),
@@ -129,11 +136,11 @@ function relationUnknown(collection: Collection, name: string, rest: string, gra
   const names = formatNames(relations.map((field) => field.name));
   return new ApiError(
     'RELATION_UNKNOWN',
-    `"${name}" of ${collection.name} is no relation, so "${rest.slice(0, 120)}" cannot follow it. ${names === '' ? 'It has no relations.' : `Its relations are: ${names}.`}`,
+    `"${name}" of ${collection.name} is not a relation, so "${rest.slice(0, 120)}" cannot follow it. ${names === '' ? 'It has no relations.' : `Its relations are: ${names}.`}`,
   );
 }
 
-/** A relation in a path, what follows it in the path, and the conditions at the end of the path. */
+/** A relation in a path, the part of the path after it, and the conditions at the end of the path. */
 interface RelatedConditions {
   readonly field: Field;
   readonly rest: readonly string[];
@@ -158,7 +165,7 @@ function resolveRelated(
   const presence = rest.length === 0 && of.kind === 'test' ? readPresence(of.operator, of.operand.form) : null;
   if (presence !== null) return presence ? related(null) : { kind: 'not', of: related(null) };
   const inner = rest.length > 0 ? ({ kind: 'at', path: rest, of } as const) : of;
-  // A value straight on a relation means the key of the related record.
+  // A value directly on a relation is compared with the key of the related record.
   const keyed = hasBareTest(inner) ? ({ kind: 'at', path: [target.primaryKey.name], of: inner } as const) : inner;
   const level = { collection: target, grant: access?.grant ?? null, depth: depth + 1 };
   return related(resolveFilter(keyed, level, context));
@@ -171,7 +178,7 @@ function limitRelations({ relations }: FilterContext, more: number): void {
   if (relations.count > limits.filterRelations)
     throw new ApiError(
       'LIMIT_EXCEEDED',
-      `A filter follows at most ${limits.filterRelations} relations, those of row filters on the way included. Put conditions on one related record together: {"author": {"name": …, "age": …}}.`,
+      `A filter can follow at most ${limits.filterRelations} relations, including those of row filters. Combine conditions on one related record: {"author": {"name": …, "age": …}}.`,
     );
 }
 
@@ -227,20 +234,11 @@ function hasBareTest(filter: ParsedFilter): boolean {
 }
 
 function resolveConditions(of: ParsedFilter, field: Field, context: FilterContext): Predicate {
-  switch (of.kind) {
-    case 'all':
-    case 'any':
-      return { kind: of.kind, of: of.of.map((each) => resolveConditions(each, field, context)) };
-    case 'not':
-      return { kind: 'not', of: resolveConditions(of.of, field, context) };
-    case 'at':
-      throw new ApiError(
-        'RELATION_UNKNOWN',
-        `"${field.name}" is no relation, so "${of.path.join('.')}" cannot follow it.`,
-      );
-    case 'test':
-      return resolveTest(of.operator, of.operand, field, context);
-  }
+  return resolveLeaves(of, (leaf) => {
+    if (leaf.kind === 'test') return resolveTest(leaf.operator, leaf.operand, field, context);
+    const path = leaf.path.join('.');
+    throw new ApiError('RELATION_UNKNOWN', `"${field.name}" is not a relation, so "${path}" cannot follow it.`);
+  });
 }
 
 function resolveTest(name: string, operand: ParsedOperand, field: Field, context: FilterContext): Predicate {
@@ -261,13 +259,13 @@ function checkOperator(name: string, operator: Operator, operand: ParsedOperand,
   const isPlainNull = operand.form === 'null' && operator.acceptsNull === true;
   if (field.type.operators.has(operator.family) || isPlainNull) {
     if (operand.form === 'null' && !isPlainNull)
-      throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" takes no null; use $null.`);
+      throw new ApiError('FILTER_INVALID', `${name} on "${field.name}" does not accept null; use $null.`);
     return;
   }
   const fitting = Object.entries(operators).filter(([, each]) => field.type.operators.has(each.family));
   throw new ApiError(
     'OPERATOR_MISFIT',
-    `${name} does not fit "${field.name}" of the type ${field.type.name}. Use one of: ${formatNames(fitting.map(([each]) => each))}.`,
+    `${name} cannot be used with "${field.name}", which has the type ${field.type.name}. Use one of: ${formatNames(fitting.map(([each]) => each))}.`,
   );
 }
 

@@ -88,7 +88,7 @@ function compareSorted(keys: OrderedKeys, from: number): Sql {
   return sql`(${join(left, ',')})${operator}(${join(right, ',')})`;
 }
 
-/** Strictly after at this key, or equal here and after at the next. */
+/** After the cursor at this key, or equal here and after it at the next key. */
 function lexicographic([first, ...rest]: OrderedKeys, nulls: CursorNulls, index: number): Sql {
   const isNull = nulls[index] ?? false;
   const beyond = strictlyAfter(first, isNull, index);

@@ -59,7 +59,7 @@ function toOperandValue(value: unknown, isText: boolean, test: Test, calendar: C
     throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" takes a list of values, such as [1, 2].`);
   if (family === 'array') {
     if (!isWellFormedJson(value))
-      throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" names a value that no list can hold.`);
+      throw new ApiError('FILTER_INVALID', `${operator} on "${field.name}" contains a value that no list can contain.`);
     return (value as unknown[]).map((each) => JSON.stringify(each));
   }
   const toOne = (each: unknown): unknown => toTypedValue(each, isText, test);
@@ -111,7 +111,7 @@ function toTypedValue(value: unknown, isText: boolean, { field, operator }: Test
   if (canonical === invalidOperand)
     throw new ApiError(
       'FILTER_INVALID',
-      `The value of ${operator} on "${field.name}" does not fit the type ${field.type.name}. ${expectedValue(field)}`.trimEnd(),
+      `The value of ${operator} on "${field.name}" is not valid for the type ${field.type.name}. ${expectedValue(field)}`.trimEnd(),
     );
   getOperator(operator).check?.(canonical, operator, field.name);
   return canonical;

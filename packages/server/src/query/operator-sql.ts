@@ -4,7 +4,7 @@ import { type ConditionSql, getOperator } from '../protocol/operators.ts';
 import type { Storage } from '../schema/field-type.ts';
 import type { Operand } from './predicate.ts';
 
-/** An operator, what it compares with, and the storage of the column or expression that it tests. */
+/** An operator, its operand, and the storage of the column or expression that it tests. */
 interface ColumnTest {
   /** A name of `operators`, without complements and other spellings (`compiledAs`). */
   readonly operator: string;

@@ -36,17 +36,20 @@ export interface PageShape {
   readonly cursorNulls: CursorNulls | null;
   /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort keys by their index. */
   readonly content: 'text' | 'rows' | 'keys';
-  /** Characters of a record's text past which null replaces it, so that it is never read into memory; rows only. */
+  /**
+   * The maximum length of a record's text, in characters. Longer texts are replaced by null, so that they are never
+   * read into memory. Only for rows.
+   */
   readonly maxLength?: number;
 }
 
 /** A page, resolved. */
 export interface PageParts {
   readonly collection: Collection;
-  /** What is selected of each row. */
+  /** The columns that are selected from each row. */
   readonly columns: Sql;
   readonly condition: Predicate | null;
-  /** The condition on the keys that the request names. */
+  /** The condition on the keys in the request. */
   readonly keyed: Condition;
   readonly keys: readonly SortKey[];
   readonly shape: PageShape;
@@ -110,7 +113,8 @@ function compileIndexPage(page: PageParts, source: Source<'index'>, scope: State
     source.rest,
   ];
   const where = compileConditions({ alias: collection.table, collection, conditions, scans: true }, scope);
-  return sql`SELECT ${columns} FROM ${index} CROSS JOIN ${identifier(collection.table)} ON ${compileKey(collection)}=${found}
+  return sql`SELECT ${columns} FROM ${index}
+CROSS JOIN ${identifier(collection.table)} ON ${compileKey(collection)}=${found}
 WHERE ${where ?? '1=1'} ORDER BY ${order} LIMIT ${shape.size + 1}`;
 }
 
@@ -165,12 +169,12 @@ function compileSegment({ shape }: PageParts, keys: OrderedKeys, dialect: Dialec
   return shape.cursorNulls ? afterCursorInOneSegment(keys, shape.cursorNulls, dialect) : wholeOrder(keys, dialect);
 }
 
-/** The order by the first key only, which `value` stands for. */
+/** The order by the first key only. `value` is the SQL of that key. */
 function sortBy({ keys }: PageParts, value: Sql): OrderedKeys {
   return [{ key: requireFirst(keys), value }];
 }
 
-/** The condition's bounds of the key, about an expression that stands for the key. */
+/** The condition's bounds of the key, as SQL about the given expression. */
 function compileKeyBounds({ rest }: PageSource, collection: Collection, key: Sql): Condition[] {
   return keyBounds(rest, collection).map((test) => (dialect: Dialect) => compileFieldTest(test, key, dialect));
 }

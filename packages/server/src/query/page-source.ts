@@ -95,7 +95,7 @@ const bounds: ReadonlySet<string> = new Set(['$lt', '$lte', '$gt', '$gte']);
 
 function conjuncts(predicate: Predicate): readonly Predicate[] {
   if (predicate.kind === 'all') return predicate.of.flatMap(conjuncts);
-  // A filter with variables is false as a whole if one is missing; the membership itself needs none of them.
+  // A filter with variables matches nothing if one of them is missing; the membership itself needs none of them.
   if (predicate.kind === 'variables' && predicate.of.kind === 'related')
     return [predicate.of, { kind: 'variables', variables: predicate.variables, of: { kind: 'all', of: [] } }];
   return [predicate];

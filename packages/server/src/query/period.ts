@@ -70,7 +70,7 @@ function parsePeriod(value: unknown, calendar: Calendar): Period {
   if (period === null)
     throw new ApiError(
       'FILTER_INVALID',
-      'A date condition takes 2026, 2026-11, 2026Q4, 2026W47, 2026-11-20, a moment with its zone, or {"type": "today"} and the like.',
+      'A date condition takes 2026, 2026-11, 2026Q4, 2026W47, 2026-11-20, a time with its time zone, or an object such as {"type": "today"}.',
     );
   return period;
 }
@@ -126,7 +126,7 @@ function resolveRelative({ type, number, unit }: Record<string, unknown>, { now,
   return which === 'next' ? daysPeriod(end, end.add(one)) : daysPeriod(start, end);
 }
 
-/** The unit that a day lies in. Weeks begin on Monday. */
+/** The unit that contains a day. Weeks begin on Monday. */
 function periodAround(day: Temporal.PlainDate, unit: Unit): [Temporal.PlainDate, Temporal.PlainDate] {
   const starts: Readonly<Record<Unit, () => Temporal.PlainDate>> = {
     day: () => day,
@@ -165,6 +165,6 @@ function formatStartOfDay(day: Temporal.PlainDate, { zone }: Calendar): string {
 }
 
 function formatInstant(instant: number): string {
-  if (instant > latest) return 'infinity'; // after every moment: PostgreSQL's word, and past every digit as text
+  if (instant > latest) return 'infinity'; // after every time: a special value of PostgreSQL, which also sorts after all digits as text
   return new Date(Math.max(earliest, instant)).toISOString();
 }

@@ -57,7 +57,7 @@ export function compilePredicate(
   }
 }
 
-/** A test of an expression that stands for the test's field. */
+/** A test, compiled for an expression instead of the test's field. */
 export function compileFieldTest({ operator, operand, field }: Kind<'test'>, column: Sql, dialect: Dialect): Sql {
   return compileOperator({ operator, operand, storage: requireStorage(field) }, column, dialect);
 }
@@ -73,7 +73,7 @@ export function compileMailboxes({ folder, viewer }: Kind<'placed'>): Sql {
   return selectMailboxes({ storage: 'text', read: folder.read }, { storage: 'integer', read: viewer.read });
 }
 
-/** What is looked up in the full-text index. */
+/** The search terms for the full-text index. */
 export function compileFullText({ expression, viewer }: Kind<'matched'>): FullTextLookup {
   return {
     expression: { storage: 'text', read: expression.read },
@@ -103,7 +103,7 @@ function compileRelated({ source, relation, target, of }: Kind<'related'>, alias
     : sql`${ownColumn} IN (${keys})`;
 }
 
-/** Rows that the relation of one record names: its value is read once, then the rows by that value. */
+/** Rows that the relation of one record refers to: its value is read once, then the rows with that value. */
 function compileWithin(
   { source, relation, parent }: Kind<'within'>,
   alias: string,

@@ -9,14 +9,14 @@ export type Predicate =
   | { readonly kind: 'not'; readonly of: Predicate }
   | { readonly kind: 'test'; readonly field: Field; readonly operator: string; readonly operand: Operand }
   | {
-      /** The row has a related record that the caller may see and that satisfies `of` (null: any). */
+      /** The row has a related record that the caller may see and that matches `of` (null: any). */
       readonly kind: 'related';
       readonly source: Collection;
       readonly relation: Relation;
       readonly target: Collection;
       readonly of: Predicate | null;
     }
-  /** The relation of the environment's record `parent` names the row, and the caller may see that record. */
+  /** The relation of the environment's record `parent` refers to the row, and the caller may see that record. */
   | {
       readonly kind: 'within';
       readonly source: Collection;
@@ -37,10 +37,10 @@ export type Predicate =
       readonly kind: 'placed';
       readonly folder: Operand;
       readonly viewer: Operand;
-      /** How it is found out: e-mail by e-mail, or by a list of all keys in the mailbox. */
+      /** How this is tested: for each e-mail, or with a list of all keys in the mailbox. */
       readonly by: 'probe' | 'list';
     }
-  /** False as a whole if one of the variables has no value that its condition takes. */
+  /** False as a whole if one of the variables has no value that its condition accepts. */
   | { readonly kind: 'variables'; readonly variables: readonly Operand[]; readonly of: Predicate }
   | { readonly kind: 'never' };
 
@@ -50,47 +50,40 @@ export interface Operand {
   read(environment: BindEnvironment): unknown;
 }
 
-/** Both conditions; null holds for all rows. */
+/** Both conditions; null matches all rows. */
 export function both(left: Predicate | null, right: Predicate | null): Predicate | null {
   if (left === null || right === null) return left ?? right;
   return { kind: 'all', of: [left, right] };
 }
 
-/** How many conditions are tested on a row at most. Conditions on related records are counted where those are visited. */
+/**
+ * The maximum number of conditions that are tested on a row. Conditions on related records are counted where those
+ * records are read.
+ */
 export function countTests(predicate: Predicate | null): number {
-  switch (predicate?.kind) {
-    case 'all':
-    case 'any':
-      return predicate.of.reduce((sum, each) => sum + countTests(each), 0);
-    case 'not':
-    case 'variables':
-      return countTests(predicate.of);
-    case 'test':
-    case 'related':
-    case 'within':
-    case 'matched':
-    case 'placed':
-      return 1;
-    default:
-      return 0;
-  }
+  return sumLeaves(predicate, ({ kind }) => (kind === 'never' ? 0 : 1));
 }
 
 /** How many relations a predicate follows: each is a subquery of its statement. */
 export function countRelations(predicate: Predicate | null): number {
-  switch (predicate?.kind) {
+  return sumLeaves(predicate, (leaf) => {
+    if (leaf.kind === 'related') return 1 + countRelations(leaf.of);
+    return leaf.kind === 'within' ? 1 + countRelations(leaf.parent) : 0;
+  });
+}
+
+/** Sums a number over the conditions that are joined by logical operators. */
+function sumLeaves(predicate: Predicate | null, count: (leaf: Predicate) => number): number {
+  if (predicate === null) return 0;
+  switch (predicate.kind) {
     case 'all':
     case 'any':
-      return predicate.of.reduce((sum, each) => sum + countRelations(each), 0);
+      return predicate.of.reduce((sum, each) => sum + sumLeaves(each, count), 0);
     case 'not':
     case 'variables':
-      return countRelations(predicate.of);
-    case 'related':
-      return 1 + countRelations(predicate.of);
-    case 'within':
-      return 1 + countRelations(predicate.parent);
+      return sumLeaves(predicate.of, count);
     default:
-      return 0;
+      return count(predicate);
   }
 }
 
@@ -103,7 +96,10 @@ export function notBeingDeleted(collection: Collection, view: TrashView): Predic
   return { kind: 'not', of: { kind: 'test', field, operator: '$eq', operand } };
 }
 
-/** Whether a record exists for a reader: in the requested view of the trash, and not being deleted; null: all do. */
+/**
+ * Whether a record exists for a reader: it is in the requested view of the trash and is not being deleted; null: every
+ * record does.
+ */
 export function presentCondition(collection: Collection, view: TrashView): Predicate | null {
   return both(trashCondition(collection, view), notBeingDeleted(collection, view));
 }

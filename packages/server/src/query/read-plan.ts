@@ -28,7 +28,7 @@ export { compileCounter, compileWhere, keyCondition } from './conditions.ts';
 export type { PageShape } from './page-compiler.ts';
 export type { PlanContext } from './plan-context.ts';
 
-/** A list, compiled: run it with values as often as needed while registry and access stay the same. */
+/** A compiled list. It can be run with other values as long as registry and access are the same. */
 export interface ListPlan {
   /**
    * {@link ListPlan.read} makes these rows of its result: with `keyNames` one row, the objects as one text ({@link Dialect.pageText}) and
@@ -74,8 +74,8 @@ export function planCondition(
 }
 
 /**
- * The condition under which a write reaches a row. Its filter is a read: it may name what list shows, and it matches rows
- * that list shows, so that a write by filter reveals nothing that a list would not.
+ * The condition under which a write reaches a row. Its filter is a read: it may only name what a list shows, and it
+ * only matches rows that a list shows, so that a write by filter reveals nothing else.
  */
 export function planWriteCondition(
   request: Conditions,
@@ -125,11 +125,7 @@ export function planList(
   context: PlanContext,
 ): ListPlan {
   const { dialect } = context;
-  const scope = new StatementScope(dialect);
-  const selection = planSelection(request, collection, grant, context);
-  const keys = planSort(request.sort, collection, grant, context);
-  const condition = planCondition(request, collection, grant, context);
-  const keyed = keyCondition(request, collection);
+  const { scope, selection, keys, condition, keyed } = resolveRead(request, collection, grant, context);
   const orderedKeys = orderKeys(keys, collection.table, scope);
   const { keyNames, columns, columnCount } = compileColumns({ request, shape }, selection, orderedKeys, scope);
   const hasPlainSource = shape.hasOffset || keyed !== null || request.trash !== 'without';
@@ -152,6 +148,26 @@ export function planList(
     keys,
     keyNames,
     tables: [...collectTables(condition, new Set([collection.table]))],
+  };
+}
+
+/** A read with its names resolved under the grants, ready to be compiled. */
+interface ResolvedRead {
+  readonly scope: StatementScope;
+  readonly selection: Selection;
+  readonly keys: readonly SortKey[];
+  readonly condition: Predicate | null;
+  /** The primary keys that the request names; null: none. */
+  readonly keyed: ((dialect: Dialect) => Sql) | null;
+}
+
+function resolveRead(request: RecordRequest, collection: Collection, grant: Grant, context: PlanContext): ResolvedRead {
+  return {
+    scope: new StatementScope(context.dialect),
+    selection: planSelection(request, collection, grant, context),
+    keys: planSort(request.sort, collection, grant, context),
+    condition: planCondition(request, collection, grant, context),
+    keyed: keyCondition(request, collection),
   };
 }
 
@@ -190,7 +206,8 @@ function compileColumns(
 }
 
 function limitLength(object: Sql, maxLength: number): Sql {
-  return sql`(SELECT CASE WHEN length(CAST(b.t AS text))>${maxLength} THEN NULL ELSE b.t END FROM (SELECT ${object} AS t) b)`;
+  const limited = sql`CASE WHEN length(CAST(b.t AS text))>${maxLength} THEN NULL ELSE b.t END`;
+  return sql`(SELECT ${limited} FROM (SELECT ${object} AS t) b)`;
 }
 
 /**
@@ -203,18 +220,15 @@ function limitLength(object: Sql, maxLength: number): Sql {
  */
 export function planGet(request: RecordRequest, collection: Collection, grant: Grant, context: PlanContext): GetPlan {
   const { dialect } = context;
-  const scope = new StatementScope(dialect);
-  const selection = planSelection(request, collection, grant, context);
-  const keys = planSort(request.sort, collection, grant, context);
-  const condition = planCondition(request, collection, grant, context);
-  const keyed = keyCondition(request, collection);
+  const { scope, selection, keys, condition, keyed } = resolveRead(request, collection, grant, context);
   const isByFilter = request.filter !== null || keyed === null;
   const object = compileObject(selection, collection.table, scope);
   const where = compileWhere([keyed, condition], isByFilter, collection, scope);
   const order = isByFilter
     ? sql` ORDER BY ${wholeOrder(orderKeys(keys, collection.table, scope), dialect).order} LIMIT 1`
     : sql``;
-  const select = sql`SELECT ${object},${compileCounter(collection)} FROM ${identifier(collection.table)}${where}${order}`;
+  const columns = sql`${object},${compileCounter(collection)}`;
+  const select = sql`SELECT ${columns} FROM ${identifier(collection.table)}${where}${order}`;
   const { page, read } = dialect.pageQuery({ rows: select, columns: 2, count: null, cap: 0 });
   return { statement: compile(dialect, page), read };
 }

@@ -2,7 +2,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { requireRelation } from '../schema/field-parts.ts';
 import { type Collection, type Field, getField, type Relation } from '../schema/registry.ts';
-import { type RelationAccess, requireRelationAccess } from './filter-plan.ts';
+import { planRows, type RelationAccess, requireRelationAccess } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import type { AccessContext, PlanContext } from './plan-context.ts';
 import { both, type Operand, type Predicate } from './predicate.ts';
@@ -10,9 +10,9 @@ import { requireReadableField } from './read-access.ts';
 import { viewer } from './visibility.ts';
 
 /**
- * `search`: one of the text fields that the role may read contains a text; with `searchFields`, one of those.
+ * `search`: one of the text fields that the role may read contains a text; with `searchFields`, one of those fields.
  *
- * @throws ApiError 400 for fields that do not exist or hold no text, 403 for denied ones.
+ * @throws ApiError 400 for fields that do not exist or do not contain text, 403 for denied ones.
  */
 export function planSearch(search: RecordRequest['search'], collection: Collection, grant: Grant): Predicate | null {
   if (search === null) return null;
@@ -24,7 +24,10 @@ export function planSearch(search: RecordRequest['search'], collection: Collecti
   return { kind: 'any', of: fields.map((field) => ({ kind: 'test', field, operator: '$includes', operand })) };
 }
 
-/** The full-text search of a request. Conversations are found by the e-mails in them. */
+/**
+ * The full-text search of a request. Conversations are found by the e-mails in them. The index contains texts and files, which a get
+ * shows and a list does not, so only e-mails that the caller may get are found.
+ */
 export function planFullText(
   fullText: RecordRequest['fullText'],
   collection: Collection,
@@ -34,15 +37,24 @@ export function planFullText(
   const expression: Operand = { form: 'scalar', read: ({ values }) => values[fullText.slot] };
   const matched: Predicate = { kind: 'matched', index: context.fullText, expression, viewer, plain: fullText.plain };
   const through = getIndexedRelation(collection);
-  if (through === null) return matched;
+  const gettable = planGettableRows(collection, context);
+  if (through === null) return both(matched, gettable);
   const { relation, target, access } = followRelation(getField(collection, through), collection, context);
-  return { kind: 'related', source: collection, relation, target, of: both(access.target, matched) };
+  const of = both(both(access.target, planGettableRows(target, context)), matched);
+  return both({ kind: 'related', source: collection, relation, target, of }, gettable);
+}
+
+/** The rows that a get shows; null where it shows those of a list, or none. */
+function planGettableRows(collection: Collection, { findGrant, registry }: AccessContext): Predicate | null {
+  const get = findGrant(collection.name, 'get');
+  if (get === null || get.identity === findGrant(collection.name, 'list')?.identity) return null;
+  return planRows(get.rows, collection, registry);
 }
 
 /**
- * The folders that a request names: e-mails that are in one of them, conversations that have such e-mails.
+ * The folders in a request: e-mails that are in one of them, or conversations that have such e-mails.
  *
- * @throws ApiError 403 where the role may not read `folder` of e-mails.
+ * @throws ApiError 403 if the role may not read `folder` of e-mails.
  */
 export function planFolders(
   folders: RecordRequest['folders'],
@@ -101,8 +113,5 @@ function isText({ type, hidden }: Field): boolean {
 
 function requireTextField(field: Field): Field {
   if (isText(field)) return field;
-  throw new ApiError(
-    'OPERATOR_MISFIT',
-    `"${field.name}" holds no text to be searched; it is a ${field.type.name} field.`,
-  );
+  throw new ApiError('OPERATOR_MISFIT', `"${field.name}" cannot be searched: it is a ${field.type.name} field.`);
 }

@@ -45,7 +45,7 @@ export function planSelection(names: Names, collection: Collection, grant: Grant
   return resolveSelection({ path: '', names }, collection, grant, context);
 }
 
-/** One level of a selection: the names that choose on it, and its dotted path from the root. */
+/** One level of a selection: the names that choose its fields, and its dotted path from the root. */
 interface SelectionLevel {
   readonly path: string;
   readonly names: Names;
@@ -117,7 +117,7 @@ function resolveAppend(
   context: AccessContext,
 ): Append {
   if (!field.relation)
-    throw new ApiError('RELATION_UNKNOWN', `"${path.slice(0, 120)}" is no relation and cannot be appended.`);
+    throw new ApiError('RELATION_UNKNOWN', `"${path.slice(0, 120)}" is not a relation, so it cannot be appended.`);
   if (path.split('.').length > limits.pathDepth)
     throw new ApiError('LIMIT_EXCEEDED', `"appends" follow at most ${limits.pathDepth} relations.`);
   const target = context.registry.get(field.relation.target);

@@ -12,7 +12,7 @@ import { compileColumn, compilePredicate } from './predicate-compiler.ts';
 import { requireReadableField } from './read-access.ts';
 import type { StatementScope } from './statement-scope.ts';
 
-/** A step along a to-one relation on the way to the field that sorts. */
+/** A step along a to-one relation to the field that is sorted by. */
 export interface SortStep {
   readonly source: Collection;
   readonly field: Field;
@@ -50,7 +50,7 @@ export function planSort(
   return [...keys, { field: collection.primaryKey, collection, steps: [], descending, nullable: false }];
 }
 
-/** Resolves one term; for a caller that needs no tie-breaker. */
+/** Resolves one term, for callers that need no tie-breaker. */
 export function planSortKey(term: SortTerm, root: Collection, rootGrant: Grant, context: AccessContext): SortKey {
   const path = term.path.split('.');
   const last = path.pop() ?? '';
@@ -62,7 +62,7 @@ export function planSortKey(term: SortTerm, root: Collection, rootGrant: Grant, 
   for (const name of path) {
     const field = requireReadableField(collection, name, grant);
     if (!field.relation || field.relation.many)
-      throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is no path of to-one relations.`);
+      throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is not a path of to-one relations.`);
     const target = context.registry.get(field.relation.target);
     const access = requireRelationAccess(field, collection, target, context);
     steps.push({ source: collection, field, target, parent: access.parent, rows: access.target });
@@ -71,7 +71,10 @@ export function planSortKey(term: SortTerm, root: Collection, rootGrant: Grant, 
   }
   const field = requireReadableField(collection, last, grant);
   if (!field.type.sortable)
-    throw new ApiError('SORT_INVALID', `"${term.path.slice(0, 120)}" is a ${field.type.name} field and does not sort.`);
+    throw new ApiError(
+      'SORT_INVALID',
+      `"${term.path.slice(0, 120)}" cannot be used in "sort": it is a ${field.type.name} field.`,
+    );
   return { field, collection, steps, descending: term.descending, nullable: steps.length > 0 || !field.notNull };
 }
 

@@ -10,12 +10,12 @@ export function parseVariable(value: unknown): string | null {
   return inner === undefined ? null : (canonicalName(inner) ?? inner);
 }
 
-/** The variable that stands for a field of the user. */
+/** The variable for a field of the user. */
 export function userVariable(field: string): string {
   return `$user.${field}`;
 }
 
-/** The field of the user that a variable stands for; null for other variables. */
+/** The field of the user that a variable refers to; null for other variables. */
 export function userFieldName(variable: string): string | null {
   return variable.startsWith('$user.') ? variable.slice(6) : null;
 }
@@ -37,10 +37,10 @@ export function datePeriod(name: string): string | null {
   return relativePeriods.has(period) ? period : null;
 }
 
-/** Every caller has these; their meaning depends on field and zone. */
+/** Every caller has these variables; their values depend on field and time zone. */
 const dateVariables = Object.fromEntries([...relativePeriods].map((period) => [`$date.${period}`, period]));
 
-/** The values of the variables for one caller. A filter that needs a missing variable is false. */
+/** The values of the variables for one caller. A filter that needs a missing variable matches nothing. */
 export function variableValues(
   role: string,
   user: Readonly<Record<string, unknown>> | null,

@@ -1,6 +1,6 @@
 /**
- * Limited visibility: a filter that the definition of a system collection states (`traits.visibility`), and that every grant
- * on the collection carries, so that no path to its records goes without it.
+ * Limited visibility: a filter in the definition of a system collection (`traits.visibility`). Every grant on the
+ * collection includes it, so that no path to its records can bypass it.
  */
 import { normaliseFilter } from '../protocol/filter-normaliser.ts';
 import type { ParsedFilter, ParsedOperand } from '../protocol/record-request.ts';
@@ -9,21 +9,21 @@ import type { RowFilter } from './grant.ts';
 import type { Operand } from './predicate.ts';
 import { buildRowFilter } from './row-filter.ts';
 
-/** The user who reads; null for a caller that is no user. */
+/** The user who reads; null if the caller is not a user. */
 export const viewer: Operand = { form: 'scalar', read: ({ variables }) => variables()['$user.id'] ?? null };
 
 /**
- * The rows of a collection that the caller can see at all.
+ * The rows of a collection that the caller can see.
  *
- * @param isAdministrator the role needs no permission: the filter may spare such roles, see {@link Visibility}.
- * @returns null where visibility is not limited.
+ * @param isAdministrator the role needs no permission: the filter may not apply to such roles, see {@link Visibility}.
+ * @returns null if visibility is not limited.
  */
 export function buildVisibilityFilter({ visibility }: SystemTraits, isAdministrator: boolean): RowFilter | null {
   if (!visibility || (isAdministrator && !visibility.bindsAdministrators)) return null;
   return buildRowFilter(normaliseFilter(visibility.filter));
 }
 
-/** The rows that pass both filters; null stands for all rows. */
+/** The rows that pass both filters; null: all rows. */
 export function combineRowFilters(first: RowFilter | null, second: RowFilter | null): RowFilter | null {
   if (first === null || second === null) return first ?? second;
   const shift = first.values.length;

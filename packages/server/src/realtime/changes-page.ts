@@ -51,27 +51,27 @@ export async function readChangesPage(
   const reader = new ChangesReader(application, request, from);
   const first = await reader.read(loadContext);
   if (first.hasEvents || request.wait === 0 || first.page.meta.hasNext) return first.page;
-  return waitForEvents(application, loadContext, request, reader, getAbortSignal());
+  return waitForEvents(application, () => reader.read(loadContext), request.wait * 1000, getAbortSignal());
 }
 
+/** Reads after each new event until there is a visible one, or until the time is over. */
 async function waitForEvents(
   application: Application,
-  loadContext: LoadContext,
-  request: ChangesRequest,
-  reader: ChangesReader,
+  read: () => Promise<ReadResult>,
+  milliseconds: number,
   abortSignal: AbortSignal,
 ): Promise<ChangesPage> {
-  const until = performance.now() + request.wait * 1000;
+  const until = performance.now() + milliseconds;
   const waker = new Waker();
   const wake = (): void => waker.wake();
   const signals = [abortSignal, application.closingSignal];
   for (const each of signals) each.addEventListener('abort', wake);
-  const timer = setTimeout(wake, request.wait * 1000);
+  const timer = setTimeout(wake, milliseconds);
   const feed = getFeed(application);
   feed.add(waker);
   try {
     for (;;) {
-      const { page, hasEvents } = await reader.read(loadContext);
+      const { page, hasEvents } = await read();
       const isOver = performance.now() >= until || signals.some((each) => each.aborted);
       if (hasEvents || page.meta.hasNext || isOver) return page;
       await waker.waitForWake();
@@ -87,6 +87,12 @@ async function waitForEvents(
 /** Collects the events of one write. */
 const gatherMilliseconds = 2;
 
+/** A page, and whether it contains events. */
+interface ReadResult {
+  readonly page: ChangesPage;
+  readonly hasEvents: boolean;
+}
+
 /** Continues from its last position, so that a wait reads each event once. */
 class ChangesReader {
   readonly #application: Application;
@@ -100,7 +106,7 @@ class ChangesReader {
     this.#position = position;
   }
 
-  async read(loadContext: LoadContext): Promise<{ page: ChangesPage; hasEvents: boolean }> {
+  async read(loadContext: LoadContext): Promise<ReadResult> {
     const context = await loadContext();
     requireResource(context, this.#request);
     const { pageSize } = this.#request;

@@ -100,13 +100,7 @@ export class Connection implements FeedReader {
       );
     const { application } = this.#lease;
     const opened = await application.withCurrentSnapshot(() =>
-      Subscription.open(
-        application,
-        this.#feed,
-        this.#context(),
-        request,
-        new SubscriptionListener(id, this, this.#transport),
-      ),
+      Subscription.open(application, this.#context(), request, createListener(id, this, this.#transport)),
     );
     if (this.#ended) return;
     this.#subscriptions.set(id, opened.subscription);
@@ -146,12 +140,12 @@ export class Connection implements FeedReader {
     for (const [id, subscription] of [...this.#subscriptions])
       await subscription.refresh(this.#context()).catch((error: unknown) => {
         if (error instanceof ApiError) this.fail(id, error);
-        else isComplete = false; // the database is away: the next look does it
+        else isComplete = false; // The database is not available: the next check does it.
       });
     if (isComplete) this.#version = version;
   }
 
-  /** @param reason null where the other side has gone. */
+  /** @param reason null if the client has disconnected. */
   end(reason: CloseReason | null): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -177,12 +171,12 @@ export class Connection implements FeedReader {
     if (this.unsubscribe(id)) this.#transport.rejectSubscription(id, error);
   }
 
-  /** Each subscription's part of what a connection may hold in memory. */
+  /** Each subscription's share of the memory that a connection may use. */
   get maxKnownRecords(): number {
     return Math.min(limits.knownRecords, Math.floor(limits.knownRecordsInAll / this.#subscriptions.size));
   }
 
-  /** Resolves when there is room for more; with false where there is nobody to tell any more. */
+  /** Resolves with true when there is room for more, and with false when the client has disconnected. */
   async waitForDrain(): Promise<boolean> {
     if (this.#transport.buffered <= highWaterBytes) return !this.#ended;
     let lowestBuffered = this.#transport.buffered;
@@ -198,39 +192,18 @@ export class Connection implements FeedReader {
   }
 }
 
-/** What one subscription tells, under its name. */
-class SubscriptionListener implements Listener {
-  readonly #id: string;
-  readonly #connection: Connection;
-  readonly #wire: EventTransport;
-
-  constructor(id: string, connection: Connection, transport: EventTransport) {
-    this.#id = id;
-    this.#connection = connection;
-    this.#wire = transport;
-  }
-
-  get maxKnownRecords(): number {
-    return this.#connection.maxKnownRecords;
-  }
-
-  get isFull(): boolean {
-    return this.#wire.buffered > highWaterBytes;
-  }
-
-  event(cursor: string, text: string): void {
-    this.#wire.event(this.#id, cursor, text);
-  }
-
-  resync(cursor: string): void {
-    this.#wire.resync(this.#id, cursor);
-  }
-
-  fail(error: ApiError): void {
-    this.#connection.fail(this.#id, error);
-  }
-
-  waitForDrain(): Promise<boolean> {
-    return this.#connection.waitForDrain();
-  }
+/** Sends the messages of one subscription under its id. */
+function createListener(id: string, connection: Connection, transport: EventTransport): Listener {
+  return {
+    get maxKnownRecords(): number {
+      return connection.maxKnownRecords;
+    },
+    get isFull(): boolean {
+      return transport.buffered > highWaterBytes;
+    },
+    event: (cursor, text) => transport.event(id, cursor, text),
+    resync: (cursor) => transport.resync(id, cursor),
+    fail: (error) => connection.fail(id, error),
+    waitForDrain: () => connection.waitForDrain(),
+  };
 }

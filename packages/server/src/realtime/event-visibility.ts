@@ -1,7 +1,9 @@
 /**
- * What of the event log a caller may see, now. Enters a page of events; leave those that concern a scope, each with
- * whether it is seen and the text that tells of it. An event of a record is seen as a get of the record would be: under
- * the row filter and the field list of that grant. For a page that takes one statement for each collection in it.
+ * Decides which events of the log a caller may see now.
+ *
+ * Input: a page of events. Output: the events that concern a scope, each with whether the caller may see it, and its
+ * text. An event about a record is visible if a get of the record would show it, under the row filter and the field
+ * list of that grant. One statement for each collection on the page finds this out.
  */
 import { FifoLock } from '../base/fifo-lock.ts';
 import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
@@ -12,45 +14,50 @@ import type { RecordContext } from '../records/record-context.ts';
 import { parseKey } from '../records/record-key.ts';
 import type { Collection } from '../schema/registry.ts';
 
-/** What somebody wants to be told of. */
+/** The events that a subscriber wants. */
 export interface Scope {
-  /** Null: of all that the caller may see. */
+  /** Null: all events that the caller may see. */
   readonly resource: string | null;
-  /** Tells filters apart; empty without one. */
+  /** Identifies the filter; empty without a filter. */
   readonly filterKey: string;
-  /** The records meant; null for all. */
+  /** The rows that the subscriber wants; null: all. */
   readonly matching: VisibilityQuery | null;
-  /** The same, with all that is shown of them. */
+  /** The same, with the fields that the caller may see. */
   readonly values: VisibilityQuery | null;
 }
 
-/** An event of the scope, as the caller stands to it now. */
+/** An event of the scope, with the caller's present permissions. */
 export interface EventVisibility {
   readonly event: LoggedEvent;
-  /** The record is one that the caller may get and that the filter means; always true without any. */
+  /**
+   * The caller may get the record, and the filter matches it. Always true without a row filter and without a filter.
+   */
   readonly inScope: boolean;
-  /** The caller may get the record, whatever the filter. */
+  /** The caller may get the record, whether or not the filter matches it. */
   readonly permitted: boolean;
-  /** Whether rows are told apart at all: then it matters what was told before. */
+  /** Whether visibility depends on the row: then it matters which events the subscriber has received before. */
   readonly tracked: boolean;
   readonly cursor: string;
-  /** Tells records apart; one text for all who are told. */
+  /** Identifies the record; one text that all subscribers share. */
   readonly key: string;
   /** The event as JSON text. */
   readonly text: string;
 }
 
-/** Looks that callers with the same rights share, for one page. */
+/** Results of visibility checks for one page, shared by callers with the same permissions. */
 export class VisibilityCache {
   readonly #entries = new Map<string, Promise<readonly EventVisibility[]>>();
   #length = 0;
 
-  /** Whether there is room for another look that carries records. */
+  /** Whether there is room for another result that contains records. */
   hasRoom(key: string): boolean {
     return this.#length < limits.recordsInPage || this.#entries.has(key);
   }
 
-  /** The look of that key, made where it is not there yet; one that fails is forgotten, so that whoever asks again looks anew. */
+  /**
+   * Returns the result with this key, or computes it. A failed computation is removed, so that the next caller repeats
+   * it.
+   */
   getOrCompute(key: string, compute: () => Promise<readonly EventVisibility[]>): Promise<readonly EventVisibility[]> {
     const cached = this.#entries.get(key);
     if (cached) return cached;
@@ -69,7 +76,7 @@ export class VisibilityCache {
 const anyRow = createVisibilityQuery(null);
 const anyRowTrashed = createVisibilityQuery(null, { trashed: true });
 
-/** The events of a page that concern a scope and that the role may hear of at all, in their order. */
+/** The events of a page that concern a scope and whose resource the role may see, in their order. */
 export function readEventVisibilities(
   context: RecordContext,
   page: readonly LoggedEvent[],
@@ -77,7 +84,7 @@ export function readEventVisibilities(
   cache: VisibilityCache,
 ): Promise<readonly EventVisibility[]> {
   const compute = (): Promise<readonly EventVisibility[]> => computeEventVisibilities(context, page, scope);
-  // Pages of records come one after the other: each may be large.
+  // Pages of records are read one after the other, because each may be large.
   return cache.getOrCompute(
     visibilityKey(context, scope),
     scope.values === null ? compute : () => recordPageLock.run(compute),
@@ -86,7 +93,7 @@ export function readEventVisibilities(
 
 const recordPageLock = new FifoLock();
 
-/** What a look depends on. Variables of filters stand for the user. */
+/** What a result depends on. Variables of filters stand for the user. */
 export function visibilityKey({ caller }: RecordContext, { resource, filterKey, values }: Scope): string {
   return JSON.stringify([caller.role, caller.user?.['id'] ?? null, resource, filterKey, values !== null]);
 }
@@ -106,7 +113,7 @@ async function computeEventVisibilities(
   });
 }
 
-/** What is known of the records of one resource. */
+/** What has been read about the records of one resource. */
 interface ResourceVisibility {
   readonly collection: Collection | null;
   readonly grant: Grant;
@@ -135,7 +142,10 @@ async function readResourceVisibility(
   return { collection, grant, permitted, inScope };
 }
 
-/** Keys that may name a record today: the collection may have been another one when the event was written. */
+/**
+ * Keys that are valid for the present collection: the event may have been written for a former collection of the same
+ * name.
+ */
 function parseRecordKeys(events: readonly LoggedEvent[], collection: Collection): unknown[] {
   const keys = new Map<string, unknown>();
   for (const { tk: key } of events) {
@@ -185,7 +195,7 @@ function toEventVisibility(
   };
 }
 
-/** @param text null for a record that is too long to be carried, undefined for one that is not there. */
+/** @param text null for a record that is too long to be included, undefined for one that does not exist. */
 function buildRecordMember(text: string | null | undefined): string {
   return text === null ? '"recordTooLarge":true' : `"record":${text ?? 'null'}`;
 }

@@ -16,7 +16,7 @@ import {
   VisibilityCache,
   visibilityKey,
 } from './event-visibility.ts';
-import type { Feed, FeedPage } from './feed.ts';
+import { type Feed, type FeedPage, getFeed } from './feed.ts';
 import { requireKnownResource } from './known-resource.ts';
 
 /** A parsed request for a subscription. Its names are not resolved yet. */
@@ -40,6 +40,14 @@ export interface Listener {
   waitForDrain(): Promise<boolean>;
   /** The subscription ended: the caller lost the permission, or the resource no longer exists. */
   fail(error: ApiError): void;
+}
+
+/** Where a new subscription begins, and for whom. */
+interface SubscriptionStart {
+  readonly context: RecordContext;
+  readonly scope: Scope;
+  readonly position: string;
+  readonly listener: Listener;
 }
 
 /** Events, or characters, between two checks of whether the buffer of the reader is full. */
@@ -69,16 +77,9 @@ export class Subscription {
   /** A hash of the permissions that the scope depends on. */
   #accessFingerprint = '';
 
-  private constructor(
-    application: Application,
-    feed: Feed,
-    listener: Listener,
-    scope: Scope,
-    position: string,
-    context: RecordContext,
-  ) {
+  private constructor(application: Application, { context, scope, position, listener }: SubscriptionStart) {
     this.#application = application;
-    this.#feed = feed;
+    this.#feed = getFeed(application);
     this.#listener = listener;
     this.#scope = scope;
     this.#position = position;
@@ -93,7 +94,6 @@ export class Subscription {
    */
   static async open(
     application: Application,
-    feed: Feed,
     context: RecordContext,
     request: SubscriptionRequest,
     listener: Listener,
@@ -105,7 +105,7 @@ export class Subscription {
     const resumed = request.since === null ? null : await changes.resume(request.since);
     const cursor = resumed === null || request.since === null ? await changes.headCursor() : request.since;
     const position = resumed ?? (await changes.resume(cursor)) ?? startPosition;
-    const subscription = new Subscription(application, feed, listener, scope, position, context);
+    const subscription = new Subscription(application, { context, scope, position, listener });
     return { subscription, cursor, resync: request.since !== null && resumed === null };
   }
 

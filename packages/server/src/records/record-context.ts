@@ -40,12 +40,22 @@ export interface RecordContext {
   readonly hooks: EventManager | null;
   /** For the rules of webhooks: whether a URL may be called, and the encryption of a secret. */
   readonly webhooks: { findUrlProblem(url: unknown): string | null; encryptSecret(secret: string): string };
-  /** For the rules of mail accounts: whether a host may be used, the encryption of secrets, and the deletion of accounts. */
+  /**
+   * For the rules of mail accounts: whether a host may be used, the encryption of secrets, and the deletion of
+   * accounts.
+   */
   readonly mail: {
     hostProblem(host: string): string | null;
+    plainProblem(host: string): string | null;
     encryptSecret(text: string, record: number, field: string): string;
     /** Accounts were destroyed: the background task deletes what is in them. */
     wakeAccountDeletion(): void;
+    /** Messages in the outbox may be due: the delivery worker sends them. */
+    wakeDelivery(): void;
+    /** Changes of an account wait for its mail server. */
+    wakeOperations(account: number): void;
+    /** Accounts were created, or their servers or secrets changed: they are synchronised with them. */
+    wakeSync(): void;
   };
   /** The keyed hash of a token. */
   hashToken(token: string): string;
@@ -69,7 +79,7 @@ export function isInTransaction(context: RecordContext): context is TransactionC
  *
  *     await inTransaction(context, async (tx) => {
  *       const created = await createRecords(tx, orders, request, body, rules);
- *       await changeLinks(tx, items, 'add', links);
+ *       await changeLinks(tx, items, { action: 'add', links });
  *     });
  *
  * @param work may run again when the transaction collides with another one, so it must have no effects outside of it.

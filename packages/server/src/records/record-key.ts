@@ -13,7 +13,7 @@ export function parseKey(input: unknown, collection: Collection): unknown {
   if (input === undefined) return undefined;
   if (!Array.isArray(input)) return parseOneKey(input, collection);
   if (input.length === 0)
-    throw new ApiError('PARAMETER_INVALID', 'filterByTk is an empty list; give at least one key.');
+    throw new ApiError('PARAMETER_INVALID', '"filterByTk" is an empty list. Give at least one key.');
   if (input.length > limits.inValues)
     throw new ApiError('LIMIT_EXCEEDED', `filterByTk takes at most ${limits.inValues} keys.`);
   return [...new Set(input.map((each) => parseOneKey(each, collection)))];
@@ -36,7 +36,7 @@ function parseOneKey(input: unknown, collection: Collection): unknown {
   if (key === invalidOperand)
     throw new ApiError(
       'PARAMETER_INVALID',
-      `filterByTk is no key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`,
+      `"filterByTk" is not a key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`,
     );
   return key;
 }

@@ -19,8 +19,24 @@ export interface PreparedBody {
   readonly body: Body;
   /** Values that the server sets; the client has named none of them. */
   readonly serverValues?: Body;
-  /** Runs after the record is written, before the commit. An error rolls the write back. */
-  afterWrite?(transaction: Transaction, key: unknown): Promise<void>;
+  /**
+   * Runs after the record is written, before the commit. An error rolls the write back.
+   *
+   * @returns the fields of the record that it has written itself, without hidden ones: they are in `changed` of the event,
+   *   and the reply shows the record as it is now. Nothing: none.
+   */
+  afterWrite?(transaction: Transaction, key: unknown): Promise<readonly string[]> | Promise<void>;
+}
+
+/** An update or destroy of existing records, for {@link RecordRules.guard}. */
+export interface GuardedWrite {
+  readonly transaction: Transaction;
+  readonly action: 'update' | 'destroy';
+  /** Primary keys of the records that the write reaches. */
+  readonly keys: readonly unknown[];
+  /** The prepared body of an update; null for a destroy. */
+  readonly body: Body | null;
+  readonly context: RecordContext;
 }
 
 /** What a system collection does besides the generated actions. */
@@ -28,18 +44,17 @@ export interface RecordRules {
   /** Checks and completes a body, before any database work. `key` is null on create. */
   prepare?(body: unknown, key: unknown, context: RecordContext): Promise<PreparedBody>;
   /**
-   * Runs in the transaction, before records with these keys are updated or destroyed. An error refuses the write.
+   * Named locks that an update or destroy takes before its transaction begins, where the request names the records by their keys.
    *
-   * @param body of an update; null on destroy.
+   * @param keys as the request names them: nothing about them is checked yet.
+   */
+  findLockKeys?(context: RecordContext, keys: readonly unknown[]): Promise<readonly string[]>;
+  /**
+   * Runs in the transaction, before records are updated or destroyed. An error refuses the write.
+   *
    * @returns what to do after the records are written.
    */
-  guard?(
-    transaction: Transaction,
-    action: 'update' | 'destroy',
-    keys: readonly unknown[],
-    body: Body | null,
-    context: RecordContext,
-  ): Promise<AfterWrite> | Promise<void>;
+  guard?(write: GuardedWrite): Promise<AfterWrite> | Promise<void>;
   /**
    * The keys that a relation links a record to now, of a relation whose join only these rules write.
    *

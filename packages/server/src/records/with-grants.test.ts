@@ -49,7 +49,7 @@ function built({ role: name, base, overrides }: typeof chain extends fc.Arbitrar
   );
 }
 
-test('no name of a role gives the grants of another role or of the server', () => {
+test('no role name gives the grants of another role or of the server', () => {
   fc.assert(
     fc.property(chain, chain, (one, other) => {
       const isSame =
@@ -62,7 +62,7 @@ test('no name of a role gives the grants of another role or of the server', () =
   );
 });
 
-test('an override holds for its resource and action only', () => {
+test('an override applies to its resource and action only', () => {
   const context = withGrants(createContext('a'), { resource: 'posts', action: 'list', grant: grant('all posts') });
   expect(context.findGrant('posts', 'list')?.identity).toBe('all posts');
   expect(context.findGrant('posts', 'get')).toBeNull();
@@ -74,7 +74,7 @@ test('an override holds for its resource and action only', () => {
   ]);
 });
 
-test('a grant on all fields is told apart from the grant it was made from', () => {
+test('a grant on all fields is distinguished from the grant that it was derived from', () => {
   const some = grant('row 1');
   expect(withAllFields(some)).toMatchObject({ identity: 'row 1, all fields', rows: null });
   expect(withAllFields(some).may({} as never)).toBe(true);

@@ -15,19 +15,19 @@ export type Switches = Readonly<Partial<Record<SwitchName, boolean>>>;
 const defaults: CollectionOptions = { timestamps: true, paranoid: false, logging: false, authors: false };
 const optionNames: ReadonlySet<string> = new Set([...switchNames, 'indexes']);
 
-/** The options that a body gives, and how an error names each of them. */
+/** The options in a body, and the name of each of them in error messages. */
 export interface GivenOptions {
   readonly values: Raw;
   path(name: string): string;
 }
 
-/** Whether a member of the body is an option that stands next to `options` instead of in it. */
+/** Whether a member of the body is an option that is given next to `options` instead of in it. */
 export function isFlatOption(name: string): boolean {
   return optionNames.has(name);
 }
 
 /**
- * Reads the options of a collection, which may stand in `options` or next to it.
+ * Reads the options of a collection, in `options` or next to it.
  *
  * @throws ApiError 400 for an option that is given in both places with different values.
  */
@@ -55,7 +55,7 @@ export function requireNoContradiction(flat: Raw, nested: Raw): void {
     );
 }
 
-/** The options of a new collection completed by their defaults; of one that exists, by what it has. */
+/** Completes options: those of a new collection by the defaults, those of an existing one by its present options. */
 export function checkOptions(given: GivenOptions, existing: Collection | null, details: Details): CollectionOptions {
   const problems = Object.entries(given.values).map(([name, value]) => [name, optionProblem(name, value)] as const);
   for (const [name, problem] of problems) addDetail(details, given.path(name), problem);
@@ -90,7 +90,10 @@ function indexesProblem(value: unknown): string | null {
     : null;
 }
 
-/** Checks the options of `collections:update`. Whether the fields of an index exist is decided with the change. */
+/**
+ * Checks the options of `collections:update`. Whether the fields of an index exist is checked when the change is
+ * planned.
+ */
 export function checkOptionChange(
   given: GivenOptions,
   details: Details,
@@ -101,7 +104,7 @@ export function checkOptionChange(
   return { switches: switches as Switches, indexes: indexes as readonly IndexDefinition[] | undefined };
 }
 
-/** Fields that the server keeps under these options, in their order. */
+/** The fields that the server manages with these options, in their order. */
 export function listServerManagedFields({ timestamps, authors, paranoid }: CollectionOptions): string[] {
   return [
     ...(timestamps ? ['createdAt', 'updatedAt'] : []),
@@ -110,7 +113,7 @@ export function listServerManagedFields({ timestamps, authors, paranoid }: Colle
   ];
 }
 
-/** Those of them that an index, or a sort field for its scope, may name. */
+/** Those of them that an index or the `scopeKey` of a sort field may name. */
 export function listIndexableManagedFields(options: CollectionOptions): string[] {
   return listServerManagedFields(options).filter((name) => !['createdBy', 'updatedBy', 'deletedWith'].includes(name));
 }

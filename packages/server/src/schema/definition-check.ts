@@ -43,7 +43,9 @@ export function checkCollection(
   const options = checkOptions(readOptions(input, details), existing, details);
   const fields = checkFields(input['fields'] ?? [], details);
   const allFields = withPrimaryKey(fields, details);
-  checkConsistency(allFields, options, maxFields, existing, details);
+  checkConsistency(allFields, options, existing, details);
+  if (allFields.length > maxFields)
+    addDetail(details, 'fields', `A collection can have at most ${maxFields} fields. Remove some of them.`);
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
   return {
     name: input['name'] as string,
@@ -60,7 +62,7 @@ function checkTexts(input: Raw, details: Details): void {
   if (description != null) addDetail(details, 'description', descriptionProblem(description));
 }
 
-/** A checked definition, and the names of the options that it states. */
+/** A checked definition, and the names of the options that it specifies. */
 export interface RequestedCollection {
   readonly definition: CollectionDefinition;
   readonly options: ReadonlySet<string>;
@@ -69,7 +71,7 @@ export interface RequestedCollection {
 /**
  * Checks a whole set of definitions.
  *
- * @param findExisting finds an existing collection by its name; what a definition omits stays as it is.
+ * @param findExisting finds an existing collection by its name; what a definition omits does not change.
  * @throws ApiError `DEFINITION_INVALID` with all problems of all definitions, such as `[2].fields[1].type`.
  */
 export function checkCollections(
@@ -155,7 +157,7 @@ const allServerManagedFields = new Set(
   listServerManagedFields({ timestamps: true, authors: true, paranoid: true, logging: false }),
 );
 
-/** The primary key of a definition that does not state one. */
+/** The primary key of a definition that does not specify one. */
 const defaultKey: FieldDefinition = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
 
 /** Whether a field is the primary key that the server adds. */
@@ -184,7 +186,6 @@ function withPrimaryKey(fields: FieldDefinition[], details: Details): FieldDefin
 function checkConsistency(
   fields: FieldDefinition[],
   options: CollectionOptions,
-  maxFields: number,
   existing: Collection | null,
   details: Details,
 ): void {
@@ -209,8 +210,6 @@ function checkConsistency(
         `"${scope}" cannot be the scope of a sort field. Name a field of the collection that has a column and can be sorted.`,
       );
   }
-  if (fields.length > maxFields)
-    addDetail(details, 'fields', `A collection can have at most ${maxFields} fields. Remove some of them.`);
   if (details['options.indexes'] || !Array.isArray(options.indexes)) return;
   for (const index of options.indexes as IndexDefinition[]) {
     const isIndexable = (each: string): boolean => {

@@ -1,4 +1,4 @@
-/** What a definition is refused for, gathered under the paths of its properties. */
+/** Collects the problems of a definition by the paths of its properties. */
 import { isWellFormedJson, jsonDepth } from '../base/well-formed.ts';
 import { JsonNumber } from '../protocol/exact-json.ts';
 import { limits } from '../protocol/limits.ts';
@@ -6,12 +6,12 @@ import { limits } from '../protocol/limits.ts';
 export type Raw = Readonly<Record<string, unknown>>;
 export type Details = Record<string, string>;
 
-/** Notes a problem under its path, which may hold a name of any length; the first one of a path stays. */
+/** Adds a problem under its path, which can be of any length. If a path has several problems, the first one is kept. */
 export function addDetail(details: Details, key: string, problem: string | null): void {
   if (problem !== null) details[key.slice(0, 200)] ??= problem;
 }
 
-/** What is wrong with a value that is to be stored as JSON or text; null: nothing. */
+/** The problem of a value that will be stored as JSON or text; null if it is valid. */
 export function findMalformedText(value: unknown): string | null {
   if (jsonDepth(value, limits.jsonDepth + 1) > limits.jsonDepth)
     return `The value is nested deeper than ${limits.jsonDepth} levels. Flatten it.`;
@@ -29,7 +29,7 @@ export function lengthProblem(value: unknown, maxLength: number): string | null 
   return tooLong ? `At most ${maxLength} characters are allowed.` : null;
 }
 
-/** The problem of a JSON value whose text is too long to stand in a definition. The value is known to be well formed. */
+/** The problem of a JSON value whose text is too long for a definition. The value is known to be well formed. */
 export function jsonSizeProblem(value: unknown): string | null {
   if (value === null || (typeof value !== 'object' && typeof value !== 'string')) return null;
   const size = JSON.stringify(value).length;
@@ -50,7 +50,7 @@ function createTextCheck(maxLength: number): (value: unknown) => string | null {
   };
 }
 
-/** Problems of the texts by which a record of the server's own describes itself: a name for people, and a description. */
+/** Problems of the display name and description of a record of a system collection. */
 export function findDescriptionProblems(row: Raw, nameForPeople: string): Details {
   const details: Details = {};
   addDetail(details, nameForPeople, lengthProblem(row[nameForPeople], limits.titleLength));

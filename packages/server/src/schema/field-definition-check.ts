@@ -40,15 +40,15 @@ const columnOptions: Readonly<Record<string, Check>> = {
 /** Properties that hold any JSON. */
 const freeForm: ReadonlySet<string> = new Set(['uiSchema', 'defaultValue']);
 
-/** The properties that a field of a type takes beside its name and its type, each with the check of its value. */
+/** The properties of a field type other than its name and type, each with the check of its value. */
 export function propertyChecks(type: FieldType): Readonly<Record<string, Check>> {
   return { ...commonOptions, ...(type.relation ? relationChecks[type.name] : { ...columnOptions, ...type.options }) };
 }
 
 /**
- * Checks one field's definition, options nested or flat.
+ * Checks the definition of one field, with nested or flat options.
  *
- * @throws ApiError `DEFINITION_INVALID` with a detail for each property that does not hold.
+ * @throws ApiError `DEFINITION_INVALID` with a detail for each invalid property.
  */
 export function checkField(input: unknown): FieldDefinition {
   const details: Details = {};
@@ -59,7 +59,7 @@ export function checkField(input: unknown): FieldDefinition {
   return definition!;
 }
 
-/** @param path the path of the field, such as `fields[1].`; nothing for a single one. */
+/** @param path the path of the field, such as `fields[1].`; empty for a single field. */
 export function readField(raw: unknown, path: string, details: Details): FieldDefinition | null {
   if (!isObject(raw)) {
     addDetail(details, path === '' ? 'body' : path.slice(0, -1), 'Give a field: {"name", "type", …}.');
@@ -116,8 +116,8 @@ function checkProperties(input: Raw, type: FieldType, path: string, details: Det
     );
   if (type.name === 'select' && input['enum'] === undefined)
     addDetail(details, `${path}enum`, 'A select field needs "enum". Give the list of its choices.');
-  if (type.secret && input['defaultValue'] != null)
-    addDetail(details, `${path}defaultValue`, 'A password field cannot have a default value.');
+  if ((type.secret || type.name === 'file') && input['defaultValue'] != null)
+    addDetail(details, `${path}defaultValue`, `A ${type.name} field cannot have a default value.`);
 }
 
 function withArticle(word: string): string {

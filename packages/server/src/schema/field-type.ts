@@ -68,7 +68,7 @@ export const operatorSets = {
   relation: new Set(['relation']) as ReadonlySet<OperatorFamily>,
 };
 
-/** Makes a type from the members that most types share and the differences that its file in types/ states. */
+/** Makes a type from the members that most types share and those that its file in types/ specifies. */
 export function fieldType(
   differences: Partial<FieldType> & Pick<FieldType, 'name' | 'storage' | 'validationSchema'>,
 ): FieldType {

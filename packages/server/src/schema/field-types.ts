@@ -7,6 +7,7 @@ import { dateType } from './types/date.ts';
 import { datetimeType } from './types/datetime.ts';
 import { decimalType } from './types/decimal.ts';
 import { doubleType } from './types/double.ts';
+import { fileType } from './types/file.ts';
 import { floatType } from './types/float.ts';
 import {
   colorType,
@@ -46,6 +47,7 @@ const builtInTypes: readonly FieldType[] = [
   sortType,
   uidType,
   passwordType,
+  fileType,
   emailType,
   urlType,
   phoneType,
@@ -59,7 +61,7 @@ const builtInTypes: readonly FieldType[] = [
 /** The field types by their names on the wire: the built-in ones in the order of the list, then those of extensions. */
 class FieldTypes {
   readonly #byName = new Map(builtInTypes.map((type) => [type.name, type]));
-  /** Forms that extensions added, by name. */
+  /** Text types that extensions added, by name. */
   readonly #addedForms = new Map<string, TextForm>();
 
   /** The type of a name, or undefined. */
@@ -98,7 +100,7 @@ class FieldTypes {
 export const fieldTypes = new FieldTypes();
 
 /**
- * Adds a type of text with its own form for the lifetime of the process. Adding the same one again has no effect.
+ * Adds a text type with its own format until the process ends. Adding the same type again has no effect.
  *
  * @returns false if another type has the name.
  */
@@ -106,7 +108,7 @@ export function addTextType(type: TextForm & { readonly name: string; readonly m
   return fieldTypes.addText(type);
 }
 
-/** The type of a field as its definition shapes it. */
+/** The type of a field, adapted to its definition. */
 export function resolveFieldType(definition: FieldDefinition): FieldType {
   if (definition.type === 'datetime' && definition.dateOnly) return { ...dateType, name: 'datetime' };
   const type = fieldTypes.get(definition.type);

@@ -2,14 +2,17 @@ import type { FieldDefinition } from '../protocol/definition.ts';
 import { toCollection } from './load-registry.ts';
 import type { Collection } from './registry.ts';
 
-/** What a fixed collection is called, and where its rows are read. */
+/** The name of a fixed collection, and where its rows are read. */
 export interface FixedCollection {
   readonly name: string;
   readonly title: string;
   readonly table: string;
 }
 
-/** A system resource as a collection that is in no registry, so that its lists are compiled, refused and paged like all others. */
+/**
+ * A system resource in the form of a collection that is not in any registry, so that its lists are compiled, refused
+ * and paged like all others.
+ */
 export function createFixedCollection(
   { name, title, table }: FixedCollection,
   fields: readonly FieldDefinition[],

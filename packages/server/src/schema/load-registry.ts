@@ -4,6 +4,7 @@ import { physicalName } from './names.ts';
 import {
   type Collection,
   type Field,
+  type ForeignKeyTarget,
   getColumnField,
   type JoinFields,
   makeCollection,
@@ -12,7 +13,7 @@ import {
 } from './registry.ts';
 import { noTraits, type SystemTraits } from './system-traits.ts';
 
-/** Facts about a stored field that are resolved once, when it is created, and are not part of its definition. */
+/** Properties of a stored field that are resolved once, when it is created, and are not part of its definition. */
 export interface FieldFacts {
   /** The name from which the column name is derived; null for relations. */
   readonly base: string | null;
@@ -20,11 +21,7 @@ export interface FieldFacts {
   readonly kept: boolean;
   readonly hidden: boolean;
   readonly core: boolean;
-  readonly references: {
-    readonly collection: string;
-    readonly field: string;
-    readonly onDelete: 'setNull' | 'cascade' | 'restrict';
-  } | null;
+  readonly references: ForeignKeyTarget | null;
   readonly relation: StoredRelation | null;
   /** A relation refers to records by this field, so its values are also unique among soft-deleted records. */
   readonly anchor?: boolean;
@@ -33,7 +30,8 @@ export interface FieldFacts {
 /** A stored relation; it refers to its join by the names in the definitions. */
 export type StoredRelation = Omit<Relation, 'through'> & { readonly through: JoinFields | null };
 
-export interface CollectionRow {
+/** A collection as the catalogue stores it. */
+export interface StoredCollection {
   readonly id: number;
   readonly name: string;
   readonly title: string | null;
@@ -44,7 +42,8 @@ export interface CollectionRow {
   readonly internal: boolean;
 }
 
-export interface FieldRow {
+/** A field as the catalogue stores it. */
+export interface StoredField {
   readonly id: number;
   readonly collectionId: number;
   readonly name: string;
@@ -52,15 +51,18 @@ export interface FieldRow {
   readonly facts: unknown;
 }
 
+/** Changed definitions, with the ids of all existing collections. */
+export interface StoredDefinitions {
+  readonly ids: ReadonlySet<number>;
+  readonly collections: readonly StoredCollection[];
+  readonly fields: readonly StoredField[];
+}
+
 /** Builds the next registry from the previous one, the changed collections, and without the destroyed ones. */
 export function buildNextRegistry(
   previous: Registry,
   version: number,
-  {
-    ids,
-    collections,
-    fields,
-  }: { ids: ReadonlySet<number>; collections: readonly CollectionRow[]; fields: readonly FieldRow[] },
+  { ids, collections, fields }: StoredDefinitions,
 ): Registry {
   const byCollection = Map.groupBy(fields, (field) => field.collectionId);
   const changed = new Map(
@@ -115,8 +117,8 @@ function resolveJoin(field: Field, registry: Registry): Field {
 
 /** Makes a collection from its rows. Its joins are not resolved yet. */
 export function toCollection(
-  row: CollectionRow,
-  fields: readonly FieldRow[],
+  row: StoredCollection,
+  fields: readonly StoredField[],
   traits: SystemTraits = noTraits,
 ): Collection {
   return makeCollection({
@@ -127,7 +129,7 @@ export function toCollection(
   });
 }
 
-function readColumnName(row: FieldRow, system: boolean): string | null {
+function readColumnName(row: StoredField, system: boolean): string | null {
   return buildColumnName(row.facts as FieldFacts, row.id, system);
 }
 
@@ -136,7 +138,7 @@ export function buildColumnName({ base, core }: FieldFacts, id: number, system: 
   return base === null || (system && core) ? base : physicalName(base, id);
 }
 
-function toField(row: FieldRow, system: boolean): Field {
+function toField(row: StoredField, system: boolean): Field {
   const definition = row.definition as FieldDefinition;
   const facts = row.facts as FieldFacts;
   return {

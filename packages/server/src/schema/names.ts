@@ -3,7 +3,7 @@ const grammar = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
 /** System resource names, which no collection may take. */
 export const systemResources: ReadonlySet<string> = new Set(
   `accounts apiKeys applications attachments audit auth batch changes collections conversations docs emails fields files
-   health mailCampaigns mailboxes permissions realtime roles systemSettings users webhooks`.split(/\s+/),
+   health mailCampaigns mailRules mailboxes permissions realtime roles systemSettings users webhooks`.split(/\s+/),
 );
 
 /** SQL:2016 reserved words, compared without case. */
@@ -36,7 +36,7 @@ const reservedWords: ReadonlySet<string> = new Set(
    varchar varying versioning when whenever where width_bucket window with within without year`.split(/\s+/),
 );
 
-/** What is wrong with a collection's name, or null. */
+/** The problem of a collection's name, or null. */
 export function collectionNameProblem(name: unknown): string | null {
   const problem = grammarProblem(name);
   if (problem) return problem;
@@ -46,7 +46,7 @@ export function collectionNameProblem(name: unknown): string | null {
     : null;
 }
 
-/** What is wrong with a field's name, or null. */
+/** The problem of a field's name, or null. */
 export function fieldNameProblem(name: unknown): string | null {
   const problem = grammarProblem(name);
   if (problem) return problem;
@@ -61,7 +61,7 @@ function grammarProblem(name: unknown): string | null {
   return 'A name must start with a letter and consist of at most 60 letters, digits and underscores.';
 }
 
-/** The name of a column: derived, so that `Note` and `note` differ also where the engine folds case. */
+/** The name of a column. It is derived, so that `Note` and `note` differ also in engines that ignore case. */
 export function physicalName(name: string, id: number): string {
   return `${name.slice(0, 45).toLowerCase()}_${id}`;
 }

@@ -1,6 +1,6 @@
 import { compareDecimals } from '../protocol/exact-json.ts';
 
-/** Digits of a number or its text: all from the first that counts, and those after the point. */
+/** The digits of a number or its text: all from the first significant one, and those after the decimal point. */
 export function countDigits(value: number | string): { readonly all: number; readonly fraction: number } {
   const [mantissa = '', exponent = '0'] = String(value).replace('-', '').toLowerCase().split('e');
   const [whole = '', after = ''] = mantissa.split('.');
@@ -10,10 +10,10 @@ export function countDigits(value: number | string): { readonly all: number; rea
 }
 
 /**
- * Compares a number, or the text of one with more digits than a number holds, with a bound. A number means its shortest
- * decimal text.
+ * Compares a number, or the text of one with more digits than a JavaScript number, with a limit. A number stands for
+ * its shortest decimal text.
  *
- * @returns negative, zero or positive; NaN for text that is no number.
+ * @returns negative, zero or positive; NaN for text that is not a number.
  */
 export function compareNumbers(value: unknown, bound: number | string): number {
   if (typeof value === 'number' && typeof bound === 'number') return value - bound;

@@ -15,23 +15,26 @@ export interface Field {
   readonly definition: FieldDefinition;
   readonly primaryKey: boolean;
   readonly autoIncrement: boolean;
-  /** The column is NOT NULL, so sorting and comparing need no case for null. */
+  /** The column is NOT NULL, so sorting and comparing need no special case for null. */
   readonly notNull: boolean;
   /** Set by the server (timestamps). Values that clients send are ignored. */
   readonly serverManaged: boolean;
-  /** A secret of a system collection: no request may name it, with any role. */
+  /** A secret of a system collection: no request may name it, whatever the role. */
   readonly hidden: boolean;
   /** A core field of a system collection: it cannot be changed or destroyed. */
   readonly core: boolean;
   /** The target of the column's foreign key constraint; null without one. */
-  readonly references: {
-    readonly collection: string;
-    readonly field: string;
-    readonly onDelete: 'setNull' | 'cascade' | 'restrict';
-  } | null;
+  readonly references: ForeignKeyTarget | null;
   readonly relation: Relation | null;
   /** A relation refers to records by this field, so its values are also unique among soft-deleted records. */
   readonly referencedKey: boolean;
+}
+
+/** The field that a foreign key references, and what a delete of its record does. */
+export interface ForeignKeyTarget {
+  readonly collection: string;
+  readonly field: string;
+  readonly onDelete: 'setNull' | 'cascade' | 'restrict';
 }
 
 /** A field with a column, and therefore with a storage. */

@@ -1,4 +1,4 @@
-/** The properties that relations take: their own, and of the common ones those values that do not need a column. */
+/** The properties of relations: their own, and those common properties whose values do not need a column. */
 import type { FieldDefinition } from '../protocol/definition.ts';
 import type { Raw } from './definition-details.ts';
 import { optionChecks } from './field-type.ts';
@@ -13,7 +13,7 @@ const onDelete: Check = (value) =>
     ? null
     : 'Give "setNull", "cascade" or "restrict".';
 
-/** Accepts the value that changes nothing; any other one is refused with the reason. */
+/** Accepts only the value that changes nothing; any other value is refused with the reason. */
 function acceptOnly(neutral: unknown, reason: string): Check {
   return (value) => (value === neutral ? null : typeof value === typeof neutral ? reason : wrongType(neutral));
 }
@@ -28,7 +28,7 @@ const common: Readonly<Record<string, Check>> = {
   primaryKey: acceptOnly(false, 'A relation cannot be the primary key.'),
   autoIncrement: acceptOnly(false, 'A relation cannot have "autoIncrement".'),
 };
-/** Of relations whose foreign key lies in another collection. */
+/** For relations whose foreign key is in another collection. */
 const remoteKeyOptions: Readonly<Record<string, Check>> = {
   ...common,
   required: acceptOnly(
@@ -75,7 +75,7 @@ export const relationChecks: Readonly<Record<string, Readonly<Record<string, Che
   },
 };
 
-/** A checked relation without the common properties that say nothing about it. */
+/** A checked relation without common properties that do not apply to it. */
 export function dropNeutralProperties(input: Raw): Raw {
   const meaningless = ['defaultValue', 'allowNull', 'primaryKey', 'autoIncrement'];
   if (input['type'] !== 'belongsTo') meaningless.push('required', 'unique', 'index');

@@ -2,12 +2,12 @@ import type { FieldDefinition, IndexDefinition } from '../protocol/definition.ts
 import { limits } from '../protocol/limits.ts';
 import type { SystemTraits } from './system-traits.ts';
 
-/** A collection that every application is created with. Its names are the names of its tables. */
+/** A collection that is created with every application. Its name is also the name of its table. */
 export interface SystemCollection extends SystemTraits {
   readonly name: string;
   readonly title: string;
   readonly internal?: boolean;
-  /** There in the application `main` alone. */
+  /** Exists only in the application `main`. */
   readonly mainOnly?: boolean;
   readonly timestamps: boolean;
   /** Changes are kept as history. */
@@ -16,11 +16,11 @@ export interface SystemCollection extends SystemTraits {
   readonly fields: readonly SystemField[];
 }
 
-/** `hidden` fields are secrets: no reader may name them. `notNull` ones are always written by the server itself. */
+/** `hidden` fields are secrets that no reader may name. `notNull` fields are always written by the server itself. */
 export type SystemField = FieldDefinition & { readonly hidden?: boolean; readonly notNull?: boolean };
 
 const id: SystemField = { name: 'id', type: 'integer', primaryKey: true, autoIncrement: true };
-/** The role that a record is for, by its name in `role`. */
+/** The role of the record, by its name in `role`. */
 const defineRoleReference = (onDelete: 'cascade' | 'restrict'): SystemField => ({
   name: 'roleOf',
   type: 'belongsTo',
@@ -32,8 +32,9 @@ const defineRoleReference = (onDelete: 'cascade' | 'restrict'): SystemField => (
 const defineKey = (name: string): SystemField => ({ name, type: 'string', primaryKey: true, maxLength: 60 });
 
 /**
- * The system collections but those of mail (mail/collections), in the order in which they are created. `users`, `roles`, `permissions`, `apiKeys`,
- * `webhooks` and `applications` have the generated actions, under rules of their own (records/system); joins and logins have none.
+ * The system collections except those of mail (mail/collections), in the order in which they are created. `users`,
+ * `roles`, `permissions`, `apiKeys`, `webhooks` and `applications` have the generated actions, with their own rules
+ * (records/system); joins and logins have none.
  */
 export const coreCollections: readonly SystemCollection[] = [
   {
@@ -182,6 +183,49 @@ export const coreCollections: readonly SystemCollection[] = [
     ],
   },
   {
+    name: 'files',
+    title: 'Files',
+    timestamps: false,
+    // A file that records refer to is read through them.
+    visibility: { filter: { createdById: '{{$user.id}}', attachedAt: null }, bindsAdministrators: true },
+    hasUnauditedCascades: true,
+    builtInPermissions: {
+      developer: ['list', 'get', 'create', 'destroy'],
+      editor: ['list', 'get', 'create', 'destroy'],
+    },
+    fields: [
+      id,
+      { name: 'name', type: 'string', maxLength: 255 },
+      { name: 'contentType', type: 'string', maxLength: 255 },
+      { name: 'detectedType', type: 'string', maxLength: 255 },
+      { name: 'size', type: 'double' },
+      { name: 'sha256', type: 'string', maxLength: 64, index: true },
+      { name: 'width', type: 'integer' },
+      { name: 'height', type: 'integer' },
+      { name: 'createdById', type: 'integer', index: true },
+      { name: 'createdAt', type: 'datetime' },
+      // Also for keys that belong to no user.
+      { name: 'uploader', type: 'string', maxLength: 60, hidden: true },
+      // When a record last began or ceased to refer to it.
+      { name: 'attachedAt', type: 'datetime', hidden: true },
+    ],
+  },
+  {
+    name: 'fileReferences',
+    title: 'Records that refer to files',
+    internal: true,
+    timestamps: false,
+    fields: [
+      { ...id, type: 'bigInt' },
+      { name: 'file', type: 'belongsTo', target: 'files', foreignKey: 'fileId', onDelete: 'cascade' },
+      { name: 'collectionId', type: 'integer' },
+      { name: 'fieldId', type: 'integer' },
+      { name: 'key', type: 'text' },
+      // The sweep looks again whether the record still refers to the file.
+      { name: 'checkedAt', type: 'datetime', index: true },
+    ],
+  },
+  {
     name: 'applications',
     title: 'Applications',
     mainOnly: true,
@@ -230,7 +274,7 @@ export const coreCollections: readonly SystemCollection[] = [
   },
 ];
 
-/** A relation that needs both sides to exist first. */
+/** A relation that needs both collections to exist first. */
 export interface SystemRelation {
   readonly collection: string;
   readonly field: SystemField;

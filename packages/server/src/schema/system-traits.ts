@@ -1,33 +1,41 @@
 /**
- * What is special about a system collection, besides its fields. Its definition says so; access, queries, grants, links and
- * migration read it here instead of comparing names. A user-defined collection has {@link noTraits}.
+ * The special behaviour of a system collection, besides its fields. Its definition specifies it; access, queries,
+ * grants, links and migration read it here instead of comparing names. A user-defined collection has {@link noTraits}.
  *
- * Layers above this one add members by declaration merging, see records/record-rules.ts.
+ * Folders further down in the order of imports add members by declaration merging, see records/record-rules.ts.
  */
 export interface SystemTraits {
-  /** Which of its records a user can see at all. Absent: the permissions alone decide. */
+  /** Which of its records a user can see. Absent: only the permissions decide. */
   readonly visibility?: Visibility;
-  /** Records with this value are being deleted in the background: reads pass over them. */
+  /** Records with this value are being deleted in the background, so reads omit them. */
   readonly hiddenWhile?: { readonly field: string; readonly value: unknown };
-  /** The server creates the records from outside data, so a field that clients must fill cannot be added. */
+  /** The server creates the records from external data, so required fields cannot be added. */
   readonly importedOnly?: boolean;
-  /** Names that stand for something else in bodies or replies, so that no field can be added under them. */
+  /** Names that have another meaning in bodies or replies, so no field with such a name can be added. */
   readonly reservedNames?: ReadonlySet<string>;
-  /** An internal collection that is readable by whoever may get records of this collection, and by nobody else. */
+  /** An internal collection that only callers who may get records of this collection can read. */
   readonly readableWith?: string;
-  /** Found by the full-text index: by its own entries (null), or by those of the records that this relation leads to. */
+  /**
+   * The full-text index contains the records: in entries of their own (null), or in those of the records to which this
+   * relation refers.
+   */
   readonly fullText?: { readonly through: string | null };
-  /** Changes by a cascade are everyday work, not administration: the audit journal does not record them. */
+  /** Changes by a cascade are not administrative actions, so the audit journal does not record them. */
   readonly hasUnauditedCascades?: boolean;
-  /** What the built-in roles may do with the records from the start: actions by the name of the role. */
+  /**
+   * Verbs of the collection's events that contain a payload instead of the record. Webhooks receive them without acting
+   * for a user, so the payload must not reveal what {@link visibility} hides.
+   */
+  readonly notices?: readonly string[];
+  /** The permissions of the built-in roles on the records in a new application: actions by the name of the role. */
   readonly builtInPermissions?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A filter that every grant on a collection carries, whatever the permission says. */
+/** A filter that is part of every grant on a collection, whatever the permission contains. */
 export interface Visibility {
-  /** Written like the filter of a permission. @example `{ seenBy: { userId: '{{$user.id}}' } }` */
+  /** The syntax is that of the filter of a permission. @example `{ seenBy: { userId: '{{$user.id}}' } }` */
   readonly filter: Readonly<Record<string, unknown>>;
-  /** Whether it also holds for roles that need no permission (admin, `allowConfigure`). */
+  /** Whether it also applies to roles that need no permission (admin, `allowConfigure`). */
   readonly bindsAdministrators: boolean;
 }
 

@@ -12,6 +12,7 @@ import { canonicalBigInt } from './types/big-int.ts';
 import { canonicalDate } from './types/date.ts';
 import { canonicalDatetime } from './types/datetime.ts';
 import { canonicalDecimal } from './types/decimal.ts';
+import { isFileId, toFileId } from './types/file.ts';
 import { type TextForm, textFormats } from './types/formatted-text.ts';
 import { canonicalTime } from './types/time.ts';
 
@@ -23,17 +24,17 @@ interface Digits {
 /** The rule `decimal`. */
 type DecimalDigits = Required<Digits>;
 
-/** Runs user patterns in linear time, so that no value and no pattern can hang the server. */
+/** Matches user-defined patterns in linear time, so that no value and no pattern can block the server. */
 const linearRegExp = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern);
-    // Ajv tells patterns apart by their text.
+    // Ajv identifies patterns by their text.
     return { test: (text: string): boolean => compiled.matcher(text).find(), toString: () => pattern };
   },
   { code: 'linearRegExp' },
 );
 
-/** `verbose` puts the rule that was broken into the error, for its message. */
+/** `verbose` adds the violated rule to the error, for its message. */
 const ajv = new Ajv2020({
   allErrors: true,
   strict: false,
@@ -41,30 +42,30 @@ const ajv = new Ajv2020({
   verbose: true,
   code: { regExp: linearRegExp as never },
 });
-/** Formats by name: whether a text has it, and what to give. */
+/** Text formats by name: the check, and the message for other texts. */
 const formats: Record<string, TextForm> = {
   ...textFormats,
   'date-time': {
-    holds: (text) => canonicalDatetime(text) !== null,
-    give: 'Give a date and time in ISO 8601 such as 2026-01-31T12:00:00.000Z, in the years 0001 to 9999.',
+    isValid: (text) => canonicalDatetime(text) !== null,
+    message: 'Give a date and time in ISO 8601 such as 2026-01-31T12:00:00.000Z, in the years 0001 to 9999.',
   },
   date: {
-    holds: (text) => canonicalDate(text) !== null,
-    give: 'Give a date such as 2026-01-31, in the years 0001 to 9999.',
+    isValid: (text) => canonicalDate(text) !== null,
+    message: 'Give a date such as 2026-01-31, in the years 0001 to 9999.',
   },
-  time: { holds: (text) => canonicalTime(text) !== null, give: 'Give a time such as 12:30:00 or 12:30:00.250.' },
+  time: { isValid: (text) => canonicalTime(text) !== null, message: 'Give a time such as 12:30:00 or 12:30:00.250.' },
   uuid: {
-    holds: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
-    give: 'Give a UUID.',
+    isValid: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
+    message: 'Give a UUID.',
   },
 };
-for (const [name, { holds }] of Object.entries(formats)) ajv.addFormat(name, holds);
+for (const [name, { isValid }] of Object.entries(formats)) ajv.addFormat(name, isValid);
 
-/** Adds a form of text by name; false where there is one of that name. */
+/** Adds a text format by name; false if the name is taken. */
 export function addFormat(name: string, form: TextForm): boolean {
   if (name in formats) return false;
   formats[name] = form;
-  ajv.addFormat(name, (text) => form.holds(text));
+  ajv.addFormat(name, (text) => form.isValid(text));
   return true;
 }
 
@@ -90,17 +91,25 @@ const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
     return found.all <= (precision ?? found.all) && found.fraction <= (scale ?? found.fraction);
   },
   choices: (choices: readonly unknown[], value: unknown) => choices.includes(value),
+  fileId: (_: unknown, value: unknown) => isFileId(value),
+  fileIds: (max: number, value: unknown) =>
+    Array.isArray(value) &&
+    value.length <= max &&
+    value.every(isFileId) &&
+    new Set(value.map(toFileId)).size === value.length,
   choicesOf: (choices: readonly unknown[], value: unknown) =>
     Array.isArray(value) && new Set(value).size === value.length && value.every((each) => choices.includes(each)),
 };
 for (const [keyword, validate] of Object.entries(rules)) ajv.addKeyword({ keyword, validate, errors: false });
 
-/** Checks a whole record; problems come as field → message, all at once, or null. */
+/** Checks a whole record. Returns all problems by field, or null. */
 export type RecordCheck = (values: Readonly<Record<string, unknown>>) => Record<string, string> | null;
 
 const checks = new WeakMap<Collection, { create?: RecordCheck; update?: RecordCheck }>();
 
-/** The check of a collection's records for create (what is required must be there) or update; compiled at first use. */
+/**
+ * The check of a collection's records for create (required fields must be present) or update; compiled at first use.
+ */
 export function recordCheck(collection: Collection, action: 'create' | 'update'): RecordCheck {
   const cached = checks.get(collection) ?? {};
   checks.set(collection, cached);
@@ -118,7 +127,7 @@ export function recordSchema(collection: Collection, action: 'create' | 'update'
   };
 }
 
-/** Whether create refuses a record that leaves this field out. */
+/** Whether a create without this field is refused. */
 export function isRequiredOnCreate(field: Field): boolean {
   const { definition } = field;
   if (field.autoIncrement || field.type.name === 'uid' || definition.autoNow) return false;
@@ -138,13 +147,13 @@ export function isNullable(field: Field): boolean {
   return !field.primaryKey && !field.definition.required && field.definition.allowNull !== false;
 }
 
-/** The check of one field's values that are not null: what is wrong, or null. */
+/** The check of one field's non-null values. It returns the problem, or null. */
 export function compileValueCheck({ type, definition }: Field): (value: unknown) => string | null {
   const check = compileCheck({ type: 'object', properties: { value: type.validationSchema(definition) } });
   return (value) => check({ value: toExactValue(type, value) })?.['value'] ?? null;
 }
 
-/** What is wrong with one value for a field of this type, or null: for default values. */
+/** The problem of one value for a field of this type, or null: for default values. */
 export function findValueProblem(type: FieldType, definition: FieldDefinition, value: unknown): string | null {
   return compileValueCheck({ type, definition } as Field)(value);
 }
@@ -160,7 +169,7 @@ function toProblems(validate: ValidateFunction): Record<string, string> {
     const missing = error.keyword === 'required' ? (error.params['missingProperty'] as string) : null;
     const name = missing ?? (error.instancePath.split('/')[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~');
     const message = missing ? 'This field is required.' : toMessage(error);
-    // The null branch of a nullable field says nothing that helps.
+    // The error of the null branch of a nullable field does not help.
     if (message !== null) problems[name] ??= message;
   }
   return problems;
@@ -177,7 +186,7 @@ const messages: Readonly<Record<string, (params: Record<string, unknown>, rule: 
   minimum: ({ limit }) => `The minimum is ${limit}.`,
   maximum: ({ limit }) => `The maximum is ${limit}.`,
   pattern: () => 'The text does not match the pattern of this field.',
-  format: ({ format }) => formats[String(format)]?.give ?? 'The text does not have the format of this field.',
+  format: ({ format }) => formats[String(format)]?.message ?? 'The text does not have the format of this field.',
   bigInt: () =>
     'Give a whole number of at most 64 bits. Send it as text if your JSON library rounds numbers beyond ±9007199254740991.',
   decimal: (_, rule) => {
@@ -192,6 +201,8 @@ const messages: Readonly<Record<string, (params: Record<string, unknown>, rule: 
   digits: (_, rule) => digitsMessage(rule as Digits),
   choices: (_, rule) => choicesMessage('one', rule as string[]),
   choicesOf: (_, rule) => choicesMessage('a list of distinct values', rule as string[]),
+  fileId: () => 'Give the id of a file.',
+  fileIds: (_, rule) => `Give a list of the ids of at most ${rule} distinct files.`,
   wellFormed: () => 'The text contains U+0000 or a lone surrogate. Remove it.',
   jsonValue: () =>
     `Give JSON of at most ${limits.jsonDepth} levels, without U+0000, lone surrogates, or numbers beyond ±1.8e308.`,
@@ -216,7 +227,7 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** What a field takes, as a sentence, where a value is read by the type and not checked by the schema. */
+/** The allowed values of a field as a sentence, for values that the type reads and no schema checks. */
 export function expectedValue({ type, definition }: Pick<Field, 'type' | 'definition'>): string {
   const schema = type.validationSchema(definition);
   const keyword = ['format', 'bigInt', 'decimal', 'type'].find((keyword) => keyword in schema);
@@ -233,7 +244,7 @@ function toMessage(error: ErrorObject): string | null {
 const numberMessage =
   'The field cannot store this number exactly. It has too many digits, or is too large or too small.';
 
-/** A number of a request that its type could not take, or one that is no JSON number at all. */
+/** A number of a request that its type could not represent, or that is not a JSON number. */
 function isNumberBeyond(value: unknown): boolean {
   return value instanceof JsonNumber || (typeof value === 'number' && !Number.isFinite(value));
 }

@@ -1,12 +1,12 @@
 /** Sends claimed deliveries of webhooks and stores their outcomes. Knows which receivers asked to wait. */
-import { isoTime } from '../base/clock.ts';
+import { dayMilliseconds, isoTime } from '../base/clock.ts';
 import { type DeliveryOutcome, releaseDelivery, type StoredDelivery } from '../database/delivery-rows.ts';
 import { findWebhook, type StoredWebhook } from '../database/webhook-rows.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { DeliveryOutcomes } from './delivery-outcomes.ts';
 import { buildWebhookMessage } from './message.ts';
 import { type PauseParts, pauseAndReport } from './pause-webhook.ts';
-import { computeRetryWait, dayMilliseconds, parseRetryAfter } from './retry.ts';
+import { computeRetryWait, parseRetryAfter } from './retry.ts';
 import { type SendParts, type SendResult, sendMessage } from './send-message.ts';
 
 export interface DeliveryParts extends SendParts, PauseParts {

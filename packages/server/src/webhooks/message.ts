@@ -1,4 +1,5 @@
 /** Builds webhook messages: the record as the webhook's role may read it now, if it matches the webhook's filter. */
+import { hasOwnRowFilter } from '../access/grants.ts';
 import { type PublishedPayload, type StoredDelivery, wasNotified } from '../database/delivery-rows.ts';
 import type { StoredWebhook } from '../database/webhook-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -29,27 +30,35 @@ export async function buildWebhookMessage(
   const grant = context.findGrant(resource, 'get');
   if (!grant) return { skipped: `The role "${webhook.role}" has no permission to read ${resource}.` };
   const collection = context.registry.find(resource);
-  if ('payload' in delivery.changed) return buildPublishedMessage(collection, grant, application, webhook, delivery);
-  const recordMember = collection && (await readRecordMember(context, collection, grant, webhook, delivery));
+  const isNotice = collection?.traits.notices?.includes(event.slice(resource.length + 1)) === true;
+  // A notice is about a record, but its payload says nothing of it, so the visibility of the record does not matter.
+  const { caller, access: table, registry } = context;
+  const hasGrantFilter = isNotice
+    ? hasOwnRowFilter(caller.role, resource, 'get', { table, registry })
+    : grant.rows !== null;
+  const hasRowFilter = hasGrantFilter || webhook.filter !== null;
+  if ('payload' in delivery.changed) {
+    // If a collection with the name of the event's first word exists by now, the role must see all of its records.
+    if (!collection || !hasRowFilter) return buildPublishedMessage(application, delivery);
+    return { skipped: 'The event is not about a record, but the role or the webhook has a row filter.' };
+  }
+  // The filters of a destroyed record can no longer be checked.
+  const isDestroyed = event.endsWith('.destroyed');
+  if (collection && isDestroyed && hasRowFilter && !(await wasNotified(context.database, webhook.id, resource, tk)))
+    return { skipped: 'The webhook was never notified of this record.' };
+  const recordMember = collection && !isDestroyed && (await readRecordMember(context, collection, webhook, tk));
   if (recordMember && 'skipped' in recordMember) return recordMember;
   const changed = delivery.changed.filter((name) => canReadField(collection, grant, name));
   const data = JSON.stringify({ application, resource, tk, actor, changed });
-  const record = recordMember?.text == null ? '' : `,${recordMember.text}`;
+  const record = recordMember ? `,${recordMember.text}` : '';
   return {
     body: `{"type":${JSON.stringify(event)},"timestamp":${JSON.stringify(at)},"data":${data.slice(0, -1)}${record}}}`,
   };
 }
 
-/** If a collection with the name of the event's first word exists by now, the role must be allowed to read all of its records. */
-function buildPublishedMessage(
-  collection: Collection | null,
-  grant: Grant,
-  application: string,
-  webhook: StoredWebhook,
-  { event, resource, tk, at, actor, changed }: StoredDelivery,
-): WebhookMessage {
-  if (collection && (grant.rows || webhook.filter !== null))
-    return { skipped: 'The event is not about a record, but the role or the webhook has a row filter.' };
+/** The message of a published event. */
+function buildPublishedMessage(application: string, delivery: StoredDelivery): WebhookMessage {
+  const { event, resource, tk, at, actor, changed } = delivery;
   const { payload } = changed as PublishedPayload;
   const data = { application, resource, tk, actor, changed: [], payload };
   return { body: JSON.stringify({ type: event, timestamp: at, data }) };
@@ -66,20 +75,13 @@ function canReadField(collection: Collection | null, grant: Grant, name: string)
   return field !== undefined && !field.type.secret && grant.may(field);
 }
 
-/** The property `record` of a message; null if the message only has the key; or why no message is sent. */
+/** The property `record` of a message; or why no message is sent. */
 async function readRecordMember(
   context: RecordContext,
   collection: Collection,
-  grant: Grant,
   webhook: StoredWebhook,
-  { event, tk, resource }: StoredDelivery,
-): Promise<{ readonly text: string | null } | { readonly skipped: string }> {
-  if (event.endsWith('.destroyed')) {
-    // Filters can no longer be checked: the message is sent if the webhook has been notified of the record before.
-    const isOpen = grant.rows === null && webhook.filter === null;
-    if (isOpen || (await wasNotified(context.database, webhook.id, resource, tk))) return { text: null };
-    return { skipped: 'The webhook was never notified of this record.' };
-  }
+  tk: StoredDelivery['tk'],
+): Promise<{ readonly text: string } | { readonly skipped: string }> {
   try {
     const filter = webhook.filter === null ? {} : { filter: webhook.filter };
     const request = normaliseRequest('get', { filterByTk: tk, ...filter }, false);

@@ -1,13 +1,18 @@
 /** Copies events from the log to the outbox: a stored delivery for each webhook that wants the event. */
-import { type Clock, isoTime } from '../base/clock.ts';
+import { type Clock, dayMilliseconds, isoTime } from '../base/clock.ts';
 import type { ChangeLog, LoggedEvent } from '../changes/change-log.ts';
 import { matchesEvent } from '../changes/event-pattern.ts';
 import type { Database } from '../database/database.ts';
 import { hasMoreWaiting, type NewDelivery, queueDeliveries } from '../database/delivery-rows.ts';
 import type { EventLogStore } from '../database/event-log-store.ts';
 import { readEnabledWebhooks, type StoredWebhook } from '../database/webhook-rows.ts';
-import { dayMilliseconds } from './retry.ts';
 import { makeMessageId } from './signature.ts';
+
+export interface OutboxParts {
+  readonly database: Database;
+  readonly changes: ChangeLog;
+  readonly clock: Clock;
+}
 
 /** Maximum number of waiting deliveries of one webhook. Above it, the webhook is paused. */
 export const maxWaitingDeliveries = 100_000;
@@ -19,17 +24,9 @@ const maxUnstoredEvents = 5000;
 /** It is also stored this long after the last time. */
 const maxUnstoredMilliseconds = 600_000;
 
-export interface OutboxParts {
-  readonly database: Database;
-  readonly changes: ChangeLog;
-  readonly clock: Clock;
-}
-
 /** Copies events into the delivery rows of the webhooks that want them. */
 export class Outbox {
-  readonly #database: Database;
-  readonly #changes: ChangeLog;
-  readonly #clock: Clock;
+  readonly #parts: OutboxParts;
   readonly #onOverflow: (webhookId: number) => Promise<void>;
   /** Queued deliveries by webhook since the waiting ones were last counted. */
   readonly #queuedSinceCount = new Map<number, number>();
@@ -40,11 +37,9 @@ export class Outbox {
   #storedAt = 0;
 
   /** @param onOverflow is called for a webhook with more than {@link maxWaitingDeliveries} waiting deliveries. */
-  constructor({ database, changes, clock }: OutboxParts, onOverflow: (webhookId: number) => Promise<void>) {
+  constructor(parts: OutboxParts, onOverflow: (webhookId: number) => Promise<void>) {
+    this.#parts = parts;
     this.#onOverflow = onOverflow;
-    this.#database = database;
-    this.#changes = changes;
-    this.#clock = clock;
   }
 
   /** Processes new events. @returns the number of queued deliveries. */
@@ -53,10 +48,14 @@ export class Outbox {
     let queued = 0;
     for (;;) {
       if (this.#scanned === null) return queued;
-      const events = await this.#changes.read(this.#scanned, eventsPerRead);
+      const events = await this.#parts.changes.read(this.#scanned, eventsPerRead);
       if (events.length === 0) break;
       // Read after the events, so that every webhook that existed before one of them is found.
-      const deliveries = createDeliveries(events, await readEnabledWebhooks(this.#database), this.#database.eventLog);
+      const deliveries = createDeliveries(
+        events,
+        await readEnabledWebhooks(this.#parts.database),
+        this.#parts.database.eventLog,
+      );
       queued += await this.#queueEvents(events, deliveries);
     }
     await this.#storePosition();
@@ -68,14 +67,14 @@ export class Outbox {
     if (
       this.#scanned !== null &&
       this.#unstoredEvents > 0 &&
-      this.#clock.now() - this.#storedAt >= maxUnstoredMilliseconds
+      this.#parts.clock.now() - this.#storedAt >= maxUnstoredMilliseconds
     )
       await this.#move(this.#scanned, []);
   }
 
   /** Another process may have advanced the position. */
   async #loadPosition(): Promise<void> {
-    const stored = await this.#database.eventLog.outboxPosition();
+    const stored = await this.#parts.database.eventLog.outboxPosition();
     if (stored === this.#stored) return;
     this.#stored = stored;
     this.#scanned = stored;
@@ -101,18 +100,18 @@ export class Outbox {
     for (const [id, { length }] of Map.groupBy(deliveries, (each) => each.webhookId)) {
       const queued = (this.#queuedSinceCount.get(id) ?? deliveriesPerCount) + length;
       this.#queuedSinceCount.set(id, queued < deliveriesPerCount ? queued : 0);
-      if (queued >= deliveriesPerCount && (await hasMoreWaiting(this.#database, id, maxWaitingDeliveries)))
+      if (queued >= deliveriesPerCount && (await hasMoreWaiting(this.#parts.database, id, maxWaitingDeliveries)))
         await this.#onOverflow(id);
     }
   }
 
   /** @returns false if another process has processed the events meanwhile. */
   async #move(to: string, deliveries: readonly NewDelivery[]): Promise<boolean> {
-    const now = this.#clock.now();
+    const now = this.#parts.clock.now();
     const times = { now: isoTime(now), giveUp: isoTime(now + dayMilliseconds) };
     if (
       this.#stored === null ||
-      !(await queueDeliveries(this.#database, { from: this.#stored, to }, deliveries, times))
+      !(await queueDeliveries(this.#parts.database, { from: this.#stored, to }, deliveries, times))
     ) {
       await this.#loadPosition();
       return false;

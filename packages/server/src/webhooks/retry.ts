@@ -1,6 +1,5 @@
 /** When a delivery is retried: first after ten seconds, then with increasing waits, for a day. */
 
-export const dayMilliseconds = 86_400_000;
 const firstWaitMilliseconds = 10_000;
 const factor = 3;
 const maxWaitMilliseconds = 6 * 3_600_000;

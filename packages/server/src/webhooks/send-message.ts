@@ -1,7 +1,8 @@
 /** Sends one signed message to the address of a webhook. */
 import type { Clock } from '../base/clock.ts';
 import type { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
-import { type OutboundClient, OutboundFailure, type OutboundReply } from '../base/outbound.ts';
+import type { OutboundClient, OutboundReply } from '../base/outbound.ts';
+import { OutboundFailure } from '../base/outbound-resolver.ts';
 import type { SecretCipher } from '../base/secret-cipher.ts';
 import type { StoredWebhook } from '../database/webhook-rows.ts';
 import { signHeaders } from './signature.ts';

@@ -5,7 +5,7 @@
  * Several processes may share one store. Each delivery is then claimed by one of them for a limited time.
  */
 import { BackgroundWorker } from '../base/background-worker.ts';
-import { isoTime } from '../base/clock.ts';
+import { dayMilliseconds, isoTime } from '../base/clock.ts';
 import {
   claimDeliveries,
   deleteFinishedDeliveries,
@@ -18,7 +18,6 @@ import { type DeliveryParts, DeliverySender, readHost } from './delivery-sender.
 import { buildTestMessage } from './message.ts';
 import { maxWaitingDeliveries, Outbox } from './outbox.ts';
 import { pauseAndReport } from './pause-webhook.ts';
-import { dayMilliseconds } from './retry.ts';
 import { sendMessage } from './send-message.ts';
 import { makeMessageId } from './signature.ts';
 

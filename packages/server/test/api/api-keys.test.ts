@@ -11,7 +11,7 @@ const detail = (name: string): unknown => ({ error: 'Validation Error', details:
 /** Key 1 is the admin's for viewers, 2 the writer's own, 3 the admin's for writers. */
 const scenarios: readonly Scenario[] = [
   {
-    name: 'a key is renamed, and shows no token',
+    name: 'an API key can be renamed, and its token is not shown',
     request: 'POST /api/apiKeys:update?filterByTk=1',
     body: { name: 'the shop' },
     expect: {
@@ -23,57 +23,57 @@ const scenarios: readonly Scenario[] = [
   },
   ...['role', 'roleOf', 'expiresAt', 'createdAt', 'creatorId', 'tokenHash', 'token', 'id'].map(
     (member): Scenario => ({
-      name: `no update changes its ${member}`,
+      name: `an update cannot change ${member}`,
       request: 'POST /api/apiKeys:update?filterByTk=1',
       body: { name: 'x', [member]: member === 'role' || member === 'roleOf' ? 'admin' : 5 },
-      expect: { status: member === 'id' ? 400 : 422 },
+      expect: member === 'id' ? { status: 400, code: 'BODY_INVALID' } : { status: 422, code: 'DEFINITION_INVALID' },
     }),
   ),
   {
-    name: 'a name of 256 characters is 422',
+    name: 'a name of 256 characters is refused with 422',
     request: 'POST /api/apiKeys:update?filterByTk=1',
     body: { name: 'x'.repeat(256) },
-    expect: { status: 422, body: detail('name') },
+    expect: { status: 422, code: 'VALUE_INVALID', body: detail('name') },
   },
   {
-    name: 'a viewer renames no key',
+    name: 'a viewer cannot rename an API key',
     request: 'POST /api/apiKeys:update?filterByTk=1',
     as: 'viewer',
     body: { name: 'mine' },
-    expect: { status: 403, body: noPermission },
+    expect: { status: 403, code: 'NO_PERMISSION', body: noPermission },
   },
   {
-    name: 'rotate of an unknown key is 404',
+    name: 'rotating an unknown API key is refused with 404',
     request: 'POST /api/apiKeys:rotate?filterByTk=4711',
-    expect: { status: 404, body: { code: 'RECORD_UNKNOWN' } },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'to one who may not rotate, an unknown key is as any other',
+    name: 'a role without the permission gets the same reply for an unknown API key',
     request: 'POST /api/apiKeys:rotate?filterByTk=4711',
     as: 'writer',
-    expect: { status: 403, body: noPermission },
+    expect: { status: 403, code: 'NO_PERMISSION', body: noPermission },
   },
   {
-    name: 'rotate needs one key',
+    name: 'rotate needs exactly one API key',
     request: 'POST /api/apiKeys:rotate',
-    expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
   {
-    name: 'rotate knows no role',
+    name: 'rotate has no parameter for a role',
     request: 'POST /api/apiKeys:rotate?filterByTk=1',
     body: { role: { name: 'admin' } },
-    expect: { status: 422, body: detail('role') },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: detail('role') },
   },
   ...['0h', '1x', 'never', 5, '10000y', ''].map(
     (overlap): Scenario => ({
-      name: `an overlap of ${JSON.stringify(overlap)} is 422`,
+      name: `an overlap of ${JSON.stringify(overlap)} is refused with 422`,
       request: 'POST /api/apiKeys:rotate?filterByTk=1',
       body: { overlap },
-      expect: { status: 422, body: detail('overlap') },
+      expect: { status: 422, code: 'DEFINITION_INVALID', body: detail('overlap') },
     }),
   ),
   {
-    name: 'a user rotates the own key',
+    name: 'a user can rotate a key that the user created',
     request: 'POST /api/apiKeys:rotate?filterByTk=2',
     as: 'writer',
     expect: {
@@ -83,39 +83,39 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'not one that another made, whatever its role',
+    name: 'a user cannot rotate a key that another user created, whatever its role',
     request: 'POST /api/apiKeys:rotate?filterByTk=3',
     as: 'writer',
-    expect: { status: 403, body: noPermission },
+    expect: { status: 403, code: 'NO_PERMISSION', body: noPermission },
   },
   {
-    name: 'a key rotates nothing without a role that may configure, itself neither',
+    name: 'an API key cannot rotate any key, not even itself, unless its role may configure',
     request: 'POST /api/apiKeys:rotate?filterByTk=2',
     as: 'writerKey',
-    expect: { status: 403, body: noPermission },
+    expect: { status: 403, code: 'NO_PERMISSION', body: noPermission },
   },
   {
-    name: 'who may configure does not take over the key of an admin',
+    name: 'a role that may configure cannot rotate the key of an administrator',
     request: 'POST /api/apiKeys:rotate?filterByTk=4',
     as: 'keeper',
-    expect: { status: 403, body: notHeld },
+    expect: { status: 403, code: 'ROLE_NOT_HELD', body: notHeld },
   },
   {
-    name: 'nor one that speaks for another user',
+    name: 'a role that may configure cannot rotate a key that acts for another user',
     request: 'POST /api/apiKeys:rotate?filterByTk=2',
     as: 'keeper',
-    expect: { status: 403, body: notHeld },
+    expect: { status: 403, code: 'ROLE_NOT_HELD', body: notHeld },
   },
   ...['5 days', '0d', '10000d', '1.5h', '-1d', '1D', 'Never', 5, [], '7974y'].map(
     (expiresIn): Scenario => ({
-      name: `expiresIn ${JSON.stringify(expiresIn)} is 422`,
+      name: `an expiresIn of ${JSON.stringify(expiresIn)} is refused with 422`,
       request: 'POST /api/apiKeys:create',
       body: { role: { name: 'viewer' }, expiresIn },
-      expect: { status: 422, body: detail('expiresIn') },
+      expect: { status: 422, code: 'DEFINITION_INVALID', body: detail('expiresIn') },
     }),
   ),
   {
-    name: 'never is without an end',
+    name: 'an API key with expiresIn never has no end',
     request: 'POST /api/apiKeys:create',
     body: { role: 'viewer', expiresIn: 'never' },
     expect: { status: 200, body: { data: { expiresAt: null } }, events: ['apiKeys.created'] },
@@ -140,7 +140,7 @@ describeEngines('API keys', (engine) => {
       await server.data('POST /api/users:create', { body });
       server.tokens.set(name, await server.signIn(body.email, body.password));
     }
-    await server.key('viewer');
+    await server.createKey('viewer');
     server.tokens.set('writerKey', (await make({ role: 'writer', name: 'own' }, 'writer')).token);
     await make({ role: 'writer' });
     await make({ role: 'admin' });
@@ -148,8 +148,8 @@ describeEngines('API keys', (engine) => {
   afterAll(() => server.stop());
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario));
 
-  describe('in time', () => {
-    test('a rotated key works through its overlap, and not a moment longer, also while it is kept', async () => {
+  describe('expiry', () => {
+    test('a rotated key works exactly until the end of its overlap, also if it is cached', async () => {
       const former = await make({ role: 'viewer', name: 'deploy', expiresIn: '1d' });
       const rotated = `POST /api/apiKeys:rotate?filterByTk=${former.id}`;
       const next = await server.data(rotated, { body: { overlap: '2h' } });
@@ -166,7 +166,7 @@ describeEngines('API keys', (engine) => {
       expect((await server.call(rotated)).body).toMatchObject({ error: 'Conflict', code: 'KEY_ENDED' });
     });
 
-    test('without overlap it ends at once; an overlap lengthens no life', async () => {
+    test('without an overlap a rotated key ends immediately, and an overlap does not extend the life of a key', async () => {
       const one = await make({ role: 'viewer' });
       expect(await status(one.token)).toBe(200);
       await server.data(`POST /api/apiKeys:rotate?filterByTk=${one.id}`, { body: { overlap: 'none' } });
@@ -180,7 +180,7 @@ describeEngines('API keys', (engine) => {
       expect(next).toMatchObject({ expiresAt: null, name: null });
     });
 
-    test('of parallel rotations of one key one wins', async () => {
+    test('one of several parallel rotations of the same key succeeds', async () => {
       const { id } = await make({ role: 'viewer' });
       const replies = await Promise.all(
         Array.from({ length: 5 }, (_, index) =>
@@ -190,14 +190,14 @@ describeEngines('API keys', (engine) => {
       expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409, 409, 409]);
     });
 
-    test('a key that is kept ends with its time', async () => {
+    test('a cached key expires on time', async () => {
       const { token } = await make({ role: 'viewer', expiresIn: '1h' });
       expect(await status(token)).toBe(200);
       clock.advance(hour);
       expect((await check(token)).body).toMatchObject({ error: 'Unauthorized', code: 'TOKEN_EXPIRED' });
     });
 
-    test('the last use is told, at most a minute behind', async () => {
+    test('the last use is stored with a delay of at most one minute', async () => {
       const { id, token } = await make({ role: 'viewer', expiresIn: 'never' });
       const lastUse = async (): Promise<string | null> =>
         (await server.data(`GET /api/apiKeys:get?filterByTk=${id}`)).lastUsedAt;
@@ -210,7 +210,7 @@ describeEngines('API keys', (engine) => {
     });
   });
 
-  test('one that is revoked while it is looked up is not kept', async () => {
+  test('a key that is revoked during its lookup is not cached', async () => {
     const { id, token } = await make({ role: 'viewer' });
     const { database } = server.running.applications.main;
     const { read } = database;
@@ -239,8 +239,8 @@ describeEngines('API keys', (engine) => {
     expect(await status(token)).toBe(401);
   });
 
-  describe('speaks for its creator', () => {
-    test('whose suspension and destruction end it at the next request', async () => {
+  describe('a key of a user', () => {
+    test('ends at the next request after the user is suspended or destroyed', async () => {
       const person = { email: 'brief@example.com', password: 'correct horse', roles: ['writer'] };
       const { id } = await server.data('POST /api/users:create', { body: person });
       const login = await server.signIn(person.email, person.password);
@@ -255,7 +255,7 @@ describeEngines('API keys', (engine) => {
     });
   });
 
-  describe('the header', () => {
+  describe('the Authorization header', () => {
     const good = (): string => server.tokens.get('viewer')!;
     const headers: readonly [string, () => string][] = [
       ['two spaces', () => `Bearer  ${good()}`],
@@ -278,7 +278,7 @@ describeEngines('API keys', (engine) => {
       ['a token of another kind', () => `Bearer ${makeToken('tbr')}`],
       ['a setup token', () => `Bearer ${makeToken('tbi')}`],
     ];
-    test.each(headers)('with %s is 401, and no credential is looked up', async (_name, header) => {
+    test.each(headers)('with %s is refused with 401 without a lookup', async (_name, header) => {
       const { database } = server.running.applications.main;
       const looked: string[] = [];
       const { read } = database;
@@ -296,7 +296,7 @@ describeEngines('API keys', (engine) => {
     });
 
     test.each(['token', 'access_token', 'apiKey', 'authorization', 'Authorization', 'jwt'])(
-      'a token in the URL as %s is never read',
+      'does not include the URL: a token in %s is never read',
       async (name) => {
         const reply = await server.call(`GET /api/auth:check?${name}=${good()}`, { as: 'nobody' });
         expect(reply.status).toBe(401);
@@ -304,7 +304,7 @@ describeEngines('API keys', (engine) => {
       },
     );
 
-    test('a well-formed token that nobody was given is 401', async () => {
+    test('with a well-formed unknown token is refused with 401', async () => {
       for (const kind of ['tbk', 'tbs'] as const) expect(await status(makeToken(kind))).toBe(401);
     });
   });

@@ -6,7 +6,7 @@ import { makeToken } from '../../src/base/token.ts';
 import type { Row } from '../../src/database/database.ts';
 import { describeEngines, type Engine } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
-import { openShop, orders, shop, signInToShop } from '../support/shop.ts';
+import { listOrders, shopHeaders, signInToShop, startShopServer } from '../support/shop-server.ts';
 
 async function query(server: TestServer, text: string): Promise<Row[]> {
   const { database } = server.running.applications.main;
@@ -29,42 +29,42 @@ async function spoil(server: TestServer, engine: Engine): Promise<() => Promise<
 }
 
 describeEngines('states of applications', (engine) => {
-  test('a stopped one answers 503 to those who could use it, and goes on where it was', async () => {
-    const server = await openShop(engine);
+  test('a stopped application replies 503 to its users, and continues with its data after a start', async () => {
+    const server = await startShopServer(engine);
     const made = await server.data('POST /api/apiKeys:create', {
       as: 'shopAdmin',
-      headers: shop,
+      headers: shopHeaders,
       body: { role: { name: 'admin' } },
     });
     const stopped = await server.play({
-      name: 'stop',
+      name: 'an application is stopped',
       request: 'POST /api/applications:stop?filterByTk=shop',
       expect: { status: 200, body: { data: { status: 'stopped' } }, events: ['applications.updated'] },
     });
     expect(stopped.body.data.name).toBe('shop');
     for (const as of ['shopAdmin', made.token as string, 'admin']) {
-      const reply = await orders(server, as);
+      const reply = await listOrders(server, as);
       expect([reply.status, reply.body.code]).toEqual([503, 'APPLICATION_STOPPED']);
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
     }
-    expect((await orders(server, 'nobody')).status).toBe(401);
-    expect((await orders(server, 'tbs_x')).status).toBe(401);
+    expect((await listOrders(server, 'nobody')).status).toBe(401);
+    expect((await listOrders(server, 'tbs_x')).status).toBe(401);
     expect((await server.call('GET /api/users:list', { as: made.token as string })).status).toBe(403);
     await server.running.stop();
     await server.boot();
-    expect((await orders(server)).status).toBe(503);
+    expect((await listOrders(server)).status).toBe(503);
     expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
-    expect((await orders(server)).body.meta.count).toBe(2);
+    expect((await listOrders(server)).body.meta.count).toBe(2);
     await server.stop();
   });
 
-  test('a stream under way ends before its application is closed', async () => {
-    const server = await openShop(engine);
+  test('a running stream ends before its application is closed', async () => {
+    const server = await startShopServer(engine);
     const many = Array.from({ length: 1000 }, (_, no) => ({ no }));
     for (let round = 0; round < 20; round += 1)
-      await server.data('POST /api/orders:create', { as: 'shopAdmin', headers: shop, body: many });
+      await server.data('POST /api/orders:create', { as: 'shopAdmin', headers: shopHeaders, body: many });
     const response = await fetch(`${server.running.url}/api/orders:list?paginate=false`, {
-      headers: { authorization: `Bearer ${server.tokens.get('shopAdmin')}`, ...shop },
+      headers: { authorization: `Bearer ${server.tokens.get('shopAdmin')}`, ...shopHeaders },
     });
     const stopping = server.data('POST /api/applications:stop?filterByTk=shop');
     const body = (await response.json()) as { data: unknown[] };
@@ -73,51 +73,51 @@ describeEngines('states of applications', (engine) => {
     await server.stop();
   });
 
-  test('destroyed, its store is gone; made again, it is new', async () => {
-    const server = await openShop(engine);
+  test('a destroyed application loses its store, and a new one of the same name is empty', async () => {
+    const server = await startShopServer(engine);
     await server.play({
-      name: 'destroy',
+      name: 'an application is destroyed',
       request: 'POST /api/applications:destroy?filterByTk=shop&confirm=shop',
       expect: { status: 200, body: { data: 1 }, events: ['applications.destroyed'] },
     });
-    expect((await orders(server)).status).toBe(401);
-    expect((await orders(server, 'admin')).status).toBe(404);
+    expect((await listOrders(server)).status).toBe(401);
+    expect((await listOrders(server, 'admin')).status).toBe(404);
     expect(await server.data('GET /api/applications:list?fields=name')).toEqual([{ name: 'main' }]);
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
-    expect((await orders(server)).status).toBe(401);
+    expect((await listOrders(server)).status).toBe(401);
     await signInToShop(server);
-    expect((await orders(server)).status).toBe(404);
+    expect((await listOrders(server)).status).toBe(404);
     await server.stop();
   });
 
-  test('one that fails answers 500 with the stage, touches no other, and comes back', async () => {
-    const server = await openShop(engine);
+  test('an application that fails to open replies 500 with the stage, affects no other application, and recovers', async () => {
+    const server = await startShopServer(engine);
     const entered = (await server.data('POST /api/applications:enter?filterByTk=shop')).token as string;
     await server.running.stop();
     await server.boot();
     const mend = await spoil(server, engine);
-    const failed = await orders(server, 'admin');
+    const failed = await listOrders(server, 'admin');
     expect([failed.status, failed.body.code]).toEqual([500, 'APPLICATION_FAILED']);
     expect(failed.body.message).toMatch(/failed at the stage "[a-z ]+"/);
     expect(failed.text).not.toContain(server.store.dataDir);
     for (const as of ['shopAdmin', entered]) {
-      const reply = await orders(server, as);
+      const reply = await listOrders(server, as);
       expect([reply.status, reply.body.code]).toEqual([500, 'APPLICATION_FAILED']);
       expect((await server.call('GET /api/users:list', { as })).status).toBe(401);
     }
-    for (const as of ['nobody', makeToken('tbs')]) expect((await orders(server, as)).status).toBe(401);
+    for (const as of ['nobody', makeToken('tbs')]) expect((await listOrders(server, as)).status).toBe(401);
     expect((await server.call('GET /api/users:list')).status).toBe(200);
     const shown = await server.data('GET /api/applications:get?filterByTk=shop&appends=errorLog');
     expect(shown).toMatchObject({ status: 'failed', errorLog: [{ stage: expect.any(String) }] });
     expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'failed' });
     await mend();
     expect(await server.data('POST /api/applications:start?filterByTk=shop')).toMatchObject({ status: 'running' });
-    expect((await orders(server)).body.meta.count).toBe(2);
+    expect((await listOrders(server)).body.meta.count).toBe(2);
     // What is noted in main of logins goes after them.
     const noted = async (): Promise<unknown> =>
       (await query(server, `SELECT count(*) FROM "keyHomes" WHERE application='shop'`)).map(([count]) => Number(count));
     expect(await noted()).toEqual([2]);
-    const headers = { ...shop, authorization: `Bearer ${entered}` };
+    const headers = { ...shopHeaders, authorization: `Bearer ${entered}` };
     expect((await fetch(`${server.running.url}/api/auth:signOut`, { method: 'POST', headers })).status).toBe(200);
     const lease = await server.running.applications.find('shop');
     await sweepKeyHomes(server.running.applications.main.database, 'shop', lease.application.database);
@@ -126,8 +126,8 @@ describeEngines('states of applications', (engine) => {
     await server.stop();
   });
 
-  test('a store that is gone is a failure, not an empty application', async () => {
-    const server = await openShop(engine);
+  test('a missing store is an error, not an empty application', async () => {
+    const server = await startShopServer(engine);
     await server.running.stop();
     await server.boot();
     const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
@@ -135,12 +135,12 @@ describeEngines('states of applications', (engine) => {
       for (const end of ['', '-wal', '-shm'])
         rmSync(join(server.store.dataDir, 'applications', `${row![0]}.db${end}`), { force: true });
     } else await query(server, `DROP SCHEMA app_${(row![0] as string).replaceAll('-', '')} CASCADE`);
-    const reply = await orders(server, 'admin');
+    const reply = await listOrders(server, 'admin');
     expect(reply.body).toMatchObject({ code: 'APPLICATION_FAILED', message: expect.stringContaining('missing') });
     await server.stop();
   });
 
-  test('a creation that was cut short is ended by the first request, first admin included', async () => {
+  test('an interrupted creation is completed by the first request, including the first administrator', async () => {
     const server = await TestServer.start(engine);
     await query(
       server,
@@ -151,13 +151,13 @@ describeEngines('states of applications', (engine) => {
     await server.stop();
   });
 
-  test('a destruction that was cut short is ended by the next start', async () => {
-    const server = await openShop(engine);
+  test('an interrupted destruction is completed by the next server start', async () => {
+    const server = await startShopServer(engine);
     const [row] = await query(server, `SELECT store FROM applications WHERE name='shop'`);
     await server.running.stop();
     await server.boot();
     await query(server, `UPDATE applications SET status='destroying' WHERE name='shop'`);
-    expect((await orders(server, 'admin')).status).toBe(404);
+    expect((await listOrders(server, 'admin')).status).toBe(404);
     await server.running.stop();
     await server.boot();
     while (((await server.data('GET /api/applications:list')) as unknown[]).length > 1)
@@ -166,29 +166,29 @@ describeEngines('states of applications', (engine) => {
     await server.stop();
   });
 
-  test('opened by the first request, closed when idle, opened again', async () => {
-    const server = await openShop(engine, { APPLICATION_IDLE_SECONDS: '1' });
+  test('an application opens at the first request, closes when it is idle, and opens again', async () => {
+    const server = await startShopServer(engine, { APPLICATION_IDLE_SECONDS: '1' });
     const { applications } = server.running;
     expect(applications.openCount).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 1100));
     await applications.tick();
     expect(applications.openCount).toBe(0);
-    const replies = await Promise.all(Array.from({ length: 10 }, () => orders(server)));
+    const replies = await Promise.all(Array.from({ length: 10 }, () => listOrders(server)));
     expect(replies.map((reply) => reply.body.meta.count)).toEqual(Array.from({ length: 10 }, () => 2));
     expect(applications.openCount).toBe(1);
     await server.stop();
   });
 
-  test('past APPLICATIONS_OPEN the longest unused is closed', async () => {
-    const server = await openShop(engine, { APPLICATIONS_OPEN: '2' });
+  test('beyond APPLICATIONS_OPEN, the least recently used application is closed', async () => {
+    const server = await startShopServer(engine, { APPLICATIONS_OPEN: '2' });
     for (const name of ['b', 'c', 'd']) await server.data('POST /api/applications:create', { body: { name } });
     expect(server.running.applications.openCount).toBeLessThanOrEqual(2);
-    expect((await orders(server)).body.meta.count).toBe(2);
+    expect((await listOrders(server)).body.meta.count).toBe(2);
     await server.stop();
   });
 
-  test('autoStart opens it with the server', async () => {
-    const server = await openShop(engine);
+  test('autoStart opens an application when the server starts', async () => {
+    const server = await startShopServer(engine);
     await server.data('POST /api/applications:create', { body: { name: 'eager', options: { autoStart: true } } });
     await server.running.stop();
     await server.boot();
@@ -197,7 +197,7 @@ describeEngines('states of applications', (engine) => {
     await server.stop();
   });
 
-  test('a closed one is opened when its scheduled work is due: logins that are over go', async () => {
+  test('a closed application is opened for scheduled work, which removes expired sessions', async () => {
     let ahead = 0;
     const clock = { now: () => Date.now() + ahead };
     const server = await TestServer.start(engine, { clock, env: { APPLICATION_IDLE_SECONDS: '1' } });
@@ -210,7 +210,7 @@ describeEngines('states of applications', (engine) => {
       expect(applications.openCount).toBe(0);
     };
     await close();
-    expect((await orders(server)).status).toBe(404); // opened again, now it knows of the login
+    expect((await listOrders(server)).status).toBe(404); // opened again, now it knows of the login
     await close();
     ahead = 8 * 24 * 3_600_000;
     await applications.tick();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
-import { openShop, orders, shop } from '../support/shop.ts';
+import { listOrders, shopHeaders, startShopServer } from '../support/shop-server.ts';
 
 const unauthorized = { error: 'Unauthorized', message: expect.stringContaining('invalid or missing token') };
 const record = {
@@ -13,7 +13,11 @@ const record = {
   createdAt: expect.stringMatching(/Z$/),
   updatedAt: expect.stringMatching(/Z$/),
 };
-const invalid = (details: object): object => ({ status: 422, body: { error: 'Validation Error', details } });
+const invalid = (details: object): Scenario['expect'] => ({
+  status: 422,
+  code: 'DEFINITION_INVALID',
+  body: { error: 'Validation Error', details },
+});
 
 /** `shop` is there, with a collection `orders`; `shopAdmin` is signed in to it, `shopKey` and `key` are keys. */
 const scenarios: readonly Scenario[] = [
@@ -23,75 +27,81 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { data: record } },
   },
   {
-    name: 'get with its error log',
+    name: 'get shows the error log on request',
     request: 'GET /api/applications:get?filterByTk=shop&appends=errorLog',
     expect: { status: 200, body: { data: { ...record, errorLog: [] } } },
   },
   {
-    name: 'list takes filters and is whole',
+    name: 'list accepts filters and returns all applications',
     request: 'GET /api/applications:list?filter={"name":{"$ne":"main"}}&fields=name',
     expect: { status: 200, body: { data: [{ name: 'shop' }] } },
   },
   {
-    name: 'where the store lies is told to nobody',
+    name: 'the location of the store is never shown',
     request: 'GET /api/applications:list?fields=store',
-    expect: { status: 403 },
+    expect: { status: 403, code: 'FIELD_DENIED' },
   },
   {
-    name: 'create without a credential is 401',
+    name: 'create without a credential is refused with 401',
     request: 'POST /api/applications:create',
     as: 'nobody',
     body: { name: 'other' },
-    expect: { status: 401, body: unauthorized },
+    expect: { status: 401, code: 'TOKEN_MISSING', body: unauthorized },
   },
   {
-    name: 'a role that may not configure creates none',
+    name: 'a role that may not configure cannot create an application',
     request: 'POST /api/applications:create',
     as: 'developer',
     body: { name: 'other' },
-    expect: { status: 403, body: { error: 'No permissions' } },
+    expect: { status: 403, code: 'NO_PERMISSION', body: { error: 'No permissions' } },
   },
   {
-    name: 'a name that is taken is 409',
+    name: 'an existing name is refused with 409',
     request: 'POST /api/applications:create',
     body: { name: 'shop' },
-    expect: { status: 409, body: { error: 'Conflict', code: 'APPLICATION_EXISTS' } },
+    expect: { status: 409, code: 'APPLICATION_EXISTS', body: { error: 'Conflict', code: 'APPLICATION_EXISTS' } },
   },
   {
-    name: 'main is taken too',
+    name: 'the name main is refused with 409',
     request: 'POST /api/applications:create',
     body: { name: 'main' },
-    expect: { status: 409 },
+    expect: { status: 409, code: 'APPLICATION_EXISTS' },
   },
-  ...['1st', '', 'a b', 'ä', 'x'.repeat(61), '../up', '-a'].map((name) => ({
-    name: `the name "${name.slice(0, 8)}" is 422`,
-    request: 'POST /api/applications:create',
-    body: { name },
-    expect: { status: 422, body: { details: { name: expect.stringContaining('starts with a letter') } } },
-  })),
+  ...['1st', '', 'a b', 'ä', 'x'.repeat(61), '../up', '-a'].map(
+    (name): Scenario => ({
+      name: `the name "${name.slice(0, 8)}" is refused with 422`,
+      request: 'POST /api/applications:create',
+      body: { name },
+      expect: {
+        status: 422,
+        code: 'DEFINITION_INVALID',
+        body: { details: { name: expect.stringContaining('starts with a letter') } },
+      },
+    }),
+  ),
   {
-    name: 'an unknown option is 422',
+    name: 'an unknown option is refused with 422',
     request: 'POST /api/applications:create',
     body: { name: 'other', options: { autoStart: 'yes', speed: 1 } },
     expect: invalid({
       'options.autoStart': 'Give true or false.',
       'options.speed': 'Applications have no such option; give autoStart or metadata.',
-    }) as never,
+    }),
   },
   {
-    name: 'an unknown property is 400',
+    name: 'an unknown property is refused with 400',
     request: 'POST /api/applications:create',
     body: { name: 'other', store: '1' },
-    expect: { status: 400, body: { code: 'FIELD_UNKNOWN' } },
+    expect: { status: 400, code: 'FIELD_UNKNOWN' },
   },
   {
-    name: 'several at once are 400',
+    name: 'several applications in one request are refused with 400',
     request: 'POST /api/applications:create',
     body: [{ name: 'other' }],
-    expect: { status: 400 },
+    expect: { status: 400, code: 'BODY_INVALID' },
   },
   {
-    name: 'update changes words and options',
+    name: 'update changes labels and options',
     request: 'POST /api/applications:update?filterByTk=shop',
     body: { description: 'Sells things', options: { metadata: { colour: 'red' } }, status: 'stopped' },
     expect: {
@@ -101,208 +111,214 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a name does not change',
+    name: 'the name of an application cannot change',
     request: 'POST /api/applications:update?filterByTk=shop',
     body: { name: 'store' },
-    expect: { status: 400 },
+    expect: { status: 400, code: 'BODY_INVALID' },
   },
   {
-    name: 'update of an unknown one is 404',
+    name: 'update of an unknown application is refused with 404',
     request: 'POST /api/applications:update?filterByTk=nope',
     body: { description: 'x' },
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'start of a running one changes nothing',
+    name: 'start of a running application changes nothing',
     request: 'POST /api/applications:start?filterByTk=shop',
     expect: { status: 200, body: { data: { status: 'running' } } },
   },
   {
-    name: 'start of an unknown one is 404',
+    name: 'start of an unknown application is refused with 404',
     request: 'POST /api/applications:start?filterByTk=nope',
-    expect: { status: 404, body: { code: 'APPLICATION_UNKNOWN' } },
+    expect: { status: 404, code: 'APPLICATION_UNKNOWN' },
   },
-  { name: 'start needs a name', request: 'POST /api/applications:start', expect: { status: 400 } },
   {
-    name: 'start by GET is 405',
+    name: 'start without a name is refused',
+    request: 'POST /api/applications:start',
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'start by GET is refused with 405',
     request: 'GET /api/applications:start?filterByTk=shop',
-    expect: { status: 405 },
+    expect: { status: 405, code: 'METHOD_NOT_ALLOWED' },
   },
   {
-    name: 'main does not stop',
+    name: 'main cannot be stopped',
     request: 'POST /api/applications:stop?filterByTk=main',
-    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    expect: { status: 403, code: 'SYSTEM_PROTECTED' },
   },
   {
-    name: 'main is not destroyed',
+    name: 'main cannot be destroyed',
     request: 'POST /api/applications:destroy?filterByTk=main&confirm=main',
-    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    expect: { status: 403, code: 'SYSTEM_PROTECTED' },
   },
   {
-    name: 'destroy without confirm is 400',
+    name: 'destroy without "confirm" is refused with 400',
     request: 'POST /api/applications:destroy?filterByTk=shop',
-    expect: { status: 400, body: { message: expect.stringContaining('"confirm"') } },
+    expect: { status: 400, code: 'PARAMETER_INVALID', body: { message: expect.stringContaining('"confirm"') } },
   },
   {
-    name: 'destroy with another confirm is 400',
+    name: 'destroy with a wrong "confirm" is refused with 400',
     request: 'POST /api/applications:destroy?filterByTk=shop&confirm=Shop',
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
   {
-    name: 'destroy of an unknown one is 404',
+    name: 'destroy of an unknown application is refused with 404',
     request: 'POST /api/applications:destroy?filterByTk=nope&confirm=nope',
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'destroy by a developer is 403',
+    name: 'destroy by a developer is refused with 403',
     request: 'POST /api/applications:destroy?filterByTk=shop&confirm=shop',
     as: 'developer',
-    expect: { status: 403 },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
-  ...['list', 'create', 'enter', 'destroy'].map((action) => ({
-    name: `applications:${action} elsewhere than in main is 403`,
-    request: `POST /api/applications:${action}?filterByTk=shop`,
-    as: 'shopAdmin',
-    headers: shop,
-    body: {},
-    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
-  })),
+  ...['list', 'create', 'enter', 'destroy'].map(
+    (action): Scenario => ({
+      name: `applications:${action} outside of main is refused with 403`,
+      request: `POST /api/applications:${action}?filterByTk=shop`,
+      as: 'shopAdmin',
+      headers: shopHeaders,
+      body: {},
+      expect: { status: 403, code: 'SYSTEM_PROTECTED' },
+    }),
+  ),
   {
-    name: 'a key of shop is 403 in main',
+    name: 'an API key of shop is refused with 403 in main',
     request: 'GET /api/users:list',
     as: 'shopKey',
-    expect: { status: 403, body: { error: 'Forbidden', code: 'APPLICATION_MISMATCH' } },
+    expect: { status: 403, code: 'APPLICATION_MISMATCH', body: { error: 'Forbidden' } },
   },
   {
-    name: 'a key of main is 403 in shop',
+    name: 'an API key of main is refused with 403 in shop',
     request: 'GET /api/orders:list',
     as: 'key',
-    headers: shop,
-    expect: { status: 403, body: { error: 'Forbidden', code: 'APPLICATION_MISMATCH' } },
+    headers: shopHeaders,
+    expect: { status: 403, code: 'APPLICATION_MISMATCH', body: { error: 'Forbidden' } },
   },
   {
-    name: 'a key of shop writes nothing in main',
+    name: 'an API key of shop cannot write in main',
     request: 'POST /api/users:create',
     as: 'shopKey',
     body: { email: 'x@example.com' },
-    expect: { status: 403, body: { code: 'APPLICATION_MISMATCH' } },
+    expect: { status: 403, code: 'APPLICATION_MISMATCH' },
   },
   {
-    name: 'a login of main is 401 in shop',
+    name: 'a session of main is refused with 401 in shop',
     request: 'GET /api/orders:list',
-    headers: shop,
-    expect: { status: 401, body: unauthorized },
+    headers: shopHeaders,
+    expect: { status: 401, code: 'TOKEN_INVALID', body: unauthorized },
   },
   {
-    name: 'a login of shop is 401 in main',
+    name: 'a session of shop is refused with 401 in main',
     request: 'GET /api/users:list',
     as: 'shopAdmin',
-    expect: { status: 401, body: unauthorized },
+    expect: { status: 401, code: 'TOKEN_INVALID', body: unauthorized },
   },
   {
-    name: 'a revoked key of shop is 401 everywhere',
+    name: 'a revoked API key of shop is refused with 401 everywhere',
     request: 'GET /api/users:list',
     as: 'revoked',
-    expect: { status: 401, body: unauthorized },
+    expect: { status: 401, code: 'TOKEN_INVALID', body: unauthorized },
   },
   {
-    name: 'a bad credential with an unknown application is 401',
+    name: 'an invalid credential with an unknown application is refused with 401',
     request: 'GET /api/orders:list',
     as: 'tbs_nothing',
     headers: { 'x-app': 'nope' },
-    expect: { status: 401 },
+    expect: { status: 401, code: 'TOKEN_INVALID' },
   },
   {
-    name: 'a good credential with an unknown application is 404',
+    name: 'a valid credential with an unknown application is refused with 404',
     request: 'GET /api/orders:list',
     headers: { 'x-app': 'nope' },
-    expect: { status: 404, body: { code: 'APPLICATION_UNKNOWN' } },
+    expect: { status: 404, code: 'APPLICATION_UNKNOWN' },
   },
   {
-    name: 'a key of another application with an unknown one is 404',
+    name: 'an API key of another application with an unknown application is refused with 404',
     request: 'GET /api/orders:list',
     as: 'shopKey',
     headers: { 'x-app': 'nope' },
-    expect: { status: 404, body: { code: 'APPLICATION_UNKNOWN' } },
+    expect: { status: 404, code: 'APPLICATION_UNKNOWN' },
   },
   {
-    name: 'signing in to an unknown application is 404',
+    name: 'signing in to an unknown application is refused with 404',
     request: 'POST /api/auth:signIn',
     as: 'nobody',
     headers: { 'x-app': 'nope' },
     body: { email: 'root@example.com', password: 'correct horse battery' },
-    expect: { status: 404 },
+    expect: { status: 404, code: 'APPLICATION_UNKNOWN' },
   },
   {
-    name: 'names are case-sensitive',
+    name: 'application names are case-sensitive',
     request: 'GET /api/orders:list',
     headers: { 'x-app': 'Shop' },
-    expect: { status: 404 },
+    expect: { status: 404, code: 'APPLICATION_UNKNOWN' },
   },
   {
     name: 'auth:check names the application',
     request: 'GET /api/auth:check',
     as: 'shopKey',
-    headers: shop,
+    headers: shopHeaders,
     expect: {
       status: 200,
       body: { data: { application: 'shop', applicationDisplayName: 'The shop', email: 'root@example.com' } },
     },
   },
   {
-    name: 'auth:check of main has the display name of main',
+    name: 'auth:check of main returns the display name of main',
     request: 'GET /api/auth:check',
     expect: { status: 200, body: { data: { application: 'main', applicationDisplayName: 'Main' } } },
   },
 ];
 
 describeEngines('applications', (engine) => {
-  describe('rows', () => {
+  describe('scenarios', () => {
     let server: TestServer;
     beforeAll(async () => {
-      server = await openShop(engine);
-      await server.key('developer');
+      server = await startShopServer(engine);
+      await server.createKey('developer');
       const key = async (name: string, as: string, headers: Record<string, string>): Promise<number> => {
         const made = await server.data('POST /api/apiKeys:create', { as, headers, body: { role: { name: 'admin' } } });
         server.tokens.set(name, made.token as string);
         return made.id as number;
       };
       await key('key', 'admin', {});
-      await key('shopKey', 'shopAdmin', shop);
-      const id = await key('revoked', 'shopAdmin', shop);
-      await server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`, { as: 'shopAdmin', headers: shop });
-      server.pictured.set('shop', 'shopAdmin');
+      await key('shopKey', 'shopAdmin', shopHeaders);
+      const id = await key('revoked', 'shopAdmin', shopHeaders);
+      await server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`, { as: 'shopAdmin', headers: shopHeaders });
+      server.snapshotTokens.set('shop', 'shopAdmin');
     });
     afterAll(() => server.stop());
     for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
   });
 
-  test('the creator is its first admin, by the same e-mail and password; nothing else is shared', async () => {
-    const server = await openShop(engine);
-    const users = await server.data('GET /api/users:list', { as: 'shopAdmin', headers: shop });
+  test('the creator is the first administrator with the same e-mail and password, and nothing else is shared', async () => {
+    const server = await startShopServer(engine);
+    const users = await server.data('GET /api/users:list', { as: 'shopAdmin', headers: shopHeaders });
     expect(users).toMatchObject([{ id: 1, email: 'root@example.com', status: 'active' }]);
     const names = async (as: string, headers: Record<string, string>): Promise<string[]> =>
       (await server.data('GET /api/collections:list', { as, headers })).map((each: { name: string }) => each.name);
-    expect(await names('shopAdmin', shop)).toContain('orders');
-    expect(await names('shopAdmin', shop)).not.toContain('applications');
+    expect(await names('shopAdmin', shopHeaders)).toContain('orders');
+    expect(await names('shopAdmin', shopHeaders)).not.toContain('applications');
     expect(await names('admin', {})).not.toContain('orders');
     await server.data('POST /api/collections:create', { body: { name: 'orders' } });
     expect(await server.data('GET /api/orders:list')).toEqual([]);
     await server.stop();
   });
 
-  test('Shop and shop are two', async () => {
-    const server = await openShop(engine);
+  test('Shop and shop are different applications', async () => {
+    const server = await startShopServer(engine);
     await server.data('POST /api/applications:create', { body: { name: 'Shop' } });
     const body = { email: 'root@example.com', password: 'correct horse battery' };
     const { token } = await server.data('POST /api/auth:signIn', { as: 'nobody', headers: { 'x-app': 'Shop' }, body });
     const other = await server.call('GET /api/orders:list', { as: token, headers: { 'x-app': 'Shop' } });
     expect(other.status).toBe(404);
-    expect((await orders(server)).body.meta.count).toBe(2);
+    expect((await listOrders(server)).body.meta.count).toBe(2);
     await server.stop();
   });
 
-  test('twenty parallel creates of one name make one', async () => {
+  test('twenty parallel creates of one name create one application', async () => {
     const server = await TestServer.start(engine);
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => server.call('POST /api/applications:create', { body: { name: 'one' } })),
@@ -312,54 +328,54 @@ describeEngines('applications', (engine) => {
     await server.stop();
   });
 
-  test('enter gives an admin of main a login in it, made where it is not there', async () => {
-    const server = await openShop(engine);
+  test('enter gives an administrator of main a session in the application, and creates the user if necessary', async () => {
+    const server = await startShopServer(engine);
     await server.data('POST /api/users:create', {
       body: { email: 'second@example.com', password: 'correct horse', roles: ['admin'] },
     });
     const second = await server.signIn('second@example.com', 'correct horse');
     const entered = await server.data('POST /api/applications:enter?filterByTk=shop', { as: second });
     expect(entered.user).toMatchObject({ email: 'second@example.com', roles: ['admin'] });
-    expect((await orders(server, entered.token as string)).status).toBe(200);
+    expect((await listOrders(server, entered.token as string)).status).toBe(200);
     const again = await server.data('POST /api/applications:enter?filterByTk=shop', { as: second });
     expect(again.user.id).toBe(entered.user.id);
     await server.stop();
   });
 
-  test('who enters as a user that was no admin there shuts out whoever had taken the name', async () => {
-    const server = await openShop(engine);
+  test('entering as a user who is no administrator there locks out whoever uses that name', async () => {
+    const server = await startShopServer(engine);
     const boss = { email: 'boss@example.com', password: 'correct horse' };
     await server.data('POST /api/users:create', { body: { ...boss, roles: ['admin'] } });
     const stranger = { email: boss.email, password: 'a stranger knows this' };
     await server.data('POST /api/users:create', {
       as: 'shopAdmin',
-      headers: shop,
+      headers: shopHeaders,
       body: { ...stranger, roles: ['viewer'] },
     });
     const signIn = (body: object): ReturnType<TestServer['call']> =>
-      server.call('POST /api/auth:signIn', { as: 'nobody', headers: shop, body });
+      server.call('POST /api/auth:signIn', { as: 'nobody', headers: shopHeaders, body });
     const session = (await signIn(stranger)).body.data.token;
     const as = await server.signIn(boss.email, boss.password);
     const entered = await server.data('POST /api/applications:enter?filterByTk=shop', { as });
     expect(entered.user).toMatchObject({ email: boss.email, roles: ['viewer', 'admin'] });
-    expect((await server.call('GET /api/auth:check', { as: `header:Bearer ${session}`, headers: shop })).status).toBe(
-      401,
-    );
+    expect(
+      (await server.call('GET /api/auth:check', { as: `header:Bearer ${session}`, headers: shopHeaders })).status,
+    ).toBe(401);
     expect((await signIn(stranger)).status).toBe(401);
     const known = await signIn(boss);
     expect(known.status).toBe(200);
     await server.data('POST /api/applications:enter?filterByTk=shop', { as });
     expect(
-      (await server.call('GET /api/auth:check', { as: `header:Bearer ${known.body.data.token}`, headers: shop }))
+      (await server.call('GET /api/auth:check', { as: `header:Bearer ${known.body.data.token}`, headers: shopHeaders }))
         .status,
     ).toBe(200);
     await server.stop();
   });
 
-  test('an API key enters nothing', async () => {
-    const server = await openShop(engine);
+  test('an API key cannot enter an application', async () => {
+    const server = await startShopServer(engine);
     await server.data('POST /api/roles:create', { body: { name: 'keeper', allowConfigure: true } });
-    await server.key('keeper');
+    await server.createKey('keeper');
     const refused = await server.call('POST /api/applications:enter?filterByTk=shop', { as: 'keeper' });
     expect(refused.status).toBe(403);
     await server.stop();

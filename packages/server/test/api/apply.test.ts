@@ -19,14 +19,20 @@ const books = {
 const apply = 'POST /api/collections:apply';
 const invalid = (details: object): Scenario['expect'] => ({
   status: 422,
-  body: { error: 'Validation Error', code: 'DEFINITION_INVALID', details },
+  code: 'DEFINITION_INVALID',
+  body: { error: 'Validation Error', details },
 });
 
 /** `authors` and `books` are there, with two authors and three books. */
 const refusals: readonly Scenario[] = [
-  { name: 'no list is 422', request: apply, body: authors, expect: invalid({ body: expect.any(String) }) },
   {
-    name: 'every problem of every definition comes at once, with its place',
+    name: 'a body that is not a list is refused with 422',
+    request: apply,
+    body: authors,
+    expect: invalid({ body: expect.any(String) }),
+  },
+  {
+    name: 'all problems of all definitions are reported together, with their error paths',
     request: apply,
     body: [authors, { name: 'a b', fields: [{ name: 'n', type: 'number' }] }, { name: 'users2', fields: 'none' }],
     expect: invalid({
@@ -36,13 +42,13 @@ const refusals: readonly Scenario[] = [
     }),
   },
   {
-    name: 'a name twice is 422',
+    name: 'a duplicate name is refused with 422',
     request: apply,
     body: [authors, authors],
     expect: invalid({ '[1].name': 'Two collections are named "authors". Rename one of them.' }),
   },
   {
-    name: 'an unknown target is 422 at its place, and what came before it is taken back',
+    name: 'an unknown target is refused with 422 and its error path, and earlier changes are rolled back',
     request: apply,
     body: [
       { name: 'firstOne', fields: [{ name: 'n', type: 'integer' }] },
@@ -57,7 +63,7 @@ const refusals: readonly Scenario[] = [
     expect: invalid({ '[1].fields[1].target': 'There is no collection "nowhere".' }),
   },
   {
-    name: 'an unknown target of a belongsTo likewise',
+    name: 'an unknown target of a belongsTo is refused with 422',
     request: apply,
     body: [
       {
@@ -71,65 +77,66 @@ const refusals: readonly Scenario[] = [
     expect: invalid({ '[0].fields[1].target': 'There is no collection "nowhere".' }),
   },
   {
-    name: 'a new collection whose name is reserved is 422',
+    name: 'a new collection with a reserved name is refused with 422',
     request: apply,
     body: [{ name: 'mailCampaigns' }],
     expect: invalid({ '[0].name': expect.any(String) }),
   },
   {
-    name: 'a type change that does not convert takes back all of it',
+    name: 'a type change that cannot convert a value rolls back the whole set',
     request: apply,
     body: [{ name: 'fresh' }, { name: 'authors', fields: [{ name: 'name', type: 'integer' }] }],
     expect: invalid({ '[1].fields[0].type': expect.stringContaining('2 values cannot be converted') }),
   },
   {
-    name: 'a required field without default on a collection with records is 422',
+    name: 'a required field without a default on a collection with records is refused with 422',
     request: apply,
     body: [{ name: 'authors', fields: [{ name: 'born', type: 'integer', required: true }] }],
     expect: invalid({ '[0].fields[0].defaultValue': expect.stringContaining('already has 2 records') }),
   },
   {
-    name: 'unique over equal values is 409',
+    name: 'a unique field over equal values is refused with 409',
     request: apply,
     body: [{ name: 'books', fields: [{ name: 'title', type: 'string', unique: true }] }],
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT' },
   },
   {
-    name: 'an option that would lose data is 409, and force is no parameter of a set',
+    name: 'an option that would lose data is refused with 409, and apply has no parameter "force"',
     request: apply,
     body: [{ name: 'authors', options: { timestamps: false } }],
     expect: {
       status: 409,
-      body: { code: 'DATA_WOULD_BE_LOST', message: expect.stringContaining('collections:update with force=true') },
+      code: 'DATA_WOULD_BE_LOST',
+      body: { message: expect.stringContaining('collections:update with force=true') },
     },
   },
   {
-    name: 'contradicting options are 400 with their place',
+    name: 'contradicting options are refused with 400 and their error path',
     request: apply,
     body: [authors, { name: 'books', paranoid: true, options: { paranoid: false } }],
-    expect: { status: 400, body: { code: 'BODY_INVALID', message: expect.stringContaining('[1]: "paranoid"') } },
+    expect: { status: 400, code: 'BODY_INVALID', body: { message: expect.stringContaining('[1]: "paranoid"') } },
   },
   {
-    name: 'the target of a relation does not change',
+    name: 'the target of a relation cannot change',
     request: apply,
     body: [{ name: 'books', fields: [{ name: 'author', type: 'belongsTo', target: 'books' }] }],
     expect: invalid({ '[0].fields[0].target': expect.any(String) }),
   },
   {
-    name: 'a core field of a system collection does not change',
+    name: 'a core field of a system collection cannot change',
     request: apply,
     body: [{ name: 'users', fields: [{ name: 'email', type: 'integer' }] }],
-    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    expect: { status: 403, code: 'SYSTEM_PROTECTED' },
   },
   {
-    name: 'a role without the grants is 403',
+    name: 'a role without the grants is refused with 403',
     request: apply,
     as: 'editor',
     body: [authors],
-    expect: { status: 403, body: { error: 'No permissions' } },
+    expect: { status: 403, code: 'NO_PERMISSION', body: { error: 'No permissions' } },
   },
   {
-    name: 'dryRun tells what would be and keeps nothing',
+    name: 'dryRun reports the changes and stores nothing',
     request: `${apply}?dryRun=true`,
     body: [{ name: 'shelves' }, { ...books, fields: [{ name: 'pages', type: 'integer' }] }],
     expect: {
@@ -147,7 +154,7 @@ const refusals: readonly Scenario[] = [
     },
   },
   {
-    name: 'dryRun of what is there already',
+    name: 'dryRun of an unchanged set reports no changes',
     request: `${apply}?dryRun=true`,
     body: [authors, books],
     expect: { status: 200, body: { data: { dryRun: true, changes: [], records: {} } } },
@@ -159,7 +166,7 @@ const refusals: readonly Scenario[] = [
     expect: { status: 200, body: { data: [], meta: { changes: [] } } },
   },
   {
-    name: 'what is there already changes nothing, and what the set does not name stays',
+    name: 'unchanged definitions stay, and so do collections that the set does not name',
     request: apply,
     body: [books, { name: 'authors' }],
     expect: { status: 200, body: { data: [{ name: 'books' }, { name: 'authors' }], meta: { changes: [] } } },
@@ -167,7 +174,7 @@ const refusals: readonly Scenario[] = [
 ];
 
 describeEngines('collections:apply', (engine) => {
-  describe('on what is there', () => {
+  describe('on existing collections', () => {
     let server: TestServer;
     beforeAll(async () => {
       server = await TestServer.start(engine);
@@ -176,13 +183,13 @@ describeEngines('collections:apply', (engine) => {
       await server.data('POST /api/books:create', {
         body: [{ title: 'One', authorId: 1 }, { title: 'Two', authorId: 2 }, { title: 'Two' }],
       });
-      await server.key('editor');
-      await server.key('developer');
+      await server.createKey('editor');
+      await server.createKey('developer');
     });
     afterAll(() => server.stop());
     for (const scenario of refusals) test(scenario.name, async () => void (await server.play(scenario)));
 
-    test('adds, changes and words in one transaction, and the second time nothing', async () => {
+    test('adds, changes and relabels in one transaction, and does nothing the second time', async () => {
       const set = [
         {
           name: 'authors',
@@ -204,7 +211,7 @@ describeEngines('collections:apply', (engine) => {
         { name: 'users', fields: [{ name: 'desk', type: 'string' }] },
       ];
       const first = await server.play({
-        name: 'apply',
+        name: 'a role with the grants applies the set',
         request: apply,
         as: 'developer',
         body: set,
@@ -232,7 +239,7 @@ describeEngines('collections:apply', (engine) => {
     });
   });
 
-  test('collections that name each other, themselves and a join, in any order', async () => {
+  test('accepts collections that refer to each other, to themselves and to a join, in any order', async () => {
     const server = await TestServer.start(engine);
     const set = [
       {
@@ -266,7 +273,7 @@ describeEngines('collections:apply', (engine) => {
     await server.stop();
   });
 
-  test('all of Chinook at once, twice, and on the way back through dryRun', async () => {
+  test('applies all of Chinook at once, twice, and reports nothing to do in a dry run', async () => {
     const server = await TestServer.start(engine);
     const first = await server.call(apply, { body: chinook });
     expect(first.status).toBe(200);
@@ -288,7 +295,7 @@ describeEngines('collections:apply', (engine) => {
     await server.stop();
   });
 
-  test('ten at once end as one', async () => {
+  test('ten parallel applies have the result of one', async () => {
     const server = await TestServer.start(engine);
     const replies = await Promise.all(Array.from({ length: 10 }, () => server.call(apply, { body: chinook })));
     expect(replies.map((reply) => reply.status)).toEqual(Array.from({ length: 10 }, () => 200));
@@ -321,18 +328,18 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('not while records name nothing', async () => {
+  test('but not while records refer to nothing', async () => {
     await server.play({
-      name: 'refused',
+      name: 'the set is refused',
       request: 'POST /api/fields:create',
       body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'writer' },
       expect: invalid({ foreignKey: expect.stringContaining('1 record of "notes" cannot be linked by "writer"') }),
     });
   });
 
-  test('not with another type', async () => {
+  test('but not if its type differs', async () => {
     await server.play({
-      name: 'refused',
+      name: 'the set is refused',
       request: 'POST /api/fields:create',
       body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'code' },
       expect: invalid({
@@ -343,10 +350,10 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
     });
   });
 
-  test('then with its records, which children keep', async () => {
+  test('together with its records, whose children are kept', async () => {
     await server.data('POST /api/notes:update?filterByTk=2', { body: { writer: 2 } });
     await server.play({
-      name: 'made',
+      name: 'a belongsTo uses the plain field',
       request: 'POST /api/fields:create',
       body: { collectionName: 'notes', name: 'author', type: 'belongsTo', target: 'authors', foreignKey: 'writer' },
       expect: { status: 200, events: ['fields.updated', 'fields.created'] },
@@ -362,12 +369,12 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
     expect(await server.data('GET /api/notes:get?filterByTk=1')).toMatchObject({ writer: null });
   });
 
-  test('from the other side, by hasMany', async () => {
+  test('through a hasMany of the other side', async () => {
     await server.data('POST /api/fields:create', {
       body: { collectionName: 'notes', name: 'marked', type: 'integer' },
     });
     await server.play({
-      name: 'made',
+      name: 'a hasMany uses the plain field',
       request: 'POST /api/fields:create',
       body: { collectionName: 'marks', name: 'notes', type: 'hasMany', target: 'notes', foreignKey: 'marked' },
       expect: { status: 200, events: ['fields.updated', 'fields.created'] },
@@ -377,7 +384,7 @@ describeEngines('a plain field becomes a foreign key', (engine) => {
     expect((await server.call('POST /api/notes:create', { body: { marked: 77 } })).status).toBe(400);
   });
 
-  test('two in one definition keep both', async () => {
+  test('and two in one definition keep their values', async () => {
     for (const name of ['p', 'q'])
       await server.data('POST /api/fields:create', { body: { collectionName: 'notes', name, type: 'integer' } });
     await server.data('POST /api/collections:create', {

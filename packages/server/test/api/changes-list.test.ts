@@ -8,42 +8,77 @@ const publish = 'POST /api/changes:publish';
 
 const refusals: readonly Scenario[] = [
   {
-    name: 'a malformed cursor',
+    name: 'a malformed cursor is refused',
     request: list('?since=abc'),
-    expect: { status: 400, body: { code: 'CURSOR_INVALID' } },
+    expect: { status: 400, code: 'CURSOR_INVALID' },
   },
-  { name: 'a wait past 30 seconds', request: list('?wait=31'), expect: { status: 400 } },
-  { name: 'a wait that is no number', request: list('?wait=soon'), expect: { status: 400 } },
-  { name: 'a page of nothing', request: list('?pageSize=0'), expect: { status: 400 } },
-  { name: 'a page past 1000', request: list('?pageSize=1001'), expect: { status: 400 } },
   {
-    name: 'an unknown parameter',
+    name: 'a wait of more than 30 seconds is refused',
+    request: list('?wait=31'),
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'a wait that is not a number is refused',
+    request: list('?wait=soon'),
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'a page size of zero is refused',
+    request: list('?pageSize=0'),
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'a page size over 1000 is refused',
+    request: list('?pageSize=1001'),
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'an unknown parameter is refused',
     request: list('?page=1'),
-    expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+    expect: { status: 400, code: 'PARAMETER_UNKNOWN' },
   },
-  { name: 'nobody', request: list(), as: 'nobody', expect: { status: 401 } },
-  { name: 'nobody on a resource', request: list('?resource=posts'), as: 'nobody', expect: { status: 401 } },
   {
-    name: 'a resource that the role may not get',
+    name: 'a request without a credential is refused',
+    request: list(),
+    as: 'nobody',
+    expect: { status: 401, code: 'TOKEN_MISSING' },
+  },
+  {
+    name: 'a resource without a credential is refused',
+    request: list('?resource=posts'),
+    as: 'nobody',
+    expect: { status: 401, code: 'TOKEN_MISSING' },
+  },
+  {
+    name: 'a resource that the role may not get is refused',
     request: list('?resource=secrets'),
     as: 'clerk',
-    expect: { status: 403 },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
-  { name: 'a resource that does not exist', request: list('?resource=nothing'), as: 'clerk', expect: { status: 403 } },
-  { name: 'publishing by GET', request: 'GET /api/changes:publish', expect: { status: 405 } },
   {
-    name: 'publishing by nobody',
+    name: 'a resource that does not exist is refused',
+    request: list('?resource=nothing'),
+    as: 'clerk',
+    expect: { status: 403, code: 'NO_PERMISSION' },
+  },
+  {
+    name: 'publishing by GET is refused',
+    request: 'GET /api/changes:publish',
+    expect: { status: 405, code: 'METHOD_NOT_ALLOWED' },
+  },
+  {
+    name: 'publishing without a credential is refused',
     request: publish,
     as: 'nobody',
     body: { name: 'campaign.sent' },
-    expect: { status: 401 },
+    expect: { status: 401, code: 'TOKEN_MISSING' },
   },
   {
-    name: 'publishing without the permission',
+    name: 'publishing without the permission is refused',
     request: publish,
     as: 'clerk',
     body: { name: 'other.sent' },
-    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
   ...[
     'sent',
@@ -58,52 +93,62 @@ const refusals: readonly Scenario[] = [
     null,
   ].map(
     (name): Scenario => ({
-      name: `publishing under the name ${name}`,
+      name: `publishing under the name ${name} is refused`,
       request: publish,
       body: { name },
-      expect: { status: 422, body: { details: { name: expect.any(String) } } },
+      expect: { status: 422, code: 'VALUE_INVALID', body: { details: { name: expect.any(String) } } },
     }),
   ),
   {
-    name: 'a payload past 64 KiB',
+    name: 'a payload over 64 KiB is refused',
     request: publish,
     body: { name: 'campaign.sent', payload: 'x'.repeat(65_535) },
-    expect: { status: 422, body: { details: { payload: expect.any(String) } } },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { payload: expect.any(String) } } },
   },
-  { name: 'another member', request: publish, body: { name: 'campaign.sent', tk: 1 }, expect: { status: 422 } },
-  { name: 'no object', request: publish, body: ['campaign.sent'], expect: { status: 400 } },
+  {
+    name: 'an unknown member is refused',
+    request: publish,
+    body: { name: 'campaign.sent', tk: 1 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
+  },
+  {
+    name: 'a body that is not an object is refused',
+    request: publish,
+    body: ['campaign.sent'],
+    expect: { status: 400, code: 'BODY_INVALID' },
+  },
   ...['nowhere', '*', 'postsTags', '__proto__'].map(
     (resource): Scenario => ({
-      name: `events of ${resource}, which is no resource`,
+      name: `events of ${resource}, which is not a resource, are refused`,
       request: list(`?resource=${resource}`),
-      expect: { status: 404, body: { code: 'COLLECTION_UNKNOWN' } },
+      expect: { status: 404, code: 'COLLECTION_UNKNOWN' },
     }),
   ),
   ...['nowhere', 'secrets'].map(
     (resource): Scenario => ({
-      name: `events of ${resource}, without a grant on it`,
+      name: `events of ${resource} without a grant on it are refused`,
       request: list(`?resource=${resource}`),
       as: 'guest',
-      expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     }),
   ),
   {
-    name: 'a stream of events of no resource',
+    name: 'a stream of events of an unknown resource is refused',
     request: 'GET /api/realtime?resource=nowhere',
     headers: { accept: 'text/event-stream' },
-    expect: { status: 404, body: { code: 'COLLECTION_UNKNOWN' } },
+    expect: { status: 404, code: 'COLLECTION_UNKNOWN' },
   },
   {
-    name: 'a permission on a word that nobody may publish',
+    name: 'a permission on a name that nobody may publish is refused',
     request: 'POST /api/permissions:create',
     body: { role: 'clerk', resource: 'nowhere', actions: ['get'] },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'DEFINITION_INVALID' },
   },
   {
-    name: 'a permission to create under a made word',
+    name: 'a permission to create under an event name is refused',
     request: 'POST /api/permissions:create',
     body: { role: 'clerk', resource: 'campaign2', actions: ['publish', 'create'] },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'DEFINITION_INVALID' },
   },
 ];
 
@@ -130,7 +175,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     // The web inbox listens before the first campaign, and before a permission names the word.
     expect((await server.call(list('?resource=campaign'))).status).toBe(200);
     await permit({ role: 'clerk', resource: 'campaign', actions: ['publish', 'get'] });
-    for (const role of ['clerk', 'guest']) await server.key(role);
+    for (const role of ['clerk', 'guest']) await server.createKey(role);
   });
   afterAll(() => server.stop());
 
@@ -149,11 +194,11 @@ describeEngines('changes:list and changes:publish', (engine) => {
   };
   const end = async (): Promise<string> => (await page('?pageSize=1000')).meta.nextCursor as string;
 
-  describe('refused', () => {
+  describe('refusals', () => {
     for (const scenario of refusals) test(scenario.name, () => server.play(scenario).then(() => {}));
   });
 
-  test('pages follow each other from the oldest kept event on, each event once', async () => {
+  test('pages continue from the oldest stored event, and contain each event once', async () => {
     const all = (await page('?pageSize=1000')).data;
     const seen: Json[] = [];
     for (let query = '?pageSize=3'; ; ) {
@@ -166,7 +211,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     expect(all.length).toBeGreaterThan(5);
   });
 
-  test('an event says what happened, and the cursor of one leads past it', async () => {
+  test('an event says what happened, and its cursor continues after it', async () => {
     const since = await end();
     await server.data('POST /api/posts:create', {
       body: { title: 'a', open: true, secret: 's' },
@@ -214,7 +259,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     expect((await page(`?since=${since}`, 'guest')).data).toEqual([]);
   });
 
-  test('a role with a row filter is not told of records that are gone', async () => {
+  test('a role with a row filter does not see events of destroyed records', async () => {
     const since = await end();
     const post = await server.data('POST /api/posts:create', { body: { title: 'gone', open: true } });
     await server.data(`POST /api/posts:destroy?filterByTk=${post.id}`);
@@ -225,7 +270,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     expect((await page(`?since=${since}`, 'clerk')).data).toEqual([]);
   });
 
-  test('definitions and permissions are told to who may read them', async () => {
+  test('events of definitions and permissions are visible to callers who may read them', async () => {
     const since = await end();
     await server.data('POST /api/collections:create', { body: { name: 'later' } });
     await server.data('POST /api/collections:destroy?filterByTk=later');
@@ -236,10 +281,10 @@ describeEngines('changes:list and changes:publish', (engine) => {
     expect((await page(`?since=${since}`, 'clerk')).data).toEqual([]);
   });
 
-  test('published events are in the log, with what was sent along', async () => {
+  test('published events are in the log with their payload', async () => {
     const since = await end();
     const reply = await server.play({
-      name: 'publish',
+      name: 'a role publishes an event',
       request: publish,
       as: 'clerk',
       body: { name: 'campaign.sent', payload: { to: [1, 'two'], deep: { b: 1, a: null } } },
@@ -265,7 +310,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     expect((await settled(`?since=${since}&resource=campaign`, 'guest', 1)).data).toHaveLength(1);
   });
 
-  test('an administrator listens to words that no permission names', async () => {
+  test('an administrator receives event names that no permission names', async () => {
     const since = await end();
     expect((await server.call(list('?resource=shipment'))).status).toBe(404);
     await server.data('POST /api/changes:publish', { body: { name: 'shipment.sent', payload: 1 } });
@@ -281,7 +326,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     expect(JSON.stringify(data)).not.toMatch(/long enough|tbk_|hash|password/);
   });
 
-  describe('a wait', () => {
+  describe('a waiting request', () => {
     test('ends with the first event that the caller may see', async () => {
       const since = await end();
       const begun = performance.now();
@@ -295,7 +340,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
       expect(performance.now() - begun).toBeLessThan(25_000);
     });
 
-    test('ends by itself, with a cursor to go on from', async () => {
+    test('ends after its time with a cursor to continue from', async () => {
       const since = await end();
       const begun = performance.now();
       const { data, meta } = await page(`?since=${since}&wait=1`, 'clerk');
@@ -304,7 +349,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
       expect((await page(`?since=${meta.nextCursor}`)).data).toEqual([]);
     });
 
-    test('ends with 401 when the key is destroyed', async () => {
+    test('ends with 401 when the API key is destroyed', async () => {
       const since = await end();
       const key = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' } } });
       const waits = server.call(list(`?since=${since}&wait=30&resource=posts`), { as: key.token });
@@ -315,7 +360,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
       expect(performance.now() - begun).toBeLessThan(20_000);
     });
 
-    test('does not hold up a stop', async () => {
+    test('does not delay the stop of the server', async () => {
       const waits = fetch(`${server.running.url}/api/changes:list?wait=30&since=${await end()}`, {
         headers: { authorization: `Bearer ${server.tokens.get('admin')}` },
       });
@@ -325,7 +370,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
       expect((await waits).status).toBe(200);
       expect(performance.now() - begun).toBeLessThan(20_000);
       await server.boot();
-      for (const role of ['clerk', 'guest']) await server.key(role);
+      for (const role of ['clerk', 'guest']) await server.createKey(role);
     });
   });
 
@@ -342,32 +387,32 @@ describeEngines('changes:list and changes:publish', (engine) => {
       return Buffer.from(parts.join('.')).toString('base64url');
     };
 
-    test('holds over a restart', async () => {
+    test('is valid after a restart', async () => {
       const since = await end();
       await server.running.stop();
       await server.boot();
-      for (const role of ['clerk', 'guest']) await server.key(role);
+      for (const role of ['clerk', 'guest']) await server.createKey(role);
       const { data, meta } = await settled(`?since=${since}`, 'admin', 1);
       expect(meta.resync).toBeUndefined();
       expect(data.every(({ resource }: Json) => resource === 'apiKeys')).toBe(true);
     });
 
-    test('of another log is told to read again', async () => {
+    test('of another log is answered with the request to reload', async () => {
       const since = await end();
       await resync(remade(since, 0, () => '00000000'));
     });
 
-    test('from the future is told to read again', async () => {
+    test('from the future is answered with the request to reload', async () => {
       const since = await end();
       await resync(remade(since, 2, (number) => String(Number(number) + 1000)));
     });
 
-    test('of an event that a restored copy has lost is told to read again', async () => {
+    test('of an event that a restored backup does not contain is answered with the request to reload', async () => {
       const since = await end();
       await resync(remade(since, 3, () => '0badcafe'));
     });
 
-    test('past retention is told to read again; the last event stays', async () => {
+    test('older than the retention is answered with the request to reload, and the newest event is kept', async () => {
       const first = (await page('?pageSize=1')).data[0].cursor;
       const { database, clock } = server.running.applications.main;
       const at = database.multiNode
@@ -379,7 +424,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
       await resync(first);
     });
 
-    test('holds after the oldest went by number', async () => {
+    test('is valid after the oldest events were removed by number', async () => {
       const { changes } = server.running.applications.main;
       await server.data('POST /api/posts:create', { body: Array.from({ length: 50 }, (_, n) => ({ title: `t${n}` })) });
       const { data } = await settled('?pageSize=1000', 'admin', 50);

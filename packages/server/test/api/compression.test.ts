@@ -67,11 +67,11 @@ describe('compressed replies', () => {
     ['*;q=0', null],
     ['gzip;q=nonsense', null],
     ['br ; q=0.1', 'br'],
-  ])('Accept-Encoding: %s is answered with %s', (header, coding) => {
+  ])('Accept-Encoding %s is answered with %s', (header, coding) => {
     expect(negotiateCoding(header)).toBe(coding);
   });
 
-  test.each(codings)('lists, records and streams are packed with %s, and say the same', async (coding) => {
+  test.each(codings)('lists, records and streams are compressed with %s and have the same content', async (coding) => {
     for (const path of [
       'posts:list',
       'posts:list?pageSize=1000',
@@ -93,7 +93,7 @@ describe('compressed replies', () => {
     }
   });
 
-  test('NDJSON and a streamed list that is given up are packed as well', async () => {
+  test('NDJSON and an aborted streamed list are compressed', async () => {
     const headers = { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' };
     const packed = await wire('GET /api/posts:list?paginate=false', headers);
     expect(gunzipSync(packed.bytes).toString().trim().split('\n')).toHaveLength(1000);
@@ -101,12 +101,12 @@ describe('compressed replies', () => {
     expect([head.status, head.headers['content-encoding'], head.bytes.length]).toEqual([200, 'gzip', 0]);
   });
 
-  test('short replies go as they are', async () => {
+  test('short replies are not compressed', async () => {
     const reply = await wire('GET /api/posts:get?filterByTk=1', { 'accept-encoding': 'gzip, br, zstd' });
     expect([reply.status, reply.headers['content-encoding']]).toEqual([200, undefined]);
   });
 
-  test('each coding has an ETag of its own, and any of them is 304', async () => {
+  test('each encoding has its own ETag, and any of them gives 304', async () => {
     const path = 'GET /api/posts:list';
     const tags = new Set<string>();
     for (const coding of ['identity', ...codings])
@@ -123,7 +123,7 @@ describe('compressed replies', () => {
     expect((await wire(path, { 'if-none-match': '"0.other.gzip"' })).status).toBe(200);
   });
 
-  test('an ETag of a packed record goes with If-Match', async () => {
+  test('the ETag of a compressed record is accepted in If-Match', async () => {
     await server.data('POST /api/fields:create', { body: { collectionName: 'posts', name: 'text', type: 'text' } });
     await server.data('POST /api/posts:update?filterByTk=5', { body: { text: 'y'.repeat(3000) } });
     const packed = await wire('GET /api/posts:get?filterByTk=5', { 'accept-encoding': 'br' });
@@ -136,7 +136,7 @@ describe('compressed replies', () => {
     expect(reply.status).toBe(200);
   });
 
-  test('HEAD says what GET would', async () => {
+  test('HEAD returns the headers of GET', async () => {
     const headers = { 'accept-encoding': 'gzip' };
     const [get, head] = [await wire('GET /api/posts:list', headers), await wire('HEAD /api/posts:list', headers)];
     for (const name of ['etag', 'content-encoding', 'content-length', 'vary'])
@@ -144,7 +144,7 @@ describe('compressed replies', () => {
     expect(head.bytes.length).toBe(0);
   });
 
-  test('what holds a secret is never packed', async () => {
+  test('replies that contain a secret are never compressed', async () => {
     const accepted = { 'accept-encoding': 'gzip, br, zstd' };
     const nickname = 'n'.repeat(200);
     await server.data('POST /api/fields:create', { body: { collectionName: 'users', name: 'about', type: 'text' } });

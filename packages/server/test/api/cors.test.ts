@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('a listed page may ask, and call with its token', async () => {
+test('a listed origin may send a preflight, and call with its token', async () => {
   const asked = await server.call('OPTIONS /api/users:list', { as: 'nobody', headers: { ...page, ...asks } });
   expect([asked.status, asked.text]).toEqual([204, '']);
   expect(corsOf(asked)).toMatchObject({
@@ -35,7 +35,7 @@ test('a listed page may ask, and call with its token', async () => {
   expect(reply.headers.get('vary')).toBe('Authorization, X-App, X-Role, Origin, Accept-Encoding');
 });
 
-test('it reads refusals, 304, streams and health too, in their own shape', async () => {
+test('a listed origin can read refusals, 304, streams and health in their usual form', async () => {
   const etag = (await server.call('GET /api/users:list')).headers.get('etag')!;
   const replies = [
     await server.call('GET /api/users:list', { as: 'nobody', headers: page }),
@@ -59,7 +59,7 @@ test.each([
   'https://APP.example.com',
   'null',
   '*',
-])('a page of %s may neither ask nor read', async (origin) => {
+])('the origin %s may neither send a preflight nor read replies', async (origin) => {
   const asked = await server.call('OPTIONS /api/users:list', { as: 'nobody', headers: { origin, ...asks } });
   expect([asked.status, corsOf(asked)]).toEqual([404, {}]);
   const reply = await server.call('GET /api/users:list', { headers: { origin } });
@@ -67,7 +67,7 @@ test.each([
   expect(reply.headers.get('vary')).toContain('Origin');
 });
 
-test('any page may call where * is set, with no cookies', async () => {
+test('with *, any origin may call without cookies', async () => {
   const open = await TestServer.start(sqlite, { env: { CORS_ORIGINS: '*' } });
   const reply = await open.call('GET /api/users:list', { headers: { origin: 'https://any.example.com' } });
   expect(corsOf(reply)['access-control-allow-origin']).toBe('*');
@@ -75,7 +75,7 @@ test('any page may call where * is set, with no cookies', async () => {
   await open.stop();
 });
 
-test('it is off by default', async () => {
+test('CORS is off by default', async () => {
   const closed = await TestServer.start(sqlite);
   const asked = await closed.call('OPTIONS /api/users:list', { as: 'nobody', headers: { ...page, ...asks } });
   expect([asked.status, corsOf(asked)]).toEqual([404, {}]);

@@ -8,13 +8,14 @@ const said = expect.any(String);
 const made = ['collections.created'];
 const invalid = (details: object): Scenario['expect'] => ({
   status: 422,
-  body: { code: 'DEFINITION_INVALID', details },
+  code: 'DEFINITION_INVALID',
+  body: { details },
 });
 const text = (length: number): string => '😀'.repeat(length);
 
 const defaultsOf: readonly Scenario[] = [
   {
-    name: 'a null default is none, also of required fields and of those that may not be null',
+    name: 'a default of null means no default, also for required fields and fields that may not be null',
     request: define,
     body: {
       name: 'defaults',
@@ -30,13 +31,13 @@ const defaultsOf: readonly Scenario[] = [
     expect: { status: 200, events: made },
   },
   {
-    name: 'so they must be given',
+    name: 'required fields with a default of null must be given',
     request: 'POST /api/defaults:create',
     body: {},
-    expect: { status: 422, body: { details: { a: said, b: said, e: said } } },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { a: said, b: said, e: said } } },
   },
   {
-    name: 'and what the server makes is made',
+    name: 'values that the server generates are generated despite a default of null',
     request: 'POST /api/defaults:create',
     body: { a: 'x', b: 1, e: [] },
     expect: {
@@ -46,13 +47,13 @@ const defaultsOf: readonly Scenario[] = [
     },
   },
   {
-    name: 'fields:create and fields:update alike',
+    name: 'fields:update accepts a default of null as collections:create does',
     request: changeField,
     body: { collectionName: 'defaults', name: 'a', required: true, defaultValue: null },
     expect: { status: 200, events: ['fields.updated'] },
   },
   {
-    name: 'the date and time options stand on each of those types',
+    name: 'autoNow, autoNowAdd and dateOnly are accepted by every date and time type',
     request: define,
     body: {
       name: 'clocks',
@@ -70,7 +71,7 @@ const defaultsOf: readonly Scenario[] = [
     expect: { status: 200, body: { data: { options: { timestamps: false } } }, events: made },
   },
   {
-    name: 'autoNow sets each in its form on create',
+    name: 'autoNow sets each field in its own form on create',
     request: 'POST /api/clocks:create',
     body: { whole: 1 },
     expect: {
@@ -90,7 +91,7 @@ const defaultsOf: readonly Scenario[] = [
     },
   },
   {
-    name: 'autoNowAdd on update',
+    name: 'autoNowAdd sets each field in its own form on update',
     request: 'POST /api/clocks:update?filterByTk=1',
     body: { whole: 2 },
     expect: {
@@ -106,7 +107,7 @@ const defaultsOf: readonly Scenario[] = [
     },
   },
   {
-    name: 'but a time is no date, and a whole number has no scale',
+    name: 'a time field refuses dateOnly, and an integer field refuses a scale',
     request: define,
     body: {
       name: 'x',
@@ -118,7 +119,7 @@ const defaultsOf: readonly Scenario[] = [
     expect: invalid({ 'fields[0].dateOnly': said, 'fields[1].scale': said }),
   },
   {
-    name: 'options stand flat or nested',
+    name: 'options are accepted at the top level and under "options"',
     request: define,
     body: { name: 'flat', timestamps: true, paranoid: true, options: { paranoid: true, logging: true } },
     expect: {
@@ -128,19 +129,19 @@ const defaultsOf: readonly Scenario[] = [
     },
   },
   {
-    name: 'and contradict each other: 400',
+    name: 'options that contradict each other are refused with 400',
     request: define,
     body: { name: 'x', paranoid: true, options: { paranoid: false } },
-    expect: { status: 400, body: { code: 'BODY_INVALID', message: expect.stringContaining('"paranoid"') } },
+    expect: { status: 400, code: 'BODY_INVALID', body: { message: expect.stringContaining('"paranoid"') } },
   },
   {
-    name: 'those of a field likewise',
+    name: 'field options that contradict each other are refused with 400',
     request: define,
     body: { name: 'x', fields: [{ name: 'a', type: 'string', maxLength: 5, options: { maxLength: 6 } }] },
-    expect: { status: 400, body: { code: 'BODY_INVALID', message: expect.stringContaining('"maxLength"') } },
+    expect: { status: 400, code: 'BODY_INVALID', body: { message: expect.stringContaining('"maxLength"') } },
   },
   {
-    name: 'a flat option of another form is 422',
+    name: 'a top-level option of the wrong type is refused with 422',
     request: define,
     body: { name: 'x', paranoid: 'yes' },
     expect: invalid({ paranoid: 'Give true or false.' }),
@@ -149,7 +150,7 @@ const defaultsOf: readonly Scenario[] = [
 
 const typeChanges: readonly Scenario[] = [
   {
-    name: 'fields whose type changes',
+    name: 'a collection for type changes is created',
     request: define,
     body: {
       name: 'typed',
@@ -163,7 +164,7 @@ const typeChanges: readonly Scenario[] = [
     expect: { status: 200, events: made },
   },
   {
-    name: 'bounds and default go along to another number type',
+    name: 'bounds and default are kept when an integer becomes another number type',
     request: changeField,
     body: { collectionName: 'typed', name: 'n', type: 'decimal' },
     expect: {
@@ -173,19 +174,19 @@ const typeChanges: readonly Scenario[] = [
     },
   },
   {
-    name: 'what has no equal is 422 by name',
+    name: 'properties that the new type does not have are refused with 422 by name',
     request: changeField,
     body: { collectionName: 'typed', name: 'n', type: 'string' },
     expect: invalid({ min: said, max: said, precision: said, scale: said }),
   },
   {
-    name: 'null removes it, and the default is converted',
+    name: 'null removes a property, and the default is converted',
     request: changeField,
     body: { collectionName: 'typed', name: 'n', type: 'string', min: null, max: null, precision: null, scale: null },
     expect: { status: 200, body: { data: { type: 'string', defaultValue: '5' } }, events: ['fields.updated'] },
   },
   {
-    name: 'pattern and length go along to text',
+    name: 'pattern and length are kept when a string becomes a text',
     request: changeField,
     body: { collectionName: 'typed', name: 's', type: 'text' },
     expect: {
@@ -195,25 +196,29 @@ const typeChanges: readonly Scenario[] = [
     },
   },
   {
-    name: 'and hold there',
+    name: 'the kept pattern applies to the new type',
     request: 'POST /api/typed:create',
     body: { s: 'NO' },
-    expect: { status: 422, body: { details: { s: 'The text does not match the pattern of this field.' } } },
+    expect: {
+      status: 422,
+      code: 'VALUE_INVALID',
+      body: { details: { s: 'The text does not match the pattern of this field.' } },
+    },
   },
   {
-    name: 'a value that the new type does not take is 422',
+    name: 'a property that the new type does not have is refused with 422',
     request: changeField,
     body: { collectionName: 'typed', name: 's', type: 'color', pattern: null },
     expect: invalid({ maxLength: said }),
   },
   {
-    name: 'so is a default without an equal',
+    name: 'a default that cannot be converted is refused with 422',
     request: changeField,
     body: { collectionName: 'typed', name: 's', type: 'uid', pattern: null, maxLength: null },
     expect: invalid({ defaultValue: said }),
   },
   {
-    name: 'a day goes along to date, with its options',
+    name: 'a datetime with dateOnly becomes a date and keeps its options',
     request: changeField,
     body: { collectionName: 'typed', name: 'd', type: 'date' },
     expect: {
@@ -223,7 +228,7 @@ const typeChanges: readonly Scenario[] = [
     },
   },
   {
-    name: 'and to a moment, whose default is one',
+    name: 'a date becomes a datetime, and so does its default',
     request: changeField,
     body: { collectionName: 'typed', name: 'd', type: 'datetime', dateOnly: null },
     expect: {
@@ -233,13 +238,13 @@ const typeChanges: readonly Scenario[] = [
     },
   },
   {
-    name: 'choices have no equal in whole numbers, the default has',
+    name: 'a select becomes an integer without its choices, and its default is converted',
     request: changeField,
     body: { collectionName: 'typed', name: 'e', type: 'integer', enum: null },
     expect: { status: 200, body: { data: { title: 'E', defaultValue: 1 } }, events: ['fields.updated'] },
   },
   {
-    name: 'a choice without them is 422',
+    name: 'a default of the wrong type for the new type is refused with 422',
     request: changeField,
     body: { collectionName: 'typed', name: 'e', type: 'boolean', defaultValue: 'maybe' },
     expect: invalid({ defaultValue: said }),
@@ -248,7 +253,7 @@ const typeChanges: readonly Scenario[] = [
 
 const zeros: readonly Scenario[] = [
   {
-    name: 'an index over what is no column is 422',
+    name: 'an index over a relation is refused with 422',
     request: define,
     body: { name: 'x', authors: true, options: { indexes: [{ fields: ['createdBy'] }] } },
     expect: invalid({
@@ -256,7 +261,7 @@ const zeros: readonly Scenario[] = [
     }),
   },
   {
-    name: 'a set that adds a bound and a default of 0 changes the field',
+    name: 'apply adds a bound and a default of 0',
     request: 'POST /api/collections:apply',
     body: [{ name: 'clocks', fields: [{ name: 'whole', type: 'integer', min: 0, defaultValue: 0 }] }],
     expect: {
@@ -266,7 +271,7 @@ const zeros: readonly Scenario[] = [
     },
   },
   {
-    name: 'and one that takes the default away',
+    name: 'apply removes a default',
     request: 'POST /api/collections:apply',
     body: [{ name: 'clocks', fields: [{ name: 'whole', type: 'integer', min: 0, defaultValue: null }] }],
     expect: { status: 200, events: ['fields.updated'] },
@@ -276,7 +281,7 @@ const zeros: readonly Scenario[] = [
 const names: readonly Scenario[] = [
   ...['sqlite_sequence', 'sqlite', 'SQLITE_x', 'pg_class', 'PG_x', 'Sqlite_Stat1'].map(
     (name): Scenario => ({
-      name: `a collection may be called ${name}`,
+      name: `a collection may be named ${name}`,
       request: define,
       body: {
         name,
@@ -293,7 +298,7 @@ const names: readonly Scenario[] = [
     }),
   ),
   {
-    name: 'and works',
+    name: 'a collection named like a system table accepts records',
     request: 'POST /api/sqlite_sequence:create',
     body: { sqlite_x: 'a', pg_x: 1, rowid: 2, many: [1] },
     expect: {
@@ -303,19 +308,19 @@ const names: readonly Scenario[] = [
     },
   },
   {
-    name: 'also when it is changed',
+    name: 'a field of such a collection can be changed',
     request: changeField,
     body: { collectionName: 'sqlite_sequence', name: 'sqlite_x', type: 'integer', newName: 'sqlite_y' },
-    expect: { status: 422, body: { code: 'DEFINITION_INVALID' } },
+    expect: { status: 422, code: 'DEFINITION_INVALID' },
   },
   {
-    name: 'an application may bear an SQL word',
+    name: 'an application may be named like an SQL keyword',
     request: 'POST /api/applications:create',
     body: { name: 'select' },
     expect: { status: 200, events: ['applications.created', 'applications.updated'] },
   },
   {
-    name: 'titles and descriptions have limits, in code points',
+    name: 'titles and descriptions may have their maximum length in code points',
     request: define,
     body: {
       name: 'long',
@@ -326,7 +331,7 @@ const names: readonly Scenario[] = [
     expect: { status: 200, events: made },
   },
   {
-    name: 'past which they are 422',
+    name: 'definitions over the length limits are refused with 422',
     request: define,
     body: {
       name: 'x',
@@ -353,37 +358,41 @@ const names: readonly Scenario[] = [
     }),
   },
   {
-    name: 'in changes too',
+    name: 'collections:update applies the length limits',
     request: 'POST /api/collections:update?filterByTk=long',
     body: { title: text(256), description: text(10_001) },
     expect: invalid({ title: said, description: said }),
   },
   {
-    name: 'in fields:update',
+    name: 'fields:update applies the length limits',
     request: changeField,
     body: { collectionName: 'long', name: 'a', description: text(10_001) },
     expect: invalid({ description: said }),
   },
   {
-    name: 'of roles',
+    name: 'roles have the length limits',
     request: 'POST /api/roles:create',
     body: { name: 'worded', title: text(256), description: text(10_001) },
-    expect: { status: 422, body: { details: { title: said, description: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { title: said, description: said } } },
   },
   {
-    name: 'of applications',
+    name: 'applications have the length limits',
     request: 'POST /api/applications:update?filterByTk=main',
     body: { displayName: text(256), description: text(10_001), options: { metadata: { a: 'x'.repeat(65_536) } } },
-    expect: { status: 422, body: { details: { displayName: said, description: said, 'options.metadata': said } } },
+    expect: {
+      status: 422,
+      code: 'DEFINITION_INVALID',
+      body: { details: { displayName: said, description: said, 'options.metadata': said } },
+    },
   },
   {
-    name: 'and of what permissions list',
+    name: 'the list of fields of a permission has a limit',
     request: 'POST /api/permissions:create',
     body: { role: 'viewer', resource: 'long', actions: ['export'], fields: Array.from({ length: 1001 }, () => 'a') },
-    expect: { status: 422, body: { details: { fields: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { fields: said } } },
   },
   {
-    name: 'and what webhooks send',
+    name: 'the filter of a webhook has a limit',
     request: 'POST /api/webhooks:create',
     body: {
       url: 'https://example.com/hook',
@@ -391,7 +400,7 @@ const names: readonly Scenario[] = [
       events: ['long.created'],
       filter: { a: { $eq: 'x'.repeat(65_536) } },
     },
-    expect: { status: 422, body: { details: { filter: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { filter: said } } },
   },
 ];
 
@@ -408,9 +417,9 @@ describeEngines('forms of definitions', (engine) => {
     test(scenario.name, () => server.play(scenario).then(() => {}));
 
   test('definitions and data are the same after a restart', async () => {
-    const before = await server.picture();
+    const before = await server.readSnapshot();
     await server.running.stop();
     await server.boot();
-    expect(await server.picture()).toBe(before);
+    expect(await server.readSnapshot()).toBe(before);
   });
 });

@@ -11,18 +11,18 @@ const ofThem = (filter: object, more = ''): string => filtered({ $and: [own, fil
 const lists: readonly (readonly [name: string, query: string, names: readonly string[]])[] = [
   ['by an exact name', filtered({ name: 'Notes' }), ['Notes']],
   ['by brackets', 'filter[name][$in][]=Notes&filter[name][$in][]=notes', ['notes', 'Notes']],
-  ['whose name is another', ofThem({ name: { $ne: 'notes' } }), ['Notes', 'zoo']],
+  ['with another name', ofThem({ name: { $ne: 'notes' } }), ['Notes', 'zoo']],
   ['whose name is not in a list', ofThem({ name: { $notIn: ['notes', 'zoo'] } }), ['Notes']],
   ['by a pattern of names, case-sensitive', ofThem({ name: { $like: 'no%25' } }), ['notes']],
-  ['by a part of the title, whatever its case', filtered({ title: { $includes: 'ÉCOLE' } }), ['zoo']],
+  ['by a part of the title in any case', filtered({ title: { $includes: 'ÉCOLE' } }), ['zoo']],
   ['by options', ofThem({ options: { $notEmpty: true } }), ['notes', 'Notes', 'zoo']],
   ['by a description that is absent', ofThem({ description: { $null: true } }), ['notes', 'Notes']],
-  ['by a field of theirs', ofThem({ fields: { $anyOf: ['weight'] } }), ['zoo']],
+  ['by one of their fields', ofThem({ fields: { $anyOf: ['weight'] } }), ['zoo']],
   ['in the order of definition', filtered(own), ['notes', 'Notes', 'zoo']],
   ['sorted by name, by code point', filtered(own, '&sort=-name'), ['zoo', 'notes', 'Notes']],
   ['sorted by title, nulls last', filtered(own, '&sort=title,-name'), ['Notes', 'zoo', 'notes']],
-  ['sorted as other systems name it', filtered(own, '&sort[]=sort'), ['notes', 'Notes', 'zoo']],
-  ['by a search in names and words', 'search=animals', ['zoo']],
+  ['sorted by the alias of the sort parameter', filtered(own, '&sort[]=sort'), ['notes', 'Notes', 'zoo']],
+  ['by a search in names and labels', 'search=animals', ['zoo']],
   ['by a search in one field', 'search=animals&searchFields=title', []],
   ['by keys', 'filterByTk=["zoo","notes"]', ['notes', 'zoo']],
   ['without pages', filtered(own, '&paginate=false&appends[]=fields'), ['notes', 'Notes', 'zoo']],
@@ -30,69 +30,71 @@ const lists: readonly (readonly [name: string, query: string, names: readonly st
 ];
 
 const refusals: readonly Scenario[] = [
-  ...[
-    'filter={"nope":1}',
-    'filter={"name":{"$nope":1}}',
-    'filter={"name":5}',
-    'sort=options',
-    'sort=nope',
-    'fields=nope',
-    'except=nope',
-    'appends=ghost',
-    'appends=options',
-    'search=x&searchFields=nope',
-    'searchFields=system&search=x',
-    'page=0',
-    'pageSize=1001',
-    'page=2&after=x',
-    'after=x',
-    'versions=true',
-    'withDeleted=true',
-    'nope=1',
-    'paginate=maybe',
-  ].map(
-    (query): Scenario => ({
-      name: `${query} is 400`,
+  ...(
+    [
+      ['filter={"nope":1}', 'FIELD_UNKNOWN'],
+      ['filter={"name":{"$nope":1}}', 'OPERATOR_UNKNOWN'],
+      ['filter={"name":5}', 'FILTER_INVALID'],
+      ['sort=options', 'SORT_INVALID'],
+      ['sort=nope', 'FIELD_UNKNOWN'],
+      ['fields=nope', 'FIELD_UNKNOWN'],
+      ['except=nope', 'FIELD_UNKNOWN'],
+      ['appends=ghost', 'FIELD_UNKNOWN'],
+      ['appends=options', 'RELATION_UNKNOWN'],
+      ['search=x&searchFields=nope', 'FIELD_UNKNOWN'],
+      ['searchFields=system&search=x', 'OPERATOR_MISFIT'],
+      ['page=0', 'PARAMETER_INVALID'],
+      ['pageSize=1001', 'PARAMETER_INVALID'],
+      ['page=2&after=x', 'PARAMETER_INVALID'],
+      ['after=x', 'CURSOR_INVALID'],
+      ['versions=true', 'PARAMETER_INVALID'],
+      ['withDeleted=true', 'PARAMETER_INVALID'],
+      ['nope=1', 'PARAMETER_UNKNOWN'],
+      ['paginate=maybe', 'PARAMETER_INVALID'],
+    ] as const
+  ).map(
+    ([query, code]): Scenario => ({
+      name: `${query} is refused with 400`,
       request: `GET /api/collections:list?${query}`,
-      expect: { status: 400 },
+      expect: { status: 400, code },
     }),
   ),
   {
-    name: 'appends=ghost of get is 400',
+    name: 'appends=ghost of get is refused with 400',
     request: 'GET /api/collections:get?filterByTk=notes&appends=ghost',
-    expect: { status: 400, body: { message: expect.stringContaining('"ghost"') } },
+    expect: { status: 400, code: 'FIELD_UNKNOWN', body: { message: expect.stringContaining('"ghost"') } },
   },
   {
-    name: 'fields:list without a collection is 400',
+    name: 'fields:list without a collection is refused with 400',
     request: 'GET /api/fields:list',
-    expect: { status: 400, body: { message: expect.stringContaining('"collectionName"') } },
+    expect: { status: 400, code: 'PARAMETER_INVALID', body: { message: expect.stringContaining('"collectionName"') } },
   },
   {
-    name: 'fields:list of an unknown collection is 404',
+    name: 'fields:list of an unknown collection is refused with 404',
     request: 'GET /api/fields:list?collectionName=nope',
-    expect: { status: 404, body: { code: 'COLLECTION_UNKNOWN' } },
+    expect: { status: 404, code: 'COLLECTION_UNKNOWN' },
   },
   {
-    name: 'two collections that differ are 400',
+    name: 'two different collections in one request are refused with 400',
     request: 'GET /api/collections/notes/fields:list?collectionName=zoo',
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
   {
-    name: 'secrets of users cannot be filtered for',
+    name: 'secrets of users cannot be used in a filter',
     request: 'GET /api/fields:list?collectionName=apiKeys&filter={"name":"tokenHash"}',
     expect: { status: 200, body: { data: [], meta: { count: 0 } } },
   },
   {
-    name: 'who may not list learns nothing of parameters',
+    name: 'a caller who may not list gets 403 before parameters are checked',
     request: 'GET /api/collections:list?nope=1',
     as: 'editor',
-    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
   {
-    name: 'nor of fields, whether the collection exists or not',
+    name: 'a caller who may not list gets 403 before fields are checked, whether or not the collection exists',
     request: 'GET /api/fields:list?collectionName=nope',
     as: 'editor',
-    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
 ];
 
@@ -106,26 +108,26 @@ describeEngines('lists of definitions', (engine) => {
     await server.data('POST /api/collections:apply', {
       body: [{ name: 'notes' }, { name: 'Notes', title: 'Big notes' }, { name: 'zoo', ...zoo }],
     });
-    await server.key('editor');
+    await server.createKey('editor');
   });
   afterAll(() => server.stop());
 
   for (const [name, query, expected] of lists)
-    test(`collections ${name}`, async () => {
+    test(`collections of ${name}`, async () => {
       expect(names(await server.data(`GET /api/collections:list?${query}`))).toEqual(expected);
     });
   for (const scenario of refusals) test(scenario.name, async () => void (await server.play(scenario)));
 
-  test('If-Match holds for changes of definitions', async () => {
+  test('If-Match is checked for changes of definitions', async () => {
     const tagOf = async (path: string): Promise<string> =>
       (await server.call(`GET /api/collections${path}`)).headers.get('etag')!;
     const refused = (request: string, tag: string, body?: unknown): Promise<unknown> =>
       server.play({
-        name: 'stale',
+        name: 'an outdated tag is refused',
         request: `POST /api/${request}`,
         ...(body !== undefined && { body }),
         headers: { 'if-match': tag },
-        expect: { status: 412, body: { code: 'VERSION_STALE' } },
+        expect: { status: 412, code: 'VERSION_STALE' },
       });
     const zoo = await tagOf(':get?filterByTk=zoo');
     const weight = await tagOf('/zoo/fields:get?filterByTk=weight&fields=name');
@@ -158,17 +160,17 @@ describeEngines('lists of definitions', (engine) => {
     ['changes:publish', { name: 'a.b' }],
     ['batch', { operations: [{ op: 'create', resource: 'notes', values: {} }] }],
   ] as const)
-    test(`If-Match is refused where it would be passed over: ${request}`, async () => {
+    test(`If-Match is refused where it would have no effect: ${request}`, async () => {
       await server.play({
-        name: 'refused',
+        name: 'If-Match is refused',
         request: `POST /api/${request}`,
         ...(body !== undefined && { body }),
         headers: { 'if-match': '"1.a"' },
-        expect: { status: 400, body: { code: 'HEADER_INVALID', message: expect.stringContaining('If-Match') } },
+        expect: { status: 400, code: 'HEADER_INVALID', body: { message: expect.stringContaining('If-Match') } },
       });
     });
 
-  test('without a page the list is whole, carries fields, and has the meta of any list', async () => {
+  test('without a page the list is complete, contains the fields, and has the usual meta', async () => {
     const { body } = await server.call('GET /api/collections:list');
     const { data, meta } = body;
     expect(meta).toEqual({
@@ -187,7 +189,7 @@ describeEngines('lists of definitions', (engine) => {
     expect(uncounted).toEqual({ page: 1, pageSize: 100_000, hasNext: false, nextCursor: null });
   });
 
-  test('pages follow each other by the cursor', async () => {
+  test('pages continue by cursor', async () => {
     const page = `GET /api/collections:list?${filtered(own)}&pageSize=2&count=estimated`;
     const first = (await server.call(page)).body;
     expect(first.meta).toMatchObject({ count: 3, pageSize: 2, totalPage: 2, hasNext: true });
@@ -196,7 +198,7 @@ describeEngines('lists of definitions', (engine) => {
     expect(second.meta).toMatchObject({ hasNext: false, nextCursor: null });
   });
 
-  test('fields and except choose what is shown', async () => {
+  test('"fields" and "except" choose the shown members', async () => {
     const list = (query: string): Promise<Json> => server.data(`GET /api/collections:list?filterByTk=["zoo"]&${query}`);
     expect(await list('fields=name,title')).toEqual([{ name: 'zoo', title: 'école' }]);
     expect(Object.keys((await list('fields=name&appends=fields'))[0])).toEqual(['name', 'fields']);
@@ -207,7 +209,7 @@ describeEngines('lists of definitions', (engine) => {
     expect(await server.data('GET /api/collections:get?filter={"title":"école"}&fields=name')).toEqual({ name: 'zoo' });
   });
 
-  test('the fields of a collection are listed by two paths, with the same parameters', async () => {
+  test('the fields of a collection are listed by two paths with the same parameters', async () => {
     for (const path of ['/api/fields:list?collectionName=zoo&', '/api/collections/zoo/fields:list?']) {
       const all = (await server.call(`GET ${path}`)).body;
       expect(names(all.data)).toEqual(['id', 'weight', 'alive', 'createdAt', 'updatedAt']);
@@ -226,7 +228,7 @@ describeEngines('lists of definitions', (engine) => {
     }
   });
 
-  test('a read by POST, and lines', async () => {
+  test('definitions are read by POST and as NDJSON', async () => {
     const body = { filter: own, sort: ['-name'], pageSize: 1, fields: ['name'] };
     expect((await server.call('POST /api/collections:list', { body })).body).toMatchObject({
       data: [{ name: 'zoo' }],

@@ -13,7 +13,7 @@ const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]
 
 const scenarios: readonly Scenario[] = [
   {
-    name: 'a collection gets its key and timestamps',
+    name: 'a collection gets a primary key and timestamps',
     request: create,
     body: { name: 'plain', title: 'Plain' },
     expect: {
@@ -30,19 +30,19 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'its endpoints are there with the reply',
+    name: 'the endpoints of a new collection exist as soon as the reply arrives',
     request: 'POST /api/plain:create',
     body: {},
     expect: { status: 200, body: { data: { id: 1 } }, events: ['plain.created'] },
   },
   {
-    name: 'a name that exists is 409',
+    name: 'an existing name is refused with 409',
     request: create,
     body: { name: 'plain' },
-    expect: { status: 409, body: { code: 'COLLECTION_EXISTS' } },
+    expect: { status: 409, code: 'COLLECTION_EXISTS' },
   },
   {
-    name: 'names differ by case',
+    name: 'collection names are case-sensitive',
     request: create,
     body: {
       name: 'Plain',
@@ -54,62 +54,67 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, events: ['collections.created'] },
   },
   {
-    name: 'and so do their records',
+    name: 'collections whose names differ by case have separate records',
     request: 'POST /api/Plain:create',
     body: { code: 'a', Code: 'b' },
     expect: { status: 200, body: { data: { id: 1, code: 'a', Code: 'b' } }, events: ['Plain.created'] },
   },
   {
-    name: 'a bad name is 422',
+    name: 'an invalid name is refused with 422',
     request: create,
     body: { name: '1st' },
-    expect: { status: 422, body: invalid({ name: said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ name: said }) },
   },
-  { name: 'a name with an underscore in front is 422', request: create, body: { name: '_x' }, expect: { status: 422 } },
   {
-    name: 'a system resource is 422',
+    name: 'a name with a leading underscore is refused with 422',
+    request: create,
+    body: { name: '_x' },
+    expect: { status: 422, code: 'DEFINITION_INVALID' },
+  },
+  {
+    name: 'the name of a system resource is refused with 422',
     request: create,
     body: { name: 'webhooks' },
-    expect: { status: 422, body: invalid({ name: said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ name: said }) },
   },
   {
-    name: 'a reserved word is 422 in any case',
+    name: 'a reserved word is refused with 422 in any case',
     request: create,
     body: { name: 'Select' },
-    expect: { status: 422, body: invalid({ name: said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ name: said }) },
   },
   {
-    name: 'an injection in a name is 422',
+    name: 'an SQL injection in a name is refused with 422',
     request: create,
     body: { name: 'x"; DROP TABLE users; --' },
-    expect: { status: 422, body: invalid({ name: said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ name: said }) },
   },
   {
-    name: 'an unknown property is 422',
+    name: 'an unknown property is refused with 422',
     request: create,
     body: { name: 'x', colour: 'red' },
-    expect: { status: 422, body: invalid({ colour: said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ colour: said }) },
   },
   {
-    name: 'an unknown field type is 422',
+    name: 'an unknown field type is refused with 422',
     request: create,
     body: { name: 'x', fields: [{ name: 'a', type: 'blob' }] },
-    expect: { status: 422, body: invalid({ 'fields[0].type': said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ 'fields[0].type': said }) },
   },
   {
-    name: 'an unknown field property is 422',
+    name: 'an unknown field property is refused with 422',
     request: create,
     body: { name: 'x', fields: [{ name: 'a', type: 'string', length: 5 }] },
-    expect: { status: 422, body: invalid({ 'fields[0].length': said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ 'fields[0].length': said }) },
   },
   {
-    name: 'a property of another type is 422',
+    name: 'a property of another field type is refused with 422',
     request: create,
     body: { name: 'x', fields: [{ name: 'a', type: 'boolean', maxLength: 5 }] },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'DEFINITION_INVALID' },
   },
   {
-    name: 'a field name twice is 422',
+    name: 'a duplicate field name is refused with 422',
     request: create,
     body: {
       name: 'x',
@@ -118,34 +123,34 @@ const scenarios: readonly Scenario[] = [
         { name: 'a', type: 'text' },
       ],
     },
-    expect: { status: 422, body: invalid({ fields: said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ fields: said }) },
   },
   {
-    name: 'a default of the wrong type is 422',
+    name: 'a default of the wrong type is refused with 422',
     request: create,
     body: { name: 'x', fields: [{ name: 'a', type: 'integer', defaultValue: 'one' }] },
-    expect: { status: 422, body: invalid({ 'fields[0].defaultValue': said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ 'fields[0].defaultValue': said }) },
   },
   {
-    name: 'a pattern with look-around is 422',
+    name: 'a pattern with look-around is refused with 422',
     request: create,
     body: { name: 'x', fields: [{ name: 'a', type: 'string', pattern: '(?=a)' }] },
-    expect: { status: 422, body: invalid({ 'fields[0].pattern': said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ 'fields[0].pattern': said }) },
   },
   {
-    name: 'a relation to nothing is 422',
+    name: 'a relation to an unknown collection is refused with 422',
     request: create,
     body: { name: 'x', fields: [{ name: 'a', type: 'belongsTo', target: 'nothing' }] },
-    expect: { status: 422, body: invalid({ 'fields[0].target': said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ 'fields[0].target': said }) },
   },
   {
-    name: 'a relation to a key that is not unique is 422',
+    name: 'a relation to a key that is not unique is refused with 422',
     request: create,
     body: { name: 'x', fields: [{ name: 'a', type: 'belongsTo', target: 'Plain', targetKey: 'code' }] },
-    expect: { status: 422, body: invalid({ 'fields[0].targetKey': said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ 'fields[0].targetKey': said }) },
   },
   {
-    name: 'all problems come at once',
+    name: 'all problems are reported together',
     request: create,
     body: {
       name: 'x',
@@ -155,10 +160,14 @@ const scenarios: readonly Scenario[] = [
       ],
       options: { fast: true },
     },
-    expect: { status: 422, body: invalid({ 'fields[0].name': said, 'fields[1].type': said, 'options.fast': said }) },
+    expect: {
+      status: 422,
+      code: 'DEFINITION_INVALID',
+      body: invalid({ 'fields[0].name': said, 'fields[1].type': said, 'options.fast': said }),
+    },
   },
   {
-    name: 'every type of the slice',
+    name: 'a collection with many field types is created',
     request: create,
     body: {
       name: 'typed',
@@ -178,7 +187,7 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, events: ['collections.created'] },
   },
   {
-    name: 'defaults, generated values and order of keys',
+    name: 'defaults and generated values are set, and members keep their order',
     request: 'POST /api/typed:create',
     body: { s: 'abc', j: { b: [1, { a: null }], a: 'x' }, i: 5, f: 1 },
     expect: {
@@ -197,35 +206,43 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'limits of a field',
+    name: 'limits of a field are checked',
     request: 'POST /api/typed:create',
     body: { s: 'abcd', i: 11, u: 'x', d: '2026-02-30', b: 'yes', f: '1' },
-    expect: { status: 422, body: { details: { s: said, i: said, u: said, d: said, b: said, f: said } } },
+    expect: {
+      status: 422,
+      code: 'VALUE_INVALID',
+      body: { details: { s: said, i: said, u: said, d: said, b: said, f: said } },
+    },
   },
   {
-    name: 'json nested too deep is 422',
+    name: 'json nested too deeply is refused with 422',
     request: 'POST /api/typed:create',
     body: { j: deep(101) },
-    expect: { status: 422, body: { details: { j: said } } },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { j: said } } },
   },
   {
-    name: 'json nested as deep as allowed',
+    name: 'json at the maximum depth is accepted',
     request: 'POST /api/typed:create',
     body: { j: deep(100) },
     expect: { status: 200, events: ['typed.created'] },
   },
   {
-    name: 'a cascade goes with its parent',
+    name: 'a child with a cascading relation is created',
     request: 'POST /api/typed:create',
     body: { s: 'c', selfId: 1 },
     expect: { status: 200, body: { data: { id: 3 } }, events: ['typed.created'] },
   },
   {
-    name: 'destroying the parent',
+    name: 'destroying the parent deletes the child',
     request: 'POST /api/typed:destroy?filterByTk=1',
     expect: { status: 200, events: ['typed.destroyed', 'typed.destroyed'] },
   },
-  { name: 'took the child', request: 'GET /api/typed:get?filterByTk=3', expect: { status: 404 } },
+  {
+    name: 'the child no longer exists',
+    request: 'GET /api/typed:get?filterByTk=3',
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
+  },
   {
     name: 'ids are not reused',
     request: 'POST /api/typed:create',
@@ -233,13 +250,13 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { data: { id: 4 } }, events: ['typed.created'] },
   },
   {
-    name: 'a field is added',
+    name: 'a field with a default is added',
     request: 'POST /api/fields:create',
     body: { collectionName: 'typed', name: 'extra', type: 'string', required: true, defaultValue: 'x', index: true },
     expect: { status: 200, body: { data: { name: 'extra', type: 'string' } }, events: ['fields.created'] },
   },
   {
-    name: 'with its default in the records that are there',
+    name: 'existing records have the default of the added field',
     request: 'GET /api/typed:list?fields=id,extra',
     expect: {
       status: 200,
@@ -252,77 +269,77 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a required field without default on records is 422',
+    name: 'a required field without a default on existing records is refused with 422',
     request: 'POST /api/fields:create',
     body: { collectionName: 'typed', name: 'more', type: 'string', required: true },
-    expect: { status: 422, body: invalid({ defaultValue: said }) },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: invalid({ defaultValue: said }) },
   },
   {
-    name: 'a unique field with a default on records is 409',
+    name: 'a unique field with a default on several records is refused with 409',
     request: 'POST /api/fields:create',
     body: { collectionName: 'typed', name: 'more', type: 'string', unique: true, defaultValue: 'same' },
-    expect: { status: 409 },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT' },
   },
   {
-    name: 'a field that exists is 409',
+    name: 'an existing field name is refused with 409',
     request: 'POST /api/fields:create',
     body: { collectionName: 'typed', name: 'extra', type: 'string' },
-    expect: { status: 409, body: { code: 'FIELD_EXISTS' } },
+    expect: { status: 409, code: 'FIELD_EXISTS' },
   },
   {
-    name: 'a record under an index over several fields',
+    name: 'a record under an index over several fields is created',
     request: 'POST /api/typed:create',
     body: { i: 7, f: 2 },
     expect: { status: 200, events: ['typed.created'] },
   },
   {
-    name: 'an index over several fields is unique',
+    name: 'a unique index over several fields is checked',
     request: 'POST /api/typed:create',
     body: { s: 'a', i: 7, f: 2 },
-    expect: { status: 409, body: { details: { i: said, f: said } } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT', body: { details: { i: said, f: said } } },
   },
   {
-    name: 'a field of nothing is 404',
+    name: 'a field of an unknown collection is refused with 404',
     request: 'POST /api/fields:create',
     body: { collectionName: 'nothing', name: 'a', type: 'string' },
-    expect: { status: 404 },
+    expect: { status: 404, code: 'COLLECTION_UNKNOWN' },
   },
   {
-    name: 'a system collection takes a custom field',
+    name: 'a system collection accepts a custom field',
     request: 'POST /api/fields:create',
     body: { collectionName: 'users', name: 'team', type: 'string' },
     expect: { status: 200, events: ['fields.created'] },
   },
   {
-    name: 'which is written and read',
+    name: 'a custom field of a system collection is written and read',
     request: 'POST /api/users:update?filterByTk=1',
     body: { team: 'blue' },
     expect: { status: 200, body: { data: { id: 1, team: 'blue' } }, events: ['users.updated'] },
   },
   {
-    name: 'a restricting relation',
+    name: 'a relation with onDelete restrict is created',
     request: create,
     body: { name: 'guards', fields: [{ name: 'typed', type: 'belongsTo', target: 'typed', onDelete: 'restrict' }] },
     expect: { status: 200, events: ['collections.created'] },
   },
   {
-    name: 'with a record',
+    name: 'a record that refers to its target is created',
     request: 'POST /api/guards:create',
     body: { typedId: 2 },
     expect: { status: 200, events: ['guards.created'] },
   },
   {
-    name: 'holds its target: 409',
+    name: 'a restricted target cannot be destroyed and is refused with 409',
     request: 'POST /api/typed:destroy?filterByTk=2',
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST' },
   },
   {
-    name: 'a collection that others point to is 409 and names them',
+    name: 'a collection that others refer to is refused with 409, which names them',
     request: 'POST /api/collections:destroy?filterByTk=typed',
-    expect: { status: 409, body: { message: expect.stringContaining('guards.typed') } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST', body: { message: expect.stringContaining('guards.typed') } },
   },
   {
-    name: 'cascade takes relation and foreign key along',
+    name: 'destroy with cascade also removes the relation and its foreign key',
     request: 'POST /api/collections:destroy?filterByTk=typed&cascade=true',
     expect: {
       status: 200,
@@ -336,26 +353,26 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { data: [{ id: 1 }] }, absent: ['typedId'] },
   },
   {
-    name: 'and goes on',
+    name: 'the other collection accepts new records',
     request: 'POST /api/guards:create',
     body: {},
     expect: { status: 200, body: { data: { id: 2 } }, events: ['guards.created'] },
   },
   {
-    name: 'the destroyed one is gone',
+    name: 'the destroyed collection no longer exists',
     request: 'GET /api/typed:list',
-    expect: { status: 404, body: { code: 'COLLECTION_UNKNOWN' } },
+    expect: { status: 404, code: 'COLLECTION_UNKNOWN' },
   },
   {
-    name: 'a destroyed collection is made again, empty',
+    name: 'a destroyed collection is created again without records',
     request: create,
     body: { name: 'typed' },
     expect: { status: 200, events: ['collections.created'] },
   },
   {
-    name: 'collections:get names what is missing',
+    name: 'collections:get with an unknown name is refused and names it',
     request: 'GET /api/collections:get?filterByTk=nothing',
-    expect: { status: 404 },
+    expect: { status: 404, code: 'COLLECTION_UNKNOWN' },
   },
 ];
 
@@ -367,7 +384,7 @@ describeEngines('definitions', (engine) => {
   afterAll(() => server.stop());
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario));
 
-  test('twenty parallel creations of one name make one', async () => {
+  test('twenty parallel creates of one name create one collection', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => server.call(create, { body: { name: 'single' } })),
     );
@@ -378,9 +395,9 @@ describeEngines('definitions', (engine) => {
   });
 
   test('definitions survive a restart', async () => {
-    const before = await server.picture();
+    const before = await server.readSnapshot();
     await server.running.stop();
     await server.boot();
-    expect(await server.picture()).toBe(before);
+    expect(await server.readSnapshot()).toBe(before);
   });
 });

@@ -2,7 +2,7 @@ import { sample } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exactNumber } from '../../src/protocol/exact-json.ts';
 import { describeEngines, sqlite } from '../support/engines.ts';
-import { literalScale, numberLiterals, scaledValue } from '../support/number-literals.ts';
+import { literalScale, numberLiterals, toScaledValue } from '../support/number-literals.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
 const long = '9007199254740993';
@@ -86,7 +86,7 @@ function memberText(text: string, name = ''): string {
 
 /** What each field shows of a number, by arithmetic of whole numbers; null where it refuses it. */
 function expectations(literal: string): Record<string, string | null> {
-  const value = scaledValue(literal);
+  const value = toScaledValue(literal);
   const [whole, cent] = [10n ** BigInt(literalScale), 10n ** BigInt(literalScale - 2)];
   const integer = value % whole === 0n ? value / whole : null;
   const cents =
@@ -105,7 +105,7 @@ function expectations(literal: string): Record<string, string | null> {
   };
 }
 
-describeEngines('numbers that a double does not hold', (engine) => {
+describeEngines('numbers that a double cannot represent', (engine) => {
   let server: TestServer;
   const fields = [
     { name: 'decimal', type: 'decimal', precision: 18, scale: 2 },
@@ -147,10 +147,19 @@ describeEngines('numbers that a double does not hold', (engine) => {
     });
   });
   afterAll(() => server.stop());
-  const play = (request: string, body: string, status: number, more: object = {}): ReturnType<TestServer['play']> =>
-    server.play({ name: request, request, body, expect: { status, ...more } } as Scenario);
+  /** Sends a request that is refused with this code. */
+  const refuse = (
+    request: string,
+    body: string,
+    code: 'VALUE_INVALID' | 'DEFINITION_INVALID' | 'FILTER_INVALID' | 'PARAMETER_INVALID' | 'BODY_INVALID',
+    details?: object,
+  ): ReturnType<TestServer['play']> => {
+    const status = code === 'VALUE_INVALID' || code === 'DEFINITION_INVALID' ? 422 : 400;
+    const name = `${request} is refused`;
+    return server.play({ name, request, body, expect: { status, code, ...(details && { body: { details } }) } });
+  };
 
-  test.each(stored)('%s takes %s', async (field = '', sent = '', shown = sent) => {
+  test.each(stored)('%s accepts %s', async (field = '', sent = '', shown = sent) => {
     const { text, body } = await server.call('POST /api/numbers:create', { body: `{"${field}":${sent}}` });
     const actual = memberText(text, field);
     // Engines spell a floating point number each in their way.
@@ -164,16 +173,16 @@ describeEngines('numbers that a double does not hold', (engine) => {
   });
 
   test.each(refused)('%s refuses %s', async (field, sent) => {
-    await play('POST /api/numbers:create', `{"${field}":${sent}}`, 422, {
-      body: { code: 'VALUE_INVALID', details: { [field]: expect.any(String) } },
+    await refuse('POST /api/numbers:create', `{"${field}":${sent}}`, 'VALUE_INVALID', {
+      [field]: expect.any(String),
     });
-    await play('POST /api/numbers:create', `[{"text":"a"},{"${field}":${sent}}]`, 422, {
-      body: { details: { [`[1].${field}`]: expect.any(String) } },
+    await refuse('POST /api/numbers:create', `[{"text":"a"},{"${field}":${sent}}]`, 'VALUE_INVALID', {
+      [`[1].${field}`]: expect.any(String),
     });
-    await play('POST /api/seen:update?filterByTk=1', `{"${field}":${sent}}`, 422);
+    await refuse('POST /api/seen:update?filterByTk=1', `{"${field}":${sent}}`, 'VALUE_INVALID');
   });
 
-  test('random numbers are stored exactly or refused, as exact arithmetic says', async () => {
+  test('random numbers are stored exactly or refused, as exact arithmetic predicts', async () => {
     for (const literal of sample(numberLiterals, { numRuns: 60, seed: 20261122 }))
       for (const [field, shown] of Object.entries(expectations(literal))) {
         const reply = await server.call('POST /api/numbers:create', { body: `{"${field}":${literal}}` });
@@ -182,7 +191,7 @@ describeEngines('numbers that a double does not hold', (engine) => {
       }
   });
 
-  test('filters compare with the number that was sent', async () => {
+  test('filters compare with the exact number of the request', async () => {
     for (const [filter, count] of filters) {
       expect([filter, await server.data('POST /api/seen:list', { body: `{"filter":${filter}}` })]).toMatchObject([
         filter,
@@ -190,27 +199,27 @@ describeEngines('numbers that a double does not hold', (engine) => {
       ]);
       expect(await server.data(`GET /api/seen:list?filter=${encodeURIComponent(filter)}`)).toHaveLength(count);
     }
-    for (const filter of badFilters) await play('POST /api/seen:list', `{"filter":${filter}}`, 400);
+    for (const filter of badFilters) await refuse('POST /api/seen:list', `{"filter":${filter}}`, 'FILTER_INVALID');
     for (const value of [long, '1e999', '1e-999'])
       await server.play({
-        name: value,
+        name: 'an inexact number in a filter is refused',
         request: `GET /api/seen:list?filter[double]=${value}`,
-        expect: { status: 400, body: { code: 'FILTER_INVALID' } },
+        expect: { status: 400, code: 'FILTER_INVALID' },
       });
     expect(await server.data(`GET /api/seen:list?filter[big]=${long}&filter[decimal]=${long}`)).toHaveLength(1);
     const query = (having: string): string =>
       `{"measures":[{"field":"decimal","aggregation":"max","alias":"top"}],"dimensions":["id"],"filter":{"big":${long}},"having":${having}}`;
     expect(await server.data('POST /api/seen:query', { body: query(`{"top":${long}}`) })).toHaveLength(1);
     expect(await server.data('POST /api/seen:query', { body: query('{"top":9007199254740992}') })).toHaveLength(0);
-    await play('POST /api/seen:query', query('{"top":1e999}'), 400);
-    await play('POST /api/seen:list', `{"pageSize":1.00000000000000000001}`, 400);
+    await refuse('POST /api/seen:query', query('{"top":1e999}'), 'FILTER_INVALID');
+    await refuse('POST /api/seen:list', `{"pageSize":1.00000000000000000001}`, 'PARAMETER_INVALID');
   });
 
-  test('keys of records are read exactly', async () => {
+  test('primary keys of records are read exactly', async () => {
     await server.data('POST /api/keyed:create', { body: `[{"id":${long}},{"id":9007199254740992}]` });
     for (const body of [`{"filterByTk":${long}}`, `{"filterByTk":[${long}]}`])
       expect(await server.data('POST /api/keyed:list', { body })).toMatchObject([{ id: long }]);
-    await play('POST /api/keyed:get', '{"filterByTk":1e999}', 400);
+    await refuse('POST /api/keyed:get', '{"filterByTk":1e999}', 'PARAMETER_INVALID');
     await server.data(`POST /api/keyed/${long}/sheets:create`, { body: `{"json":{"b":${long},"1":2}}` });
     expect(await server.data('POST /api/sheets:create', { body: `{"keyed":${long}}` })).toMatchObject({
       keyedId: long,
@@ -223,7 +232,7 @@ describeEngines('numbers that a double does not hold', (engine) => {
     expect(await server.data(`POST /api/keyed/${long}/sheets:create`, { body: `{"keyedId":${long}}` })).toMatchObject({
       keyedId: long,
     });
-    await play(`POST /api/keyed/${long}/sheets:create`, '{"keyedId":9007199254740994}', 400);
+    await refuse(`POST /api/keyed/${long}/sheets:create`, '{"keyedId":9007199254740994}', 'BODY_INVALID');
     const { text } = await server.call('POST /api/keyed:create', {
       body: `{"id":9007199254740994,"sheets":[{"json":{"z":${long},"3":1}}]}`,
     });
@@ -232,7 +241,7 @@ describeEngines('numbers that a double does not hold', (engine) => {
     expect(rows.text).toContain(`{"z":${long},"3":1}`);
   });
 
-  test('history and going back, batches, and events keep numbers and order', async () => {
+  test('history, revert, batches and events keep exact numbers and the order of members', async () => {
     const before = `{"b":${long},"10":1,"2":[0.12345678901234567891]}`;
     const { body } = await server.call('POST /api/numbers:create', { body: `{"json":${before},"double":0.1}` });
     const { id } = body.data;
@@ -252,23 +261,27 @@ describeEngines('numbers that a double does not hold', (engine) => {
         {"op":"create","resource":"numbers","values":{"json":{"c":"$a.json","1":"$a.decimal"},"decimal":"$a.decimal"}}]}`,
     });
     expect(batch.text).toContain(`"json":{"c":${before},"1":"${long}.00"}`);
-    await play(
+    await refuse(
       'POST /api/batch',
       '{"operations":[{"op":"create","resource":"numbers","values":{"json":[1e999]}}]}',
-      422,
+      'VALUE_INVALID',
     );
     await server.data('POST /api/changes:publish', { body: `{"name":"campaign.sent","payload":${before}}` });
     const changes = await server.call('GET /api/changes:list?wait=20&resource=campaign');
     expect(changes.text).toContain(`"payload":${before}`);
-    await play('POST /api/changes:publish', '{"name":"campaign.sent","payload":[1e999]}', 422);
+    await refuse('POST /api/changes:publish', '{"name":"campaign.sent","payload":[1e999]}', 'VALUE_INVALID');
     const options = `{"options":{"metadata":${before}}}`;
     expect((await server.call('POST /api/applications:update?filterByTk=main', { body: options })).text).toContain(
       before,
     );
-    await play('POST /api/applications:update?filterByTk=main', '{"options":{"metadata":{"a":1e999}}}', 422);
+    await refuse(
+      'POST /api/applications:update?filterByTk=main',
+      '{"options":{"metadata":{"a":1e999}}}',
+      'DEFINITION_INVALID',
+    );
   });
 
-  test('fields of users, and replies that the server puts together', async () => {
+  test('fields of users, and replies that the server composes, keep exact numbers', async () => {
     const meta = `{"b":${long},"1":2}`;
     for (const [name, type] of Object.entries({ meta: 'json', rate: 'double' }))
       await server.data('POST /api/fields:create', { body: { collectionName: 'users', name, type } });
@@ -286,7 +299,7 @@ describeEngines('numbers that a double does not hold', (engine) => {
     expect(memberText(hook.text, 'filter')).toBe(`{"big":${long}}`);
   });
 
-  test('defaults, bounds and filters of permissions are kept exactly', async () => {
+  test('defaults, bounds and filters of permissions are stored exactly', async () => {
     const preset = `{"b":${long},"1":2}`;
     await server.data('POST /api/collections:create', {
       body: `{"name":"preset","fields":[{"name":"json","type":"json","defaultValue":${preset}},
@@ -307,7 +320,7 @@ describeEngines('numbers that a double does not hold', (engine) => {
       expect(body.data).toMatchObject(shown);
       expect(memberText(text, 'json')).toBe(preset);
     }
-    await server.key('viewer');
+    await server.createKey('viewer');
     const rows = await server.data('GET /api/preset:list', { as: 'viewer' });
     expect(rows).toHaveLength(2);
     const create = (field: string): string => `{"name":"never","fields":[{"name":"a",${field}}]}`;
@@ -321,10 +334,10 @@ describeEngines('numbers that a double does not hold', (engine) => {
       '"type":"double","max":1e999',
       '"type":"select","enum":["a",1e999]',
     ])
-      await play('POST /api/collections:create', create(field), 422);
+      await refuse('POST /api/collections:create', create(field), 'DEFINITION_INVALID');
   });
 
-  test('min and max of whole numbers and decimals are compared by their digits', async () => {
+  test('min and max of integers and decimals are compared exactly', async () => {
     const bounded = `{"name":"bounded","fields":[{"name":"big","type":"bigInt","min":9007199254740992,"max":${long}},
       {"name":"decimal","type":"decimal","max":999999999999999.99},{"name":"double","type":"double","max":1e18}]}`;
     await server.data('POST /api/collections:create', { body: bounded });
@@ -343,7 +356,7 @@ describeEngines('numbers that a double does not hold', (engine) => {
       '"double":1000000000000000200',
       '"double":2e18',
     ])
-      await play('POST /api/bounded:create', `{${values}}`, 422);
+      await refuse('POST /api/bounded:create', `{${values}}`, 'VALUE_INVALID');
     await server.data('POST /api/fields:update', {
       body: '{"collectionName":"bounded","name":"big","max":9223372036854775807}',
     });
@@ -351,14 +364,14 @@ describeEngines('numbers that a double does not hold', (engine) => {
   });
 });
 
-describe('a conversion', () => {
+describe('a conversion of types', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await TestServer.start(sqlite);
   });
   afterAll(() => server.stop());
 
-  test('of a type rounds no number', async () => {
+  test('rounds no number', async () => {
     await server.data('POST /api/collections:create', {
       body: { name: 'texts', fields: [{ name: 'a', type: 'string' }] },
     });
@@ -367,7 +380,7 @@ describe('a conversion', () => {
       name: type,
       request: 'POST /api/fields:update',
       body: { collectionName: 'texts', name: 'a', type },
-      expect: { status: 422 },
+      expect: { status: 422, code: 'DEFINITION_INVALID' },
     });
     await server.play(to('double'));
     await server.data('POST /api/fields:update', { body: { collectionName: 'texts', name: 'a', type: 'bigInt' } });

@@ -12,59 +12,71 @@ let rows: Record<string, number> = {};
 /** The rows are made in a moment, so what is expected is asked for when a test runs. */
 const answers: readonly [name: string, query: string, () => Scenario['expect']][] = [
   [
-    'the row of the role',
+    'the permission of the role is named',
     'role=reader&resource=posts&action=list',
     () => says(true, rows['list']!, 'decides: it names list on posts'),
   ],
   [
-    'a row filter narrows it',
+    'a row filter is shown',
     'role=reader&resource=posts&action=list',
     () => says(true, rows['list']!, 'row filter narrows'),
   ],
   [
-    'a record that the filter admits',
+    'a record that the row filter admits is allowed',
     'role=reader&resource=posts&action=list&filterByTk=1',
-    () => says(true, rows['list']!, 'its filter admits record 1'),
+    () => says(true, rows['list']!, 'its filter matches record 1'),
   ],
   [
-    'one that it does not',
+    'a record that the row filter does not admit is denied',
     'role=reader&resource=posts&action=list&filterByTk=2',
-    () => says(false, rows['list']!, 'its filter does not admit record 2'),
+    () => says(false, rows['list']!, 'its filter does not match record 2'),
   ],
   [
-    'each action by its own row',
+    'each action has its own permission',
     'role=reader&resource=posts&action=update&filterByTk=2',
     () => says(true, rows['update']!, 'no row filter'),
   ],
   [
-    'a filter that asks for the user',
+    'a row filter that refers to the user is explained without a user',
     'role=reader&resource=posts&action=destroy&filterByTk=1',
     () => says(false, rows['destroy']!, 'name a user by user='),
   ],
   [
-    'for one user',
+    'a row filter that refers to the user is explained for a given user',
     'role=reader&resource=posts&action=destroy&filterByTk=1&user=1',
-    () => says(true, rows['destroy']!, 'admits record 1'),
+    () => says(true, rows['destroy']!, 'matches record 1'),
   ],
   [
-    'an action without a row',
+    'an action without a permission is denied',
     'role=reader&resource=posts&action=export',
-    () => says(false, null, 'No permission of "reader" or of "public" names export on posts'),
+    () => says(false, null, 'No permission of "reader" or of "public" is for export on posts'),
   ],
-  ['what everybody may', 'role=reader&resource=notices&action=list', () => says(true, rows['public']!, 'of "public"')],
+  [
+    'a public action is allowed',
+    'role=reader&resource=notices&action=list',
+    () => says(true, rows['public']!, 'of "public"'),
+  ],
   [
     'the wildcard',
     'role=viewer&resource=posts&action=get&filterByTk=2',
     () => says(true, expect.any(Number) as never, 'all collections that users defined'),
   ],
   [
-    'the wildcard stops at the system',
+    'a wildcard permission does not include system collections',
     'role=viewer&resource=users&action=list',
     () => says(false, null, 'No permission'),
   ],
   ['admin', 'role=admin&resource=posts&action=destroy&filterByTk=1', () => says(true, null, 'admin may do everything')],
-  ['a role that may configure', 'role=keeper&resource=users&action=list', () => says(true, null, 'may configure')],
-  ['and may not touch records', 'role=keeper&resource=posts&action=list', () => says(false, null, 'No permission')],
+  [
+    'a role that may configure is allowed to change definitions',
+    'role=keeper&resource=users&action=list',
+    () => says(true, null, 'may configure'),
+  ],
+  [
+    'a role that may configure has no permission on records',
+    'role=keeper&resource=posts&action=list',
+    () => says(false, null, 'No permission'),
+  ],
   [
     'definitions',
     'role=developer&resource=collections&action=create',
@@ -73,60 +85,68 @@ const answers: readonly [name: string, query: string, () => Scenario['expect']][
 ];
 
 const refusals: readonly Scenario[] = [
-  { name: 'an unknown role is 400', request: explain('role=x&resource=posts&action=list'), expect: { status: 400 } },
   {
-    name: 'an unknown resource is 400',
+    name: 'an unknown role is refused with 400',
+    request: explain('role=x&resource=posts&action=list'),
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'an unknown resource is refused with 400',
     request: explain('role=reader&resource=x&action=list'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
   {
-    name: 'an unknown action is 400',
+    name: 'an unknown action is refused with 400',
     request: explain('role=reader&resource=posts&action=x'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
-  { name: 'a missing one is 400', request: explain('role=reader&resource=posts'), expect: { status: 400 } },
   {
-    name: 'an unknown parameter is 400',
+    name: 'a missing parameter is refused with 400',
+    request: explain('role=reader&resource=posts'),
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'an unknown parameter is refused with 400',
     request: explain('role=reader&resource=posts&action=list&of=1'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_UNKNOWN' },
   },
   {
-    name: 'an unknown user is 400',
+    name: 'an unknown user is refused with 400',
     request: explain('role=reader&resource=posts&action=list&user=99'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
   {
-    name: 'an unknown record is 404',
+    name: 'an unknown record is refused with 404',
     request: explain('role=reader&resource=posts&action=list&filterByTk=99'),
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'a create has no record',
+    name: 'a record is refused for create',
     request: explain('role=reader&resource=posts&action=create&filterByTk=1'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
   {
-    name: 'definitions have no records',
+    name: 'a record is refused for definitions',
     request: explain('role=developer&resource=collections&action=get&filterByTk=1'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
   {
-    name: 'a reader is told nothing',
+    name: 'a role that may not configure is refused with 403',
     request: explain('role=reader&resource=posts&action=list'),
     as: 'reader',
-    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
   {
-    name: 'nobody neither',
+    name: 'a request without a credential is refused with 401',
     request: explain('role=reader&resource=posts&action=list'),
     as: 'nobody',
-    expect: { status: 401 },
+    expect: { status: 401, code: 'TOKEN_MISSING' },
   },
   {
-    name: 'who may configure is told nothing of a record out of its own sight',
+    name: 'a role that may configure learns nothing about a record that it cannot see',
     request: explain('role=reader&resource=posts&action=list&filterByTk=1'),
     as: 'keeper',
-    expect: { status: 403, body: { code: 'NO_PERMISSION' } },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
 ];
 
@@ -160,7 +180,7 @@ describeEngines('permissions:explain', (engine) => {
     await permit('update', { actions: 'update' });
     await permit('destroy', { actions: 'destroy', filter: { ownerId: '{{$user.id}}' } });
     await permit('public', { role: 'public', resource: 'notices', actions: 'list' });
-    for (const role of ['reader', 'keeper']) await server.key(role);
+    for (const role of ['reader', 'keeper']) await server.createKey(role);
   });
   afterAll(() => server.stop());
 
@@ -170,12 +190,12 @@ describeEngines('permissions:explain', (engine) => {
     });
   for (const scenario of refusals) test(scenario.name, () => server.play(scenario));
 
-  test('the row is shown as a get of it', async () => {
+  test('the record is shown as get shows it', async () => {
     const { permission } = await server.data(explain('role=reader&resource=posts&action=list'));
     expect(permission).toEqual(await server.data(`GET /api/permissions:get?filterByTk=${rows['list']}`));
   });
 
-  test('what it says is what happens', async () => {
+  test('the explanation agrees with the actual permission', async () => {
     for (const action of ['list', 'get', 'update', 'destroy'])
       for (const tk of [1, 2]) {
         const query = `role=reader&resource=posts&action=${action}&filterByTk=${tk}&user=1`;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
-import { installExtensions, startWithExtensions, toldBy } from '../support/extension-orders.ts';
+import { installExtensions, readObservedCalls, startWithExtensions } from '../support/orders-extension.ts';
 import type { TestServer } from '../support/scenario.ts';
 
 const installed = installExtensions();
-const { happened, asked, blocked } = await toldBy(installed);
+const { committedEvents: happened, beforeCalls: asked, blocked } = await readObservedCalls(installed);
 /** Until it was told of just these events since `happened` was emptied. */
 const toldOf = (...names: string[]): Promise<void> =>
   expect.poll(() => happened.map(({ name }) => name)).toEqual(names);
@@ -17,7 +17,7 @@ describeEngines('hooks of extensions', (engine) => {
   });
   afterAll(() => server?.stop());
 
-  test('what is done is told once, and nothing of what was refused or tried', async () => {
+  test('committed events are passed on once, and refused or dry-run changes are not', async () => {
     happened.length = 0;
     const { id } = await server.data('POST /api/orders:create', { body: { pieces: 1 } });
     await server.call('POST /api/orders:create', { body: { note: 'throws' } });
@@ -34,7 +34,7 @@ describeEngines('hooks of extensions', (engine) => {
     });
   });
 
-  test('a batch is asked and told of like its operations by themselves', async () => {
+  test('a batch calls the same hooks as separate requests', async () => {
     happened.length = 0;
     const operations = [
       { op: 'create', resource: 'orders', as: 'one', values: { note: '  wide ' } },
@@ -49,7 +49,7 @@ describeEngines('hooks of extensions', (engine) => {
     await toldOf('orders.created', 'orders.updated', 'lines.created');
   });
 
-  test('a hook that leaves values alone rounds and reorders nothing', async () => {
+  test('a hook that does not change values neither rounds numbers nor reorders members', async () => {
     for (const [name, type] of Object.entries({ meta: 'json', price: 'decimal' }))
       await server.data('POST /api/fields:create', { body: { collectionName: 'orders', name, type } });
     asked.length = 0;
@@ -63,16 +63,16 @@ describeEngines('hooks of extensions', (engine) => {
     const [, , , values] = asked.find(([collection]) => collection === 'orders')!;
     expect(values).toEqual({ note: 'wide', price: 9007199254740992, meta: JSON.parse(meta) });
     await server.play({
-      name: 'a number that nothing holds',
+      name: 'a number out of range is refused',
       request: 'POST /api/orders:create',
       body: '{"note":" wide ","meta":[1e999]}',
-      expect: { status: 422, body: { details: { meta: expect.any(String) } } },
+      expect: { status: 422, code: 'VALUE_INVALID', body: { details: { meta: expect.any(String) } } },
     });
     await server.data('POST /api/changes:publish', { body: `{"name":"sale.opened","payload":${meta}}` });
     await expect.poll(() => happened.at(-1)?.payload).toEqual(JSON.parse(meta));
   });
 
-  test('going back to what a hook refuses is refused, and else told of', async () => {
+  test('a revert calls the hooks: a refusal is respected, and a success is passed on', async () => {
     await server.data('POST /api/collections:create', {
       body: { name: 'kept', fields: [{ name: 'note', type: 'string' }], options: { logging: true } },
     });
@@ -88,16 +88,16 @@ describeEngines('hooks of extensions', (engine) => {
       : "UPDATE _history SET changes=replace(changes,'throwz','throws')";
     await database.write((transaction) => transaction.run({ text, values: [] }));
     await server.play({
-      name: 'refused',
+      name: 'a refused number changes nothing',
       request: `POST /api/kept:revert?filterByTk=${id}&entry=${first.id}`,
-      expect: { status: 500, body: { code: 'EXTENSION_FAILED' } },
+      expect: { status: 500, code: 'EXTENSION_FAILED' },
     });
     happened.length = 0;
     await server.data(`POST /api/kept:revert?filterByTk=${id}&entry=${second.id}`);
     await toldOf('kept.updated');
   });
 
-  test('what a trial begins too late is not written', async () => {
+  test('a write that starts after the end of a dry run is not stored', async () => {
     const before = (await server.data('GET /api/orders:list?pageSize=1000')).length;
     await server.data('POST /api/orders:twice?dryRun=true', { body: { pieces: 1, late: true } });
     await new Promise((resolve) => setTimeout(resolve, 150));
@@ -106,7 +106,7 @@ describeEngines('hooks of extensions', (engine) => {
     await server.data('POST /api/orders:create', { body: { pieces: 1 } });
   });
 
-  test('hooks are asked about what is restored and moved, and about all that goes along', async () => {
+  test('before hooks are called for restore and move, and for every record of a cascade', async () => {
     const belongs = (target: string, onDelete: string): object => ({ name: 'of', type: 'belongsTo', target, onDelete });
     await server.data('POST /api/collections:apply', {
       body: [
@@ -126,7 +126,7 @@ describeEngines('hooks of extensions', (engine) => {
     await server.data('POST /api/papers:create', { body: { ofId: 1 } });
     const refused = async (what: string, request: string): Promise<void> => {
       blocked.add(what);
-      await server.play({ name: what, request, expect: { status: 422, body: { code: 'EXTENSION_REFUSED' } } });
+      await server.play({ name: what, request, expect: { status: 422, code: 'EXTENSION_REFUSED' } });
       blocked.clear();
     };
     const done = async (request: string): Promise<unknown[][]> => {
@@ -155,7 +155,7 @@ describeEngines('hooks of extensions', (engine) => {
     ]);
   });
 
-  test('what is published is told too, with its payload', async () => {
+  test('published events are passed on with their payload', async () => {
     happened.length = 0;
     await server.data('POST /api/changes:publish', { body: { name: 'campaign.sent', payload: { to: 2 } } });
     await toldOf('campaign.sent');

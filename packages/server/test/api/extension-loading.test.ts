@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadExtensions } from '../../src/extensions/load-extensions.ts';
-import { extensionsFolder } from '../support/extension-orders.ts';
+import { makeExtensionsFolder } from '../support/orders-extension.ts';
 
 describe('an extension that stops the start', () => {
   const bad: readonly [string, string, string][] = [
@@ -20,8 +20,8 @@ describe('an extension that stops the start', () => {
       'export default { name: "a", before: [{ collection: "x", actions: ["list"], run() {} }] }',
       'create',
     ],
-    ['a hook that does nothing', 'export default { name: "a", after: [{ events: ["*"] }] }', 'run'],
-    ['a bad event', 'export default { name: "a", after: [{ events: ["x"], run() {} }] }', 'orders.created'],
+    ['a hook without a function', 'export default { name: "a", after: [{ events: ["*"] }] }', 'run'],
+    ['an invalid event', 'export default { name: "a", after: [{ events: ["x"], run() {} }] }', 'orders.created'],
     [
       'a generated action',
       'export default { name: "a", actions: [{ action: "x:list", summary: "", reads: true, permission: "public", run() {} }] }',
@@ -33,20 +33,23 @@ describe('an extension that stops the start', () => {
       'permission',
     ],
     [
-      'a type that is there',
-      'export default { name: "a", fieldTypes: [{ name: "string", maxLength: 5, holds: () => true, give: "" }] }',
+      'an existing type',
+      'export default { name: "a", fieldTypes: [{ name: "string", maxLength: 5, isValid: () => true, message: "" }] }',
       'already',
     ],
   ];
 
   test.each(bad)('%s', async (_name, text, words) => {
-    const path = extensionsFolder({ 'bad.ts': text });
+    const path = makeExtensionsFolder({ 'bad.ts': text });
     await expect(loadExtensions(path)).rejects.toThrow(/^EXTENSIONS_DIR: bad\.ts: /);
     await expect(loadExtensions(path)).rejects.toThrow(words);
   });
 
-  test('two of one name, and a folder that is not there', async () => {
-    const twins = extensionsFolder({ 'a.ts': 'export default { name: "a" }', 'b.ts': 'export default { name: "a" }' });
+  test('a duplicate name and a missing folder stop the start', async () => {
+    const twins = makeExtensionsFolder({
+      'a.ts': 'export default { name: "a" }',
+      'b.ts': 'export default { name: "a" }',
+    });
     await expect(loadExtensions(twins)).rejects.toThrow('b.ts: another extension');
     await expect(loadExtensions('/nowhere/at/all')).rejects.toThrow('cannot be read');
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bookshelves } from '../support/bookshelves.ts';
+import { startBookshelfServer } from '../support/bookshelf-server.ts';
 import { describeEngines } from '../support/engines.ts';
 import type { Scenario, TestServer } from '../support/scenario.ts';
 
@@ -12,7 +12,7 @@ const updated = ['fields.updated'];
 
 const scenarios: readonly Scenario[] = [
   {
-    name: 'words of a field',
+    name: 'labels of a field change',
     ...change({ name: 'title', description: 'On the cover', uiSchema: { title: 'Title', 'x-component': 'Input' } }),
     expect: {
       status: 200,
@@ -21,21 +21,22 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a bound that all values hold',
+    name: 'a bound that all values satisfy is added',
     ...change({ name: 'title', maxLength: 5 }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'holds for what comes',
+    name: 'the new bound applies to new values',
     request: 'POST /api/books:create',
     body: { title: 'too long' },
-    expect: { status: 422, body: { details: { title: said } } },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { title: said } } },
   },
   {
-    name: 'a bound that some do not hold is 422 with how many and which',
+    name: 'a bound that some values violate is refused with 422, their number and keys',
     ...change({ name: 'pages', max: 250 }),
     expect: {
       status: 422,
+      code: 'DEFINITION_INVALID',
       body: {
         details: {
           type: expect.stringMatching(/^1 value cannot be stored under the new definition. Affected records: id 3: /),
@@ -44,93 +45,101 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'null takes a property away',
+    name: 'null removes a property',
     ...change({ name: 'title', maxLength: null }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'and it no longer holds',
+    name: 'the removed bound no longer applies',
     request: 'POST /api/books:create',
     body: { title: 'too long' },
     expect: { status: 200, events: ['books.created'] },
   },
   {
-    name: 'required over nulls is 422 with how many',
+    name: 'required over null values is refused with 422 and their number',
     ...change({ name: 'lang', required: true }),
-    expect: { status: 422, body: { details: { required: expect.stringMatching(/^2 records have no value in/) } } },
+    expect: {
+      status: 422,
+      code: 'DEFINITION_INVALID',
+      body: { details: { required: expect.stringMatching(/^2 records have no value in/) } },
+    },
   },
   {
-    name: 'allowNull false likewise',
+    name: 'allowNull false over null values is refused with 422',
     ...change({ name: 'lang', allowNull: false }),
-    expect: { status: 422, body: { details: { allowNull: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { allowNull: said } } },
   },
   {
-    name: 'values for the nulls',
+    name: 'the nulls get values',
     request: 'POST /api/books:update?filter={"lang":null}',
     body: { lang: 'la' },
     expect: { status: 200, events: ['books.updated', 'books.updated'] },
   },
   {
-    name: 'then it is required',
+    name: 'the field becomes required',
     ...change({ name: 'lang', required: true }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'and missed',
+    name: 'a record without the required field is refused',
     request: 'POST /api/books:create',
     body: { title: 'x' },
-    expect: { status: 422, body: { details: { lang: 'This field is required.' } } },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { lang: 'This field is required.' } } },
   },
   {
-    name: 'a default satisfies it',
+    name: 'a default is added to the required field',
     ...change({ name: 'lang', defaultValue: 'en' }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'as here',
+    name: 'a record without the required field gets its default',
     request: 'POST /api/books:create',
     body: { title: 'x', pages: 7 },
     expect: { status: 200, body: { data: { lang: 'en' } }, events: ['books.created'] },
   },
   {
-    name: 'unique over equal values is 409 with how many',
+    name: 'unique over equal values is refused with 409 and their number',
     ...change({ name: 'lang', unique: true }),
-    expect: { status: 409, body: { message: expect.stringMatching(/^"lang" cannot become unique: 2 of its values/) } },
+    expect: {
+      status: 409,
+      code: 'UNIQUE_CONFLICT',
+      body: { message: expect.stringMatching(/^"lang" cannot become unique: 2 of its values/) },
+    },
   },
   {
-    name: 'unique over distinct ones',
+    name: 'unique over distinct values is added',
     ...change({ name: 'title', unique: true }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'holds',
+    name: 'a unique field refuses an equal value',
     request: 'POST /api/books:create',
     body: { title: 'x' },
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT' },
   },
   {
-    name: 'and is taken away',
+    name: 'unique is removed',
     ...change({ name: 'title', unique: false, index: true }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'so equal ones may be',
+    name: 'equal values are accepted after unique is removed',
     request: 'POST /api/books:create',
     body: { title: 'x' },
     expect: { status: 200, events: ['books.created'] },
   },
   {
-    name: 'one of them goes',
+    name: 'a record with a repeated value is destroyed',
     request: 'POST /api/books:destroy?filter={"title":"x","pages":null}',
     expect: { status: 200, body: { data: 1 }, events: ['books.destroyed'] },
   },
   {
-    name: 'integer to text',
+    name: 'an integer field becomes a text field',
     ...change({ name: 'pages', type: 'string' }),
     expect: { status: 200, body: { data: { type: 'string' } }, events: updated },
   },
   {
-    name: 'shows the numbers as text',
+    name: 'an integer field that became text shows its numbers as text',
     request: 'GET /api/books:list?fields=pages&sort=id',
     expect: {
       status: 200,
@@ -138,16 +147,17 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a text that is no number',
+    name: 'a text that is not a number is stored',
     request: 'POST /api/books:update?filter={"title":"too long"}',
     body: { pages: 'many' },
     expect: { status: 200, events: ['books.updated'] },
   },
   {
-    name: 'does not convert: 422 with the first offender, nothing changed',
+    name: 'a value that cannot be converted is refused with 422 and its key',
     ...change({ name: 'pages', type: 'decimal', scale: 1 }),
     expect: {
       status: 422,
+      code: 'DEFINITION_INVALID',
       body: {
         details: {
           type: expect.stringMatching(/^1 value cannot be converted to the new type. Affected records: id \d+: /),
@@ -156,18 +166,18 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'without it',
+    name: 'the text that is not a number is replaced',
     request: 'POST /api/books:update?filter={"title":"too long"}',
     body: { pages: '12.5' },
     expect: { status: 200, events: ['books.updated'] },
   },
   {
-    name: 'text to decimal',
+    name: 'a text field becomes a decimal field',
     ...change({ name: 'pages', type: 'decimal', scale: 1, index: true }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'compares as numbers, null stays null',
+    name: 'a decimal field compares as numbers, and null stays null',
     request: 'GET /api/books:list?fields=pages&sort=pages&filter={"pages":{"$gt":"9"}}',
     expect: {
       status: 200,
@@ -175,7 +185,7 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'rename keeps the data, and whatever else is changed with it',
+    name: 'a rename keeps the data and applies the other changes',
     ...change({ name: 'pages', newName: 'length', description: 'In pages' }),
     expect: {
       status: 200,
@@ -184,27 +194,27 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'under the new name',
+    name: 'the renamed field is read under its new name',
     request: 'GET /api/books:list?fields=length&sort=-length&pageSize=1',
     expect: { status: 200, body: { data: [{ length: '300.0' }] } },
   },
   {
-    name: 'not under the old one',
+    name: 'the former name of a renamed field is unknown',
     request: 'GET /api/books:list?fields=pages',
-    expect: { status: 400, body: { code: 'FIELD_UNKNOWN' } },
+    expect: { status: 400, code: 'FIELD_UNKNOWN' },
   },
   {
-    name: 'a name that is taken is 409',
+    name: 'an existing name is refused with 409',
     ...change({ name: 'length', newName: 'title' }),
-    expect: { status: 409, body: { code: 'FIELD_EXISTS' } },
+    expect: { status: 409, code: 'FIELD_EXISTS' },
   },
   {
-    name: 'a bad name is 422',
+    name: 'an invalid name is refused with 422',
     ...change({ name: 'length', newName: '1' }),
-    expect: { status: 422, body: { details: { newName: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { newName: said } } },
   },
   {
-    name: 'the reader sees the renamed field, and by its filter',
+    name: 'a role sees the renamed field, and its row filter uses the new name',
     request: 'GET /api/books:list?sort=id',
     as: 'reader',
     expect: {
@@ -218,28 +228,28 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a key of relations is renamed with them',
+    name: 'renaming the key of relations also changes the relations',
     request: 'POST /api/fields:update',
     body: { collectionName: 'shelves', name: 'code', newName: 'label' },
     expect: { status: 200, events: updated },
   },
   {
-    name: 'they lead there still',
+    name: 'a belongsTo works after its target key was renamed',
     request: 'GET /api/books:get?filterByTk=1&appends=shelf',
     expect: { status: 200, body: { data: { shelfCode: 'A1', shelf: { label: 'A1' } } } },
   },
   {
-    name: 'a foreign key is renamed with them',
+    name: 'renaming a foreign key also changes the relations',
     ...change({ name: 'shelfCode', newName: 'place' }),
     expect: { status: 200, body: { data: { name: 'place' } }, events: updated },
   },
   {
-    name: 'from both sides',
+    name: 'relations of both sides work after the foreign key was renamed',
     request: 'GET /api/shelves:get?filterByTk=1&appends=books.shelf',
     expect: { status: 200, body: { data: { label: 'A1', books: [{ place: 'A1', shelf: { label: 'A1' } }] } } },
   },
   {
-    name: 'definitions show the names of now',
+    name: 'definitions show the current names',
     request: 'GET /api/collections:get?filterByTk=shelves&appends=fields',
     expect: {
       status: 200,
@@ -251,84 +261,88 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'the key of a relation stays unique: 409',
+    name: 'the key of a relation must stay unique and is refused with 409',
     request: 'POST /api/fields:update',
     body: { collectionName: 'shelves', name: 'label', unique: false },
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST', message: expect.stringContaining('shelves.books') } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST', body: { message: expect.stringContaining('shelves.books') } },
   },
   {
-    name: 'a relation does not change what it joins',
+    name: 'the target of a relation cannot change',
     ...change({ name: 'shelf', target: 'books' }),
-    expect: { status: 422, body: { details: { target: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { target: said } } },
   },
   {
-    name: 'a relation takes words',
+    name: 'the label of a relation changes',
     ...change({ name: 'shelf', title: 'Where' }),
     expect: { status: 200, events: updated },
   },
   {
-    name: 'a primary key does not change its type',
+    name: 'the type of a primary key cannot change',
     ...change({ name: 'id', type: 'string' }),
-    expect: { status: 422, body: { details: { type: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { type: said } } },
   },
   {
-    name: 'nor does it cease to be one, whatever else is named with it',
+    name: 'primaryKey cannot be removed, whatever else the request contains',
     ...change({ name: 'id', type: 'integer', primaryKey: false }),
-    expect: { status: 422, body: { details: { primaryKey: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { primaryKey: said } } },
   },
   {
-    name: 'a bound of the wrong type beside a default is 422',
+    name: 'a bound of the wrong type together with an invalid default is refused with 422',
     request: 'POST /api/fields:create',
     body: { collectionName: 'books', name: 'extra', type: 'float', defaultValue: true, min: 'x' },
-    expect: { status: 422, body: { details: { min: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { min: said } } },
   },
   {
-    name: 'a field with values does not become a relation',
+    name: 'a field with values cannot become a relation',
     ...change({ name: 'lang', type: 'belongsTo', target: 'shelves' }),
-    expect: { status: 422, body: { details: { type: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { type: said } } },
   },
   {
-    name: 'an unknown property is 422',
+    name: 'an unknown property is refused with 422',
     ...change({ name: 'lang', colour: 'red' }),
-    expect: { status: 422, body: { details: { colour: said } } },
+    expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { colour: said } } },
   },
-  { name: 'a field that is not there is 404', ...change({ name: 'nothing', title: 'x' }), expect: { status: 404 } },
   {
-    name: 'a core field does not change',
+    name: 'an unknown field is refused with 404',
+    ...change({ name: 'nothing', title: 'x' }),
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
+  },
+  {
+    name: 'a core field of a system collection cannot be changed',
     request: 'POST /api/fields:update',
     body: { collectionName: 'users', name: 'email', required: true },
-    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    expect: { status: 403, code: 'SYSTEM_PROTECTED' },
   },
   {
-    name: 'nor is it destroyed',
+    name: 'a core field of a system collection cannot be destroyed',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'users', name: 'password' },
-    expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+    expect: { status: 403, code: 'SYSTEM_PROTECTED' },
   },
   {
-    name: 'a viewer may not change fields',
+    name: 'a viewer cannot change fields',
     ...change({ name: 'lang', title: 'x' }),
     as: 'viewer',
-    expect: { status: 403 },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
   {
-    name: 'nor destroy them',
+    name: 'a viewer cannot destroy fields',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'books', name: 'lang' },
     as: 'viewer',
-    expect: { status: 403 },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
   {
-    name: 'a foreign key that a relation needs is 409',
+    name: 'a foreign key that a relation needs cannot be destroyed and is refused with 409',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'books', name: 'place' },
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST', message: expect.stringContaining('books.shelf') } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST', body: { message: expect.stringContaining('books.shelf') } },
   },
   {
-    name: 'a primary key is 422',
+    name: 'a primary key cannot be destroyed and is refused with 422',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'books', name: 'id' },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'DEFINITION_INVALID' },
   },
   {
     name: 'a relation is destroyed without its foreign key',
@@ -337,62 +351,62 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { data: 1 }, events: ['fields.destroyed'] },
   },
   {
-    name: 'which keeps its data',
+    name: 'the foreign key keeps its data',
     request: 'GET /api/books:get?filterByTk=1&fields=id,place',
     expect: { status: 200, body: { data: { id: 1, place: 'A1' } } },
   },
   {
-    name: 'the other relation',
+    name: 'the inverse relation is destroyed',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'shelves', name: 'books' },
     expect: { status: 200, events: ['fields.destroyed'] },
   },
   {
-    name: 'then the foreign key',
+    name: 'the foreign key is destroyed after both relations',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'books', name: 'place' },
     expect: { status: 200, events: ['fields.destroyed'] },
   },
   {
-    name: 'with the records kept',
+    name: 'the records are kept',
     request: 'GET /api/books:list?sort=id&fields=id,length',
     expect: { status: 200, body: { meta: { count: 5 } } },
   },
   {
-    name: 'a field of an allow-list and a filter is destroyed',
+    name: 'a field that a permission lists and filters by is destroyed',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'books', name: 'length' },
     expect: { status: 200, events: ['fields.destroyed'] },
   },
   {
-    name: 'its filter denies',
+    name: 'a permission whose filter names a destroyed field admits nothing',
     request: 'GET /api/books:list',
     as: 'reader',
     expect: { status: 200, body: { data: [] } },
   },
   {
-    name: 'made again',
+    name: 'a field with the same name is created again',
     request: 'POST /api/fields:create',
     body: { collectionName: 'books', name: 'length', type: 'integer', defaultValue: 500 },
     expect: { status: 200, events: ['fields.created'] },
   },
   {
-    name: 'it is empty of the old values',
+    name: 'the new field has none of the former values',
     request: 'GET /api/books:get?filterByTk=1&fields=length',
     expect: { status: 200, body: { data: { length: 500 } } },
   },
   {
-    name: 'and no list shows it by inheritance',
+    name: 'the permission does not list the new field',
     request: 'GET /api/books:list?fields=length',
     as: 'reader',
-    expect: { status: 403, body: { code: 'FIELD_DENIED' } },
+    expect: { status: 403, code: 'FIELD_DENIED' },
   },
 ];
 
 describeEngines('changes of fields', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await bookshelves(engine);
+    server = await startBookshelfServer(engine);
   });
   afterAll(() => server.stop());
 
@@ -405,7 +419,7 @@ describeEngines('changes of fields', (engine) => {
     ['time', '12:30', 'string', '12:30:00'],
     ['bigInt', '007', 'string', '7'],
   ])(
-    'the default of a %s field, %s, becomes that of a %s field as its values do',
+    'the default of a %s field, %s, is converted to a %s field like its values',
     async (type, given, next, expected) => {
       const field = { name: 'moved', type, defaultValue: given };
       await server.data('POST /api/collections:create', { body: { name: 'defaults', fields: [field] } });
@@ -424,9 +438,9 @@ describeEngines('changes of fields', (engine) => {
   );
 
   test('definitions and data are the same after a restart', async () => {
-    const before = await server.picture();
+    const before = await server.readSnapshot();
     await server.running.stop();
     await server.boot();
-    expect(await server.picture()).toBe(before);
+    expect(await server.readSnapshot()).toBe(before);
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ErrorCode } from '../../src/protocol/error-catalogue.ts';
 import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -82,22 +83,22 @@ const arrays: readonly [unknown, number[]][] = [
   [{ $arrayEmpty: false }, [1, 2, 5, 6]],
 ];
 
-const bad: readonly unknown[] = [
-  { at: { $dateOn: 'soon' } },
-  { at: { $dateOn: '2026-13' } },
-  { at: { $dateOn: '2026-02-30' } },
-  { at: { $dateOn: '2026W54' } },
-  { at: { $dateOn: '2026Q5' } },
-  { at: { $dateOn: ['2026'] } },
-  { at: { $dateOn: 2026 } },
-  { at: { $dateOn: null } },
-  { at: { $dateOn: { type: 'someday' } } },
-  { at: { $dateOn: { type: 'past', number: 0, unit: 'day' } } },
-  { at: { $dateOn: { type: 'past', number: 1, unit: 'moon' } } },
-  { at: { $dateBetween: ['2026'] } },
-  { n: { $dateOn: '2026' } },
-  { tags: { $anyOf: 'red' } },
-  { at: { $anyOf: ['red'] } },
+const bad: readonly (readonly [filter: unknown, code: ErrorCode])[] = [
+  [{ at: { $dateOn: 'soon' } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: '2026-13' } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: '2026-02-30' } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: '2026W54' } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: '2026Q5' } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: ['2026'] } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: 2026 } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: null } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: { type: 'someday' } } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: { type: 'past', number: 0, unit: 'day' } } }, 'FILTER_INVALID'],
+  [{ at: { $dateOn: { type: 'past', number: 1, unit: 'moon' } } }, 'FILTER_INVALID'],
+  [{ at: { $dateBetween: ['2026'] } }, 'FILTER_INVALID'],
+  [{ n: { $dateOn: '2026' } }, 'OPERATOR_MISFIT'],
+  [{ tags: { $anyOf: 'red' } }, 'FILTER_INVALID'],
+  [{ at: { $anyOf: ['red'] } }, 'OPERATOR_MISFIT'],
 ];
 
 describeEngines('filters by date and list', (engine) => {
@@ -132,11 +133,11 @@ describeEngines('filters by date and list', (engine) => {
   };
 
   for (const [condition, expected, zone] of dates)
-    test(`a moment ${JSON.stringify(condition)} ${zone ?? ''}`, async () => {
+    test(`a datetime matches ${JSON.stringify(condition)} ${zone ?? ''}`, async () => {
       expect(await found('things', { at: condition }, zone)).toEqual(expected);
     });
 
-  test('days compare as days, in any zone', async () => {
+  test('dates are compared as days in every time zone', async () => {
     const days = (filter: unknown, zone?: string): Promise<number[]> => found('things', { day: filter }, zone);
     expect(await days({ $dateOn: '2026-11-21' }, 'Asia/Tokyo')).toEqual([7, 8]);
     expect(await days({ $dateOn: { type: 'today' } }, 'Asia/Tokyo')).toEqual([9]);
@@ -145,7 +146,7 @@ describeEngines('filters by date and list', (engine) => {
     expect(await days({ $dateNotAfter: '9999' })).toEqual(ids);
   });
 
-  test('brackets mean the same', async () => {
+  test('bracket notation has the same meaning', async () => {
     const { body } = await server.call(
       'GET /api/things:list?fields=id&filter[at][$dateOn][type]=past&filter[at][$dateOn][number]=2&filter[at][$dateOn][unit]=day',
     );
@@ -153,22 +154,22 @@ describeEngines('filters by date and list', (engine) => {
   });
 
   for (const [condition, expected] of arrays)
-    test(`a list ${JSON.stringify(condition)}`, async () => {
+    test(`a list matches ${JSON.stringify(condition)}`, async () => {
       expect(await found('lists', { tags: condition })).toEqual(expected);
     });
 
-  for (const filter of bad)
-    test(`${JSON.stringify(filter)} is 400`, async () => {
+  for (const [filter, code] of bad)
+    test(`${JSON.stringify(filter)} is refused with 400`, async () => {
       const on = JSON.stringify(filter).includes('tags') ? 'lists' : 'things';
       await server.play({
-        name: 'refused',
+        name: 'the filter is refused',
         request: `POST /api/${on}:list`,
         body: { filter },
-        expect: { status: 400 },
+        expect: { status: 400, code },
       });
     });
 
-  test('the operator may be the last step of the path', async () => {
+  test('the operator may be the last part of the path', async () => {
     await server.data('POST /api/collections:apply', {
       body: [{ name: 'parts', fields: [{ name: 'thing', type: 'belongsTo', target: 'things' }] }],
     });
@@ -191,12 +192,12 @@ describeEngines('filters by date and list', (engine) => {
     expect(await server.data('GET /api/things:list?fields=id&filter={"n.$eq":5}')).toEqual([{ id: 1 }]);
   });
 
-  test('row filters of roles take it too, and follow a new name of the field', async () => {
+  test('row filters of roles accept the operators, and follow a renamed field', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'one' } });
     const filter = { 'n.$eq': 5 };
     const permission = { role: 'one', resource: 'things', actions: ['list'], filter };
     const { id } = await server.data('POST /api/permissions:create', { body: permission });
-    await server.key('one');
+    await server.createKey('one');
     await server.data('POST /api/fields:update', { body: { collectionName: 'things', name: 'n', newName: 'number' } });
     expect(await server.data(`GET /api/permissions:get?filterByTk=${id}`)).toMatchObject({
       filter: { 'number.$eq': 5 },
@@ -205,37 +206,42 @@ describeEngines('filters by date and list', (engine) => {
     await server.data('POST /api/fields:update', { body: { collectionName: 'things', name: 'number', newName: 'n' } });
   });
 
-  for (const [filter, ...parts] of [
-    [{ nope: 1 }, 'things has no field "nope"', 'id, at, day, n,'],
-    [{ n: { $regex: 'x' } }, '"\\$regex" on "n"', '\\$eq, \\$ne'],
-    [{ 'n.$regex': 'x' }, '"\\$regex" on "n"', '\\$eq'],
-    [{ n: { $includes: 'x' } }, '\\$includes does not fit "n" of the type integer', '\\$between'],
-    [{ n: 'x' }, '\\$eq on "n" does not fit the type integer', 'Give a whole number'],
-    [{ day: { $gt: 'x' } }, '"day"', 'Give a date'],
-    [{ at: { $dateOn: 'x' } }, '\\$dateOn on "at"', '2026-11'],
-    [{ at: { $dateOn: 5 } }, '\\$dateOn on "at"', '2026-11'],
-    [{ n: { $in: 5 } }, '\\$in on "n" takes a list', '\\[1, 2\\]'],
-    [{ n: { $between: [1] } }, '\\$between on "n"', 'two values'],
-    [{ n: { $eq: [1] } }, '\\$eq on "n" takes one value', '\\$in'],
-    [{ n: { $null: 'x' } }, '\\$null on "n" must be true or false'],
-    [{ 'n.more': 1 }, '"n" of things is no relation', 'no relations'],
-    [{ 'n..more': 1 }, '"n..more"', 'author.name'],
-    [{ $or: 5 }, '\\$or takes a list of filters', 'views'],
+  for (const [filter, code, ...parts] of [
+    [{ nope: 1 }, 'FIELD_UNKNOWN', 'things has no field "nope"', 'id, at, day, n,'],
+    [{ n: { $regex: 'x' } }, 'OPERATOR_UNKNOWN', '"\\$regex" on "n"', '\\$eq, \\$ne'],
+    [{ 'n.$regex': 'x' }, 'OPERATOR_UNKNOWN', '"\\$regex" on "n"', '\\$eq'],
+    [
+      { n: { $includes: 'x' } },
+      'OPERATOR_MISFIT',
+      '\\$includes cannot be used with "n", which has the type integer',
+      '\\$between',
+    ],
+    [{ n: 'x' }, 'FILTER_INVALID', '\\$eq on "n" is not valid for the type integer', 'Give a whole number'],
+    [{ day: { $gt: 'x' } }, 'FILTER_INVALID', '"day"', 'Give a date'],
+    [{ at: { $dateOn: 'x' } }, 'FILTER_INVALID', '\\$dateOn on "at"', '2026-11'],
+    [{ at: { $dateOn: 5 } }, 'FILTER_INVALID', '\\$dateOn on "at"', '2026-11'],
+    [{ n: { $in: 5 } }, 'FILTER_INVALID', '\\$in on "n" takes a list', '\\[1, 2\\]'],
+    [{ n: { $between: [1] } }, 'FILTER_INVALID', '\\$between on "n"', 'two values'],
+    [{ n: { $eq: [1] } }, 'FILTER_INVALID', '\\$eq on "n" takes one value', '\\$in'],
+    [{ n: { $null: 'x' } }, 'FILTER_INVALID', '\\$null on "n" must be true or false'],
+    [{ 'n.more': 1 }, 'RELATION_UNKNOWN', '"n" of things is not a relation', 'no relations'],
+    [{ 'n..more': 1 }, 'FILTER_INVALID', '"n..more"', 'author.name'],
+    [{ $or: 5 }, 'FILTER_INVALID', '\\$or takes a list of filters', 'views'],
   ] as const)
-    test(`${JSON.stringify(filter)} is refused with the field and what would be accepted`, async () => {
+    test(`${JSON.stringify(filter)} is refused with the field and the accepted values`, async () => {
       await server.play({
-        name: 'refused',
+        name: 'the filter is refused',
         request: 'POST /api/things:list',
         body: { filter },
-        expect: { status: 400, body: { message: expect.stringMatching(new RegExp(parts.join('.*'))) } },
+        expect: { status: 400, code, body: { message: expect.stringMatching(new RegExp(parts.join('.*'))) } },
       });
     });
 
-  test('what a role may not read is not offered', async () => {
+  test('the message does not offer fields that the role may not read', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'narrow' } });
     const permission = { role: 'narrow', resource: 'things', actions: ['list'], fields: ['id', 'day'] };
     await server.data('POST /api/permissions:create', { body: permission });
-    await server.key('narrow');
+    await server.createKey('narrow');
     const { body } = await server.call('GET /api/things:list?filter={"nope":1}', { as: 'narrow' });
     expect(body.message).toBe('things has no field "nope". Its fields are: id, day.');
   });
@@ -246,20 +252,23 @@ describeEngines('filters by date and list', (engine) => {
     ['POST /api/collections:update?filterByTk=things&forced=true', 'filterByTk, force, dryRun'],
     ['POST /api/auth:signOut?all=true', 'takes no parameters'],
   ])('%s names the known parameters', async (request, known) => {
-    const expected = { code: 'PARAMETER_UNKNOWN', message: expect.stringContaining(known) };
-    await server.play({ name: 'refused', request, expect: { status: 400, body: expected } });
-  });
-
-  test('an unknown zone is 400', async () => {
     await server.play({
-      name: 'refused',
-      request: 'GET /api/things:list',
-      headers: { 'x-timezone': 'Mars/Olympus' },
-      expect: { status: 400, body: { code: 'HEADER_INVALID' } },
+      name: 'an unknown parameter is refused',
+      request,
+      expect: { status: 400, code: 'PARAMETER_UNKNOWN', body: { message: expect.stringContaining(known) } },
     });
   });
 
-  test('what stands in unknown braces is text', async () => {
+  test('an unknown time zone is refused with 400', async () => {
+    await server.play({
+      name: 'an unknown time zone is refused',
+      request: 'GET /api/things:list',
+      headers: { 'x-timezone': 'Mars/Olympus' },
+      expect: { status: 400, code: 'HEADER_INVALID' },
+    });
+  });
+
+  test('unknown text in braces is plain text', async () => {
     await server.data('POST /api/collections:create', {
       body: { name: 'words', fields: [{ name: 'w', type: 'string' }] },
     });
@@ -271,25 +280,29 @@ describeEngines('filters by date and list', (engine) => {
     expect(await found('words', { w: { $ne: '{{$user.username}}' } })).toEqual([1, 2, 3]);
   });
 
-  test('days of a permission are UTC, whatever the caller says', async () => {
+  test('days in a permission are UTC days, whatever the time zone of the caller', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'daily' } });
     await server.data('POST /api/permissions:create', {
       body: { role: 'daily', resource: 'things', actions: ['list'], filter: { at: { $dateOn: '{{$date.today}}' } } },
     });
-    await server.key('daily');
+    await server.createKey('daily');
     const seen = await server.call('GET /api/things:list', { as: 'daily', headers: { 'x-timezone': 'Asia/Tokyo' } });
     expect(seen.body.data.map((each: { id: number }) => each.id)).toEqual([7, 8]);
     await server.play({
-      name: 'a variable inside a list is refused on save, since it would be plain text',
+      name: 'a variable inside a list is refused when the permission is saved, because it would be plain text',
       request: 'POST /api/permissions:create',
       body: { role: 'daily', resource: 'things', actions: ['get'], filter: { n: { $in: ['{{$user.id}}'] } } },
-      expect: { status: 422, body: { details: { filter: expect.stringContaining('whole value') } } },
+      expect: {
+        status: 422,
+        code: 'DEFINITION_INVALID',
+        body: { details: { filter: expect.stringContaining('whole value') } },
+      },
     });
     await server.play({
-      name: 'a period that is none is refused on save',
+      name: 'an invalid period is refused when the permission is saved',
       request: 'POST /api/permissions:create',
       body: { role: 'daily', resource: 'things', actions: ['get'], filter: { at: { $dateOn: '{{$date.someday}}' } } },
-      expect: { status: 422 },
+      expect: { status: 422, code: 'DEFINITION_INVALID' },
     });
   });
 });

@@ -43,34 +43,89 @@ const ask = (name: string, request: string, expected: Scenario['expect'], as = '
   expect: expected,
 });
 const refusals: readonly Scenario[] = [
-  ask('history without logging is 404', 'GET /api/plain:history?filterByTk=1', {
+  ask('history without logging is refused with 404', 'GET /api/plain:history?filterByTk=1', {
     status: 404,
-    body: { code: 'ROUTE_UNKNOWN' },
+    code: 'ROUTE_UNKNOWN',
   }),
-  ask('revert without logging is 404', 'POST /api/plain:revert?filterByTk=1&entry=1', { status: 404 }),
-  ask('history without a record is 400', 'GET /api/papers:history', { status: 400, body: { code: 'TARGET_MISSING' } }),
-  ask('history of two is 400', 'GET /api/papers:history?filterByTk=[1,2]', { status: 400 }),
-  ask('history of what never was is 404', 'GET /api/papers:history?filterByTk=999', { status: 404 }),
-  ask('and 403 under a row filter', 'GET /api/papers:history?filterByTk=999', { status: 403 }, 'team'),
-  ask('an unknown parameter is 400', 'GET /api/papers:history?filterByTk=1&sort=at', { status: 400 }),
-  ask('a page and a cursor are 400', 'GET /api/papers:history?filterByTk=1&page=1&after=x', { status: 400 }),
-  ask('a malformed cursor is 400', 'GET /api/papers:history?filterByTk=1&after=x', {
+  ask('revert without logging is refused with 404', 'POST /api/plain:revert?filterByTk=1&entry=1', {
+    status: 404,
+    code: 'ROUTE_UNKNOWN',
+  }),
+  ask('history without a record is refused with 400', 'GET /api/papers:history', {
     status: 400,
-    body: { code: 'CURSOR_INVALID' },
+    code: 'TARGET_MISSING',
+  }),
+  ask('history of two records is refused with 400', 'GET /api/papers:history?filterByTk=[1,2]', {
+    status: 400,
+    code: 'PARAMETER_INVALID',
+  }),
+  ask('history of a record that never existed is refused with 404', 'GET /api/papers:history?filterByTk=999', {
+    status: 404,
+    code: 'RECORD_UNKNOWN',
   }),
   ask(
-    'the cursor of another record is 400',
-    `GET /api/papers:history?filterByTk=1&after=${Buffer.from('["x",1]').toString('base64url')}`,
-    { status: 400 },
+    'history of a record that never existed is refused with 403 under a row filter',
+    'GET /api/papers:history?filterByTk=999',
+    { status: 403, code: 'NO_PERMISSION' },
+    'team',
   ),
-  ask('get alone shows no history', 'GET /api/papers:history?filterByTk=1', { status: 403 }, 'reader'),
-  ask('history alone neither', 'GET /api/papers:history?filterByTk=1', { status: 403 }, 'historian'),
-  ask('a revert needs history too', 'POST /api/papers:revert?filterByTk=1&entry=1', { status: 403 }, 'reader'),
-  ask('without a credential 401', 'GET /api/papers:history?filterByTk=1', { status: 401 }, 'nobody'),
-  ask('a revert by GET is 405', 'GET /api/papers:revert?filterByTk=1&entry=1', { status: 405 }),
-  ask('a revert without an entry is 400', 'POST /api/papers:revert?filterByTk=1', { status: 400 }),
-  ask('a revert to an entry that is none is 404', 'POST /api/papers:revert?filterByTk=1&entry=99999', { status: 404 }),
-  ask('an entry of another record is 404', 'POST /api/papers:revert?filterByTk=1&entry=2', { status: 404 }),
+  ask('an unknown parameter is refused with 400', 'GET /api/papers:history?filterByTk=1&sort=at', {
+    status: 400,
+    code: 'PARAMETER_UNKNOWN',
+  }),
+  ask('a page together with a cursor is refused with 400', 'GET /api/papers:history?filterByTk=1&page=1&after=x', {
+    status: 400,
+    code: 'PARAMETER_INVALID',
+  }),
+  ask('a malformed cursor is refused with 400', 'GET /api/papers:history?filterByTk=1&after=x', {
+    status: 400,
+    code: 'CURSOR_INVALID',
+  }),
+  ask(
+    'the cursor of another record is refused with 400',
+    `GET /api/papers:history?filterByTk=1&after=${Buffer.from('["x",1]').toString('base64url')}`,
+    { status: 400, code: 'CURSOR_INVALID' },
+  ),
+  ask(
+    'the permission get does not include history',
+    'GET /api/papers:history?filterByTk=1',
+    { status: 403, code: 'NO_PERMISSION' },
+    'reader',
+  ),
+  ask(
+    'the permission history needs get too',
+    'GET /api/papers:history?filterByTk=1',
+    { status: 403, code: 'NO_PERMISSION' },
+    'historian',
+  ),
+  ask(
+    'a revert needs the permission history',
+    'POST /api/papers:revert?filterByTk=1&entry=1',
+    { status: 403, code: 'NO_PERMISSION' },
+    'reader',
+  ),
+  ask(
+    'history without a credential is refused with 401',
+    'GET /api/papers:history?filterByTk=1',
+    { status: 401, code: 'TOKEN_MISSING' },
+    'nobody',
+  ),
+  ask('a revert by GET is refused with 405', 'GET /api/papers:revert?filterByTk=1&entry=1', {
+    status: 405,
+    code: 'METHOD_NOT_ALLOWED',
+  }),
+  ask('a revert without an entry is refused with 400', 'POST /api/papers:revert?filterByTk=1', {
+    status: 400,
+    code: 'PARAMETER_INVALID',
+  }),
+  ask('a revert to an unknown entry is refused with 404', 'POST /api/papers:revert?filterByTk=1&entry=99999', {
+    status: 404,
+    code: 'RECORD_UNKNOWN',
+  }),
+  ask('a revert to an entry of another record is refused with 404', 'POST /api/papers:revert?filterByTk=1&entry=2', {
+    status: 404,
+    code: 'RECORD_UNKNOWN',
+  }),
 ];
 
 describeEngines('history', (engine) => {
@@ -88,7 +143,7 @@ describeEngines('history', (engine) => {
     await server.data('POST /api/collections:apply', { body: [owners, plain, papers] });
     for (const name of ['masked', 'team', 'reader', 'historian']) {
       await server.data('POST /api/roles:create', { body: { name, title: name } });
-      await server.key(name);
+      await server.createKey(name);
     }
     for (const body of permissions) await server.data('POST /api/permissions:create', { body });
     await server.data('POST /api/owners:create', { body: [{ name: 'seen' }, { name: 'hidden' }] });
@@ -97,11 +152,11 @@ describeEngines('history', (engine) => {
   });
   afterAll(() => server.stop());
 
-  describe('refused means unchanged', () => {
+  describe('refusals that change nothing', () => {
     for (const scenario of refusals) test(scenario.name, () => server.play(scenario));
   });
 
-  test('entries come newest first, with who, when, and what before and after; secrets never', async () => {
+  test('entries are sorted newest first, with user, time, and values before and after, and contain no secrets', async () => {
     const id = await make({
       title: 'told',
       salary: '10.00',
@@ -141,7 +196,7 @@ describeEngines('history', (engine) => {
     expect(again.status).toBe(304);
   });
 
-  test('pages and cursors go through all entries once', async () => {
+  test('pages and cursors return every entry exactly once', async () => {
     const id = await make({ title: 'paged 0' });
     for (let n = 1; n < 7; n += 1) await update(id, { title: `paged ${n}` });
     const all = await history(id);
@@ -161,7 +216,7 @@ describeEngines('history', (engine) => {
     expect(seen).toEqual(all);
   });
 
-  test('a role sees what its get shows: other fields are no changes, and entries of them alone are no entries', async () => {
+  test('a role sees the fields that its get shows, and no entries that only concern other fields', async () => {
     const id = await make({ title: 'masked', salary: '1.00', ownerId: 2 });
     await update(id, { salary: '2.00' });
     await update(id, { salary: '3.00', title: 'masked too' });
@@ -178,11 +233,18 @@ describeEngines('history', (engine) => {
     ]);
   });
 
-  test('the row filter holds for the record of now, in the trash too; gone for good it is for those without one', async () => {
+  test('the row filter applies to the current record, also in the trash; entries of destroyed records are only shown without a row filter', async () => {
     const id = await make({ title: 'moving', team: 'a' });
     expect(await history(id, 'team')).toHaveLength(1);
     await update(id, { team: 'b' });
-    await server.play(ask('out of sight', `GET /api/papers:history?filterByTk=${id}`, { status: 403 }, 'team'));
+    await server.play(
+      ask(
+        'the history of an invisible record is refused',
+        `GET /api/papers:history?filterByTk=${id}`,
+        { status: 403, code: 'NO_PERMISSION' },
+        'team',
+      ),
+    );
     await update(id, { team: 'a' });
     await server.data(`POST /api/papers:destroy?filterByTk=${id}`);
     expect((await history(id, 'team')).map((entry) => entry.action)).toEqual([
@@ -192,7 +254,14 @@ describeEngines('history', (engine) => {
       'created',
     ]);
     await server.data(`POST /api/papers:destroy?filterByTk=${id}&force=true`);
-    await server.play(ask('gone', `GET /api/papers:history?filterByTk=${id}`, { status: 403 }, 'team'));
+    await server.play(
+      ask(
+        'the history of a destroyed record is refused to a role with a row filter',
+        `GET /api/papers:history?filterByTk=${id}`,
+        { status: 403, code: 'NO_PERMISSION' },
+        'team',
+      ),
+    );
     expect((await history(id))[0]).toMatchObject({
       action: 'destroyed',
       changes: expect.arrayContaining([{ field: 'title', before: 'moving', after: null }]),
@@ -202,13 +271,18 @@ describeEngines('history', (engine) => {
     expect(await history(id)).toHaveLength(6);
     const [oldest] = (await history(id)).slice(-1);
     await server.play(
-      ask('a former record of the key', `POST /api/papers:revert?filterByTk=${id}&entry=${oldest!.id}`, {
-        status: 404,
-      }),
+      ask(
+        'a revert to an entry of a former record with the same key is refused',
+        `POST /api/papers:revert?filterByTk=${id}&entry=${oldest!.id}`,
+        {
+          status: 404,
+          code: 'RECORD_UNKNOWN',
+        },
+      ),
     );
   });
 
-  test('fields go by their names of now; destroyed ones are left out, and made again they have inherited nothing', async () => {
+  test('fields have their current names; destroyed fields are left out, and fields created again have no history', async () => {
     const id = await make({ title: 'renamed', old: 'x' });
     await update(id, { old: 'y' });
     const field = (action: string, body: object): Promise<unknown> =>
@@ -226,13 +300,13 @@ describeEngines('history', (engine) => {
     const revert = (id: number, entry: Told, more = ''): string =>
       `POST /api/papers:revert?filterByTk=${id}&entry=${entry.id}${more}`;
 
-    test('goes back to the state after the entry, with one event and one entry', async () => {
+    test('restores the state after the entry with one event and one history entry', async () => {
       const id = await make({ title: 'v1', salary: '1.00', big: '9007199254740993', data: { a: 1 }, ownerId: 1 });
       await update(id, { title: 'v2', data: null });
       await update(id, { title: 'v3', salary: null, big: 5, ownerId: 2 });
       const [third, second, first] = await history(id);
       await server.play({
-        name: 'to the first',
+        name: 'revert to the first entry is possible',
         request: revert(id, first!),
         expect: {
           status: 200,
@@ -242,7 +316,7 @@ describeEngines('history', (engine) => {
       });
       expect(await history(id)).toHaveLength(4);
       await server.play({
-        name: 'to the second',
+        name: 'revert to the second entry is possible',
         request: revert(id, second!),
         expect: {
           status: 200,
@@ -251,7 +325,7 @@ describeEngines('history', (engine) => {
         },
       });
       await server.play({
-        name: 'to the third',
+        name: 'revert to the third entry is possible',
         request: revert(id, third!),
         expect: {
           status: 200,
@@ -261,17 +335,22 @@ describeEngines('history', (engine) => {
       });
     });
 
-    test('is held to the checks of an update: unique, foreign keys, validation, row filter, If-Match, the trash', async () => {
+    test('has the checks of an update: unique values, foreign keys, validation, row filter, If-Match and the trash', async () => {
       const id = await make({ title: 'held', team: 'a', ownerId: 1 });
       await update(id, { title: 'held no more', team: 'b' });
       const [, made] = await history(id);
       await make({ title: 'held' });
       await server.play({
-        name: 'unique',
+        name: 'a revert to a unique value of another record is refused',
         request: revert(id, made!),
-        expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
+        expect: { status: 409, code: 'UNIQUE_CONFLICT' },
       });
-      await server.play({ name: 'out of sight', as: 'team', request: revert(id, made!), expect: { status: 403 } });
+      await server.play({
+        name: 'revert of an invisible record is refused',
+        as: 'team',
+        request: revert(id, made!),
+        expect: { status: 403, code: 'NO_PERMISSION' },
+      });
       const other = await make({ title: 'other', team: 'a' });
       const { id: owner } = await server.data('POST /api/owners:create', { body: { name: 'seen' } });
       await update(other, { ownerId: owner });
@@ -279,27 +358,31 @@ describeEngines('history', (engine) => {
       await server.data(`POST /api/owners:destroy?filterByTk=${owner}`);
       const [, linked, bare] = await history(other);
       await server.play({
-        name: 'foreign key to nothing',
+        name: 'revert to a foreign key of a missing record is refused',
         request: revert(other, linked!),
-        expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+        expect: { status: 400, code: 'REFERENCE_MISSING' },
       });
       await server.play({
-        name: 'If-Match',
+        name: 'a revert with an outdated If-Match is refused',
         request: revert(other, bare!),
         headers: { 'if-match': '"1.x"' },
-        expect: { status: 412 },
+        expect: { status: 412, code: 'VERSION_STALE' },
       });
       await update(other, { ownerId: 2 });
       await update(other, { ownerId: null });
       const [, hidden] = await history(other);
       await server.play({
-        name: 'a foreign key out of sight',
+        name: 'revert to a foreign key of an invisible record is refused',
         as: 'team',
         request: revert(other, hidden!),
-        expect: { status: 400 },
+        expect: { status: 400, code: 'REFERENCE_MISSING' },
       });
       await server.data(`POST /api/papers:destroy?filterByTk=${other}`);
-      await server.play({ name: 'in the trash', request: revert(other, bare!), expect: { status: 404 } });
+      await server.play({
+        name: 'revert of a record in the trash is refused',
+        request: revert(other, bare!),
+        expect: { status: 404, code: 'RECORD_UNKNOWN' },
+      });
       await server.data(`POST /api/papers:restore?filterByTk=${other}`);
       await server.data('POST /api/fields:update', { body: { collectionName: 'papers', name: 'team', maxLength: 5 } });
       await server.data('POST /api/fields:update', { body: { collectionName: 'papers', name: 'old', maxLength: 500 } });
@@ -308,13 +391,13 @@ describeEngines('history', (engine) => {
       const [, long] = await history(other);
       await server.data('POST /api/fields:update', { body: { collectionName: 'papers', name: 'old', maxLength: 3 } });
       await server.play({
-        name: 'validation of now',
+        name: 'revert to a value that is invalid now is refused',
         request: revert(other, long!),
-        expect: { status: 422, body: { details: { old: expect.any(String) } } },
+        expect: { status: 422, code: 'VALUE_INVALID', body: { details: { old: expect.any(String) } } },
       });
     });
 
-    test('leaves alone what the role may not see or not write, whatever it was', async () => {
+    test('leaves out fields that the role may not see or write', async () => {
       const id = await make({ title: 'partly', salary: '1.00', team: 'a' });
       await update(id, { title: 'partly too', salary: '2.00', team: 'c' });
       const [, made] = await history(id);
@@ -328,19 +411,19 @@ describeEngines('history', (engine) => {
       expect(await server.data(`GET /api/papers:get?filterByTk=${id}`)).toMatchObject({ salary: '2.00', team: 'c' });
     });
 
-    test('dryRun shows it and changes nothing', async () => {
+    test('dryRun reports the revert and changes nothing', async () => {
       const id = await make({ title: 'tried' });
       await update(id, { title: 'tried too' });
       const [, made] = await history(id);
-      const before = await server.picture();
+      const before = await server.readSnapshot();
       expect((await server.call(revert(id, made!, '&dryRun=true'))).body).toMatchObject({
         data: { title: 'tried' },
         meta: { dryRun: true },
       });
-      expect(await server.picture()).toBe(before);
+      expect(await server.readSnapshot()).toBe(before);
     });
 
-    test('finds an entry behind hundreds of others', async () => {
+    test('finds an entry among hundreds of others', async () => {
       const id = await make({ title: 'long 0', salary: '5.00' });
       const operations = Array.from({ length: 199 }, (_, n) => ({
         op: 'update',

@@ -25,7 +25,7 @@ async function history(server: TestServer): Promise<Entry[]> {
 }
 
 describeEngines('logging', (engine) => {
-  test('before and after of every field, in the transaction of the change', async () => {
+  test('the values of every field before and after are written in the transaction of the change', async () => {
     const server = await TestServer.start(engine);
     await server.data('POST /api/collections:create', {
       body: {
@@ -48,10 +48,10 @@ describeEngines('logging', (engine) => {
     await server.data('POST /api/logs:update?filterByTk=1', { body: { title: 'A' } });
     await server.data('POST /api/logs:update?filter={"id":{"$gt":0}}', { body: { data: null } });
     await server.play({
-      name: 'a refusal leaves no trace',
+      name: 'a refused change writes no entry',
       request: 'POST /api/logs:update?filterByTk=1',
       body: { title: null },
-      expect: { status: 422 },
+      expect: { status: 422, code: 'VALUE_INVALID' },
     });
     await server.data('POST /api/logs:destroy?filterByTk=2');
     await server.data('POST /api/logs:restore?filterByTk=2');
@@ -78,7 +78,7 @@ describeEngines('logging', (engine) => {
     await server.stop();
   });
 
-  test('twenty writers at once: as many entries as changes, each from the state before it', async () => {
+  test('twenty parallel writers write one entry for each change, each from the previous state', async () => {
     const server = await TestServer.start(engine);
     await server.data('POST /api/collections:create', {
       body: { name: 'logs', fields: [{ name: 'n', type: 'integer' }], options: { logging: true } },
@@ -97,7 +97,7 @@ describeEngines('logging', (engine) => {
     await server.stop();
   });
 
-  test('a store of an earlier version gets what it lacks', async () => {
+  test('a store of an earlier version is migrated', async () => {
     const server = await TestServer.start(engine);
     const { database } = server.running.applications.main;
     await database.write((transaction) => transaction.run({ text: 'DROP TABLE _history', values: [] }));

@@ -29,28 +29,28 @@ describe('refusals of HTTP', () => {
     return { status: Number(head.slice(9, 12)), body: JSON.parse(body) as { error: string; code: string } };
   }
 
-  test('headers over 80 KiB are 431', async () => {
+  test('headers over 80 KiB are refused with 431', async () => {
     const reply = await raw(`GET /api/things:list HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(90_000)}\r\n\r\n`);
     expect(reply).toMatchObject({ status: 431, body: { error: 'Headers Too Large', code: 'HEADERS_TOO_LARGE' } });
   });
 
-  test('what is no HTTP is 400', async () => {
+  test('a malformed HTTP request is refused with 400', async () => {
     expect(await raw('HELLO\r\n\r\n')).toMatchObject({ status: 400, body: { error: 'Bad Request' } });
   });
 
-  test('a repeated Authorization or X-App is 400', async () => {
+  test('a repeated Authorization or X-App header is refused with 400', async () => {
     const twice = (name: string): string =>
       `GET /api/things:list HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${name}: main\r\n${name}: main\r\n\r\n`;
     expect(await raw(twice('X-App'))).toMatchObject({ status: 400, body: { code: 'HEADER_INVALID' } });
     expect(await raw(twice('Authorization'))).toMatchObject({ status: 400, body: { code: 'HEADER_INVALID' } });
   });
 
-  test('a body over 10 MiB is 413', async () => {
+  test('a body over 10 MiB is refused with 413', async () => {
     const reply = await server.call('POST /api/things:create', { body: { name: 'a'.repeat(11 * 1024 * 1024) } });
     expect(reply).toMatchObject({ status: 413, body: { error: 'Payload Too Large', code: 'BODY_TOO_LARGE' } });
   });
 
-  test('a percent escape that is no UTF-8 is 400', async () => {
+  test('a percent escape that is not UTF-8 is refused with 400', async () => {
     expect(await server.call('GET /api/things:list?filter=%ff')).toMatchObject({
       status: 400,
       body: { code: 'PARAMETER_INVALID' },
@@ -58,13 +58,13 @@ describe('refusals of HTTP', () => {
     expect(await server.call('GET /api/%ff:list')).toMatchObject({ status: 400 });
   });
 
-  test('405 names the methods', async () => {
+  test('405 lists the permitted methods', async () => {
     const reply = await server.call('GET /api/things:create');
     expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'POST']);
     expect((await server.call('DELETE /api/things:list')).headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
-  test('routes outside the grammar are 404 in the common shape', async () => {
+  test('unknown routes are refused with 404 in the common form', async () => {
     for (const path of ['/api', '/api/', '/api/things', '/api/:list', '/api/things:', '/nothing'])
       expect(await server.call(`GET ${path}`), path).toMatchObject({
         status: 404,
@@ -93,7 +93,7 @@ describe('refusals of HTTP', () => {
     }
   });
 
-  test('callers without a credential are limited, with Retry-After', async () => {
+  test('callers without a credential are rate-limited with Retry-After', async () => {
     const replies = [];
     for (let index = 0; index < 8; index += 1)
       replies.push(await server.call('GET /api/things:list', { as: 'nobody' }));
@@ -105,7 +105,7 @@ describe('refusals of HTTP', () => {
     expect((await server.call('GET /api/things:list')).status).toBe(200);
   });
 
-  test('failed sign-ins are limited by account', async () => {
+  test('failed sign-ins are rate-limited by account', async () => {
     const failedSignIn: number[] = [];
     for (let index = 0; index < 5; index += 1) {
       const body = { email: 'x@example.com', password: 'wrong' };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeEngines, nodesOf } from '../support/engines.ts';
+import { describeEngines, shareStore } from '../support/engines.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
 import { type Reply, type Scenario, TestServer } from '../support/scenario.ts';
-import { ServerChild } from '../support/server-child.ts';
+import { ServerProcess } from '../support/server-process.ts';
 
 const things = {
   name: 'things',
@@ -19,32 +19,32 @@ const under = (key: string): { readonly 'idempotency-key': string } => ({ 'idemp
 
 const refusals: readonly Scenario[] = [
   {
-    name: 'an empty key is 400',
+    name: 'an empty key is refused with 400',
     request: 'POST /api/things:create',
     body: { n: 1 },
     headers: under(''),
-    expect: { status: 400, body: { code: 'HEADER_INVALID' } },
+    expect: { status: 400, code: 'HEADER_INVALID' },
   },
   {
-    name: 'a key with a space is 400',
+    name: 'a key with a space is refused with 400',
     request: 'POST /api/things:create',
     body: { n: 1 },
     headers: under('a b'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'HEADER_INVALID' },
   },
   {
-    name: '256 characters are 400',
+    name: 'a key of 256 characters is refused with 400',
     request: 'POST /api/things:create',
     body: { n: 1 },
     headers: under('k'.repeat(256)),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'HEADER_INVALID' },
   },
   {
-    name: 'a definition is held to the same grammar',
+    name: 'a definition request has the same key grammar',
     request: 'POST /api/collections:create',
     body: { name: 'x' },
     headers: under('a b'),
-    expect: { status: 400 },
+    expect: { status: 400, code: 'HEADER_INVALID' },
   },
 ];
 
@@ -64,7 +64,7 @@ describeEngines('Idempotency-Key', (engine) => {
       await server.data('POST /api/permissions:create', {
         body: { role: name, resource: 'things', actions: ['create', 'get', 'list'] },
       });
-      await server.key(name);
+      await server.createKey(name);
     }
     await server.data('POST /api/permissions:create', {
       body: { role: 'public', resource: 'tags', actions: ['create'] },
@@ -74,7 +74,7 @@ describeEngines('Idempotency-Key', (engine) => {
 
   for (const scenario of refusals) test(scenario.name, () => server.play(scenario));
 
-  test('the repeat gets the reply of the first time, and makes nothing', async () => {
+  test('a repeated request gets the first reply and creates nothing', async () => {
     const key = fresh();
     const first = await create(key, { n: 1 });
     const since = await server.lastCursor();
@@ -89,7 +89,7 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(await count(1)).toBe(1);
   });
 
-  test('another body, query or path under the same key is 422', async () => {
+  test('another body, query or path under the same key is refused with 422', async () => {
     const key = fresh();
     await create(key, { n: 2 });
     for (const request of ['POST /api/things:create', 'POST /api/things:create?fields=n', 'POST /api/tags:create'])
@@ -100,19 +100,20 @@ describeEngines('Idempotency-Key', (engine) => {
         headers: under(key),
         expect: {
           status: 422,
-          body: { code: 'IDEMPOTENCY_KEY_REUSED', details: { 'Idempotency-Key': expect.any(String) } },
+          code: 'IDEMPOTENCY_KEY_REUSED',
+          body: { details: { 'Idempotency-Key': expect.any(String) } },
         },
       });
   });
 
-  test('the same key of another credential is another one', async () => {
+  test('the same key of another credential is a different key', async () => {
     const key = fresh();
     const replies = [await create(key, { n: 4 }), await create(key, { n: 4 }, { as: 'writer' })];
     expect(replies.map((reply) => reply.headers.get('idempotency-replayed'))).toEqual([null, null]);
     expect(await count(4)).toBe(2);
   });
 
-  test('the same key in another application is another one', async () => {
+  test('the same key in another application is a different key', async () => {
     const key = fresh();
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const entered = await server.data('POST /api/applications:enter?filterByTk=shop', { body: {} });
@@ -124,7 +125,7 @@ describeEngines('Idempotency-Key', (engine) => {
     ]).toEqual([200, null]);
   });
 
-  test('what was refused may be asked again under its key', async () => {
+  test('a refused request may be sent again under its key', async () => {
     const key = fresh();
     const body = { label: 'taken' };
     const { id } = await server.data('POST /api/tags:create', { body });
@@ -135,7 +136,7 @@ describeEngines('Idempotency-Key', (engine) => {
     expect((await ask()).headers.get('idempotency-replayed')).toBe('true');
   });
 
-  test('twenty at once make one record; the others get its reply or 409 with Retry-After', async () => {
+  test('twenty parallel requests create one record, and the others get its reply or 409 with Retry-After', async () => {
     const key = fresh();
     const replies = await Promise.all(Array.from({ length: 20 }, () => create(key, { n: 6 })));
     expect(await count(6)).toBe(1);
@@ -147,7 +148,7 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(texts.size).toBe(1);
   });
 
-  test('every write takes it: update, destroy, links, a batch, definitions', async () => {
+  test('every write accepts the key: update, destroy, links, batch and definitions', async () => {
     const { id } = await server.data('POST /api/things:create', { body: { n: 7 } });
     const tag = await server.data('POST /api/tags:create', { body: { label: 'linked' } });
     const operations = [{ op: 'create', resource: 'things', values: { n: 8 } }];
@@ -170,7 +171,7 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(await count(8)).toBe(1);
   });
 
-  test('twenty firstOrCreate under twenty keys make one record still', async () => {
+  test('twenty parallel firstOrCreate under different keys create one record', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () =>
         server.call('POST /api/things:firstOrCreate?filterKeys=n', { body: { n: 10 }, headers: under(fresh()) }),
@@ -180,7 +181,7 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(await count(10)).toBe(1);
   });
 
-  test('definitions made at once, each under its key, are all made, and each reply is kept', async () => {
+  test('parallel definitions under different keys are all created, and each reply is stored', async () => {
     const names = Array.from({ length: 6 }, (_, n) => `beside${n}`);
     const make = (name: string): Promise<Reply> =>
       server.call('POST /api/collections:create', { body: { name, fields: [] }, headers: under(name) });
@@ -190,7 +191,7 @@ describeEngines('Idempotency-Key', (engine) => {
     expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([made.at(-1)!.text, 'true']);
   });
 
-  test('writers of one record under keys of their own follow each other', async () => {
+  test('parallel writes of one record under different keys run one after the other', async () => {
     const { id } = await server.data('POST /api/things:create', { body: { n: 30 } });
     const replies = await Promise.all(
       Array.from({ length: 5 }, (_, n) =>
@@ -200,16 +201,16 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
   });
 
-  test('a secret is never kept: the repeat is 409, and nothing is made', async () => {
+  test('a secret is never stored: a repeated request is refused with 409, and nothing is created', async () => {
     const headers = under(fresh());
     const body = { role: { name: 'writer' } };
     const made = await server.data('POST /api/apiKeys:create', { body, headers });
     await server.play({
-      name: 'the repeat',
+      name: 'the repeated request is refused',
       request: 'POST /api/apiKeys:create',
       body,
       headers,
-      expect: { status: 409, body: { code: 'REPLY_NOT_KEPT' }, absent: [made.token] },
+      expect: { status: 409, code: 'REPLY_NOT_KEPT', absent: [made.token] },
     });
     const { database } = server.running.applications.main;
     const [rows] = await database.read([{ text: 'SELECT reply FROM _replies', values: [] }]);
@@ -217,7 +218,7 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(JSON.stringify(rows)).not.toMatch(/tb[ks]_/);
   });
 
-  test('without a credential: 400 where something is made, and passed over where somebody signs in', async () => {
+  test('without a credential the key is refused with 400 for creates and ignored for sign-ins', async () => {
     const body = { email: 'root@example.com', password: 'correct horse battery' };
     const headers = under(fresh());
     for (let times = 0; times < 2; times += 1)
@@ -228,11 +229,11 @@ describeEngines('Idempotency-Key', (engine) => {
       request: 'POST /api/tags:create',
       body: { label: 'nobody' },
       headers,
-      expect: { status: 400, body: { code: 'HEADER_INVALID' } },
+      expect: { status: 400, code: 'HEADER_INVALID' },
     });
   });
 
-  test('a reply is not shown again when the role may do something else since', async () => {
+  test('a stored reply is not shown after the permissions of the role have changed', async () => {
     const key = fresh();
     await create(key, { n: 12, text: 'hush' }, { as: 'other' });
     const [row] = await server.data('GET /api/permissions:list?filter={"role":"other"}');
@@ -244,26 +245,26 @@ describeEngines('Idempotency-Key', (engine) => {
     expect(await count(12)).toBe(1);
   });
 
-  test('a trial keeps nothing', async () => {
+  test('a dry run stores no reply', async () => {
     const headers = under(fresh());
     await server.data('POST /api/things:create?dryRun=true', { body: { n: 13 }, headers });
     const again = await server.call('POST /api/things:create?dryRun=true', { body: { n: 13 }, headers });
     expect(again.headers.get('idempotency-replayed')).toBe(null);
   });
 
-  test('a read by POST is read again', async () => {
+  test('a read by POST is executed again', async () => {
     const headers = under(fresh());
     const ask = (): Promise<Reply> => server.call('POST /api/things:list', { body: { pageSize: 1 }, headers });
     expect([(await ask()).status, (await ask()).headers.get('idempotency-replayed')]).toEqual([200, null]);
   });
 
-  test('keys are kept for 24 hours, and swept then', async () => {
+  test('keys are stored for 24 hours and then removed', async () => {
     const key = fresh();
     await create(key, { n: 14 });
     clock.advance(day - hour);
     await server.running.stop();
     await server.boot();
-    server.tokens.set('kept', (await server.key('admin')) as string);
+    server.tokens.set('kept', (await server.createKey('admin')) as string);
     const [mine] = [fresh()];
     await create(mine, { n: 15 }, { as: 'kept' });
     expect((await create(mine, { n: 15 }, { as: 'kept' })).headers.get('idempotency-replayed')).toBe('true');
@@ -281,11 +282,11 @@ describeEngines('Idempotency-Key', (engine) => {
 });
 
 describeEngines('Idempotency-Key and kill -9', (engine) => {
-  test('whatever had become of a request, its repeat makes one record in all', async () => {
+  test('a repeated request creates exactly one record, whatever happened to the first one', async () => {
     const store = await engine.store();
-    const first = await ServerChild.start(store);
+    const first = await ServerProcess.start(store);
     await first.data('collections:create', { name: 'things', fields: things.fields.slice(0, 1) });
-    const create = (server: ServerChild, n: number): Promise<Response | null> =>
+    const create = (server: ServerProcess, n: number): Promise<Response | null> =>
       server.call('things:create', { n }, under(`n-${n}`));
     const sent: number[] = [];
     const answered = new Set<number>();
@@ -305,7 +306,7 @@ describeEngines('Idempotency-Key and kill -9', (engine) => {
     await Promise.all(writers);
     expect(answered.size).toBeGreaterThan(8);
     expect(sent.length).toBeGreaterThan(answered.size);
-    const second = await ServerChild.start(store);
+    const second = await ServerProcess.start(store);
     second.token = first.token; // a key belongs to its credential
     for (const n of sent.slice(-200)) expect((await create(second, n))!.status).toBe(200);
     const groups = await second.data('things:query', {
@@ -319,17 +320,17 @@ describeEngines('Idempotency-Key and kill -9', (engine) => {
   }, 60_000);
 });
 
-describe('Idempotency-Key on two nodes', () => {
+describe('Idempotency-Key on two servers', () => {
   describeEngines('of one store', (engine) => {
-    test('twenty at once on both make one record', async () => {
+    test('twenty parallel requests to both servers create one record', async () => {
       if (engine.name === 'sqlite') return; // one process serves a file
       const store = await engine.store();
-      const shared = nodesOf(engine, store);
+      const shared = shareStore(engine, store);
       const nodes = [await TestServer.start(shared), await TestServer.start(shared)];
       await nodes[0]!.data('POST /api/collections:create', {
         body: { name: 'things', fields: things.fields.slice(0, 1) },
       });
-      const key = await nodes[0]!.key('admin');
+      const key = await nodes[0]!.createKey('admin');
       const replies = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           nodes[index % 2]!.call('POST /api/things:create', { as: key, body: { n: 1 }, headers: under('both') }),

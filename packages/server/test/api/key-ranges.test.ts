@@ -8,64 +8,76 @@ const refused: readonly Scenario[] = [
   [2 ** 31 - 1, /2146483647/],
   [2 ** 31, /2146483647/],
   [-(2 ** 31), /minimum/],
-].map(([id, message]) => ({
-  name: `an integer key of ${id}`,
-  request: 'POST /api/edge:create',
-  body: { id },
-  expect: { status: 422, body: { details: { id: expect.stringMatching(message as RegExp) } } },
-}));
+].map(
+  ([id, message]): Scenario => ({
+    name: `an integer key of ${id} is refused`,
+    request: 'POST /api/edge:create',
+    body: { id },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { id: expect.stringMatching(message as RegExp) } } },
+  }),
+);
 const others: readonly Scenario[] = [
   {
-    name: 'a bigInt key in the upper half of the range',
+    name: 'a bigInt key in the upper half of the range is refused',
     request: 'POST /api/wide:create',
     body: { id: '4611686018427387905' },
-    expect: { status: 422, body: { details: { id: expect.stringContaining('4611686018427387904') } } },
+    expect: {
+      status: 422,
+      code: 'VALUE_INVALID',
+      body: { details: { id: expect.stringContaining('4611686018427387904') } },
+    },
   },
   {
-    name: 'one of several',
+    name: 'one invalid key of several is refused',
     request: 'POST /api/edge:create',
     body: [{}, { id: maxGiven + 1 }],
-    expect: { status: 422, body: { details: { '[1].id': expect.any(String) } } },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { '[1].id': expect.any(String) } } },
   },
   {
-    name: 'a nested one',
+    name: 'an invalid key of a nested record is refused',
     request: 'POST /api/edge:create',
     body: { parts: [{ id: 2 ** 31 - 1 }] },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
   },
   {
-    name: 'one of firstOrCreate',
+    name: 'an invalid key of firstOrCreate is refused',
     request: 'POST /api/edge:firstOrCreate?filterKeys[]=note',
     body: { id: 2 ** 31 - 1, note: 'none' },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
   },
   {
-    name: 'one of a user',
+    name: 'an invalid key of a user is refused',
     request: 'POST /api/users:create',
     body: { id: 2 ** 31 - 1, email: 'edge@example.com', password: 'long enough for all' },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
   },
   {
-    name: 'one of a batch',
+    name: 'an invalid key in a batch is refused',
     request: 'POST /api/batch',
     body: { operations: [{ op: 'create', resource: 'edge', values: { id: 2 ** 31 - 1 } }] },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
   },
-  ...['9223372036854775807', '-9223372036854775808', 2 ** 52 + 1, -(2 ** 52) - 1].map((place) => ({
-    name: `a position of ${place}`,
-    request: 'POST /api/edge:create',
-    body: { place },
-    expect: { status: 422, body: { details: { place: expect.stringContaining('4503599627370496') } } },
-  })),
+  ...['9223372036854775807', '-9223372036854775808', 2 ** 52 + 1, -(2 ** 52) - 1].map(
+    (place): Scenario => ({
+      name: `a sort position of ${place} is refused`,
+      request: 'POST /api/edge:create',
+      body: { place },
+      expect: {
+        status: 422,
+        code: 'VALUE_INVALID',
+        body: { details: { place: expect.stringContaining('4503599627370496') } },
+      },
+    }),
+  ),
   {
-    name: 'a position beyond the range on update',
+    name: 'a sort position beyond the range is refused on update',
     request: 'POST /api/edge:update?filterByTk=1',
     body: { place: Number.MAX_SAFE_INTEGER },
-    expect: { status: 422 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
   },
 ];
 
-describeEngines('keys and positions at the end of their range', (engine) => {
+describeEngines('keys and sort positions at the end of their range', (engine) => {
   let server: TestServer;
   const create = (resource: string, body: object): Promise<{ id: number | string; place: unknown }> =>
     server.data(`POST /api/${resource}:create`, { body });
@@ -101,7 +113,7 @@ describeEngines('keys and positions at the end of their range', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('keys go on after the ones that are given', async () => {
+  test('generated keys continue after explicit ones', async () => {
     const given = async (id: number | string): Promise<unknown> => (await create('edge', { id })).id;
     expect(await given(-5)).toBe(-5);
     expect(await given(0)).toBe(0);
@@ -121,7 +133,7 @@ describeEngines('keys and positions at the end of their range', (engine) => {
   test.each([
     ['older', String(2 ** 31 - 1), maxGiven],
     ['olderWide', String(2n ** 63n - 1n), String(2n ** 62n)],
-  ])('%s: where the last key is there, a record has to give its own', async (name, last, most) => {
+  ])('%s: after the last key is used, a record must give its own key', async (name, last, most) => {
     const table = tableOf(name);
     const id = columnOf(name, 'id');
     await store(`INSERT INTO ${table} (${id}) VALUES (${last})`);
@@ -129,18 +141,23 @@ describeEngines('keys and positions at the end of their range', (engine) => {
       await store(`SELECT setval(pg_get_serial_sequence('${table}','${id.replaceAll('"', '')}'),${last})`);
     const body = { code: 'KEYS_EXHAUSTED', message: expect.stringContaining(String(most)) };
     for (const given of [{}, [{}, {}], { note: 'a' }])
-      await server.play({ name, request: `POST /api/${name}:create`, body: given, expect: { status: 409, body } });
+      await server.play({
+        name,
+        request: `POST /api/${name}:create`,
+        body: given,
+        expect: { status: 409, code: 'KEYS_EXHAUSTED', body },
+      });
     await server.play({
       name,
       request: 'POST /api/batch',
       body: { operations: [{ op: 'create', resource: name, values: {} }] },
-      expect: { status: 409, body: { code: 'KEYS_EXHAUSTED' } },
+      expect: { status: 409, code: 'KEYS_EXHAUSTED' },
     });
     expect((await create(name, { id: 7 })).id).toBe(7);
     expect(await server.data(`GET /api/${name}:list?fields=id`)).toHaveLength(2);
   });
 
-  test('a position at the end of the range ends nothing', async () => {
+  test('a sort position at the end of the range does not prevent further records', async () => {
     const notes = async (): Promise<string> =>
       (await server.data('GET /api/wide:list?filter={"note":{"$in":["end","far"]}}&sort=place,id'))
         .map((each: { id: string }) => BigInt(each.id) - 2n ** 62n)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { behind } from '../support/audit-entries.ts';
+import { runOnJournalStore } from '../support/audit-entries.ts';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
@@ -9,24 +9,37 @@ const clock = { now: () => now };
 
 const refusals: readonly Scenario[] = [
   {
-    name: 'of no key in particular',
+    name: 'no API key is named',
     request: 'GET /api/apiKeys:stats',
-    expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
   },
-  { name: 'of something that is no id', request: 'GET /api/apiKeys:stats?filterByTk=abc', expect: { status: 400 } },
   {
-    name: 'with another parameter',
+    name: 'the key is not an id',
+    request: 'GET /api/apiKeys:stats?filterByTk=abc',
+    expect: { status: 400, code: 'PARAMETER_INVALID' },
+  },
+  {
+    name: 'another parameter is given',
     request: 'GET /api/apiKeys:stats?filterByTk=1&page=1',
-    expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+    expect: { status: 400, code: 'PARAMETER_UNKNOWN' },
   },
-  { name: 'of a key that is not there', request: 'GET /api/apiKeys:stats?filterByTk=99', expect: { status: 404 } },
   {
-    name: 'by who may not list keys',
+    name: 'the API key does not exist',
+    request: 'GET /api/apiKeys:stats?filterByTk=99',
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
+  },
+  {
+    name: 'the caller may not list API keys',
     request: 'GET /api/apiKeys:stats?filterByTk=1',
     as: 'clerk',
-    expect: { status: 403 },
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
-  { name: 'by nobody', request: 'GET /api/apiKeys:stats?filterByTk=1', as: 'nobody', expect: { status: 401 } },
+  {
+    name: 'the caller has no credential',
+    request: 'GET /api/apiKeys:stats?filterByTk=1',
+    as: 'nobody',
+    expect: { status: 401, code: 'TOKEN_MISSING' },
+  },
 ];
 
 describeEngines('statistics of API keys', (engine) => {
@@ -40,7 +53,7 @@ describeEngines('statistics of API keys', (engine) => {
     await server.data('POST /api/permissions:create', {
       body: { role: 'clerk', resource: 'things', actions: ['list', 'create'] },
     });
-    await server.key('clerk');
+    await server.createKey('clerk');
   });
   afterAll(() => server.stop());
 
@@ -48,9 +61,10 @@ describeEngines('statistics of API keys', (engine) => {
     server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' }, ...more } });
   const statsOf = (id: number): Promise<Json> => server.data(`GET /api/apiKeys:stats?filterByTk=${id}`);
 
-  for (const scenario of refusals) test(`refused: ${scenario.name}`, () => server.play(scenario).then(() => {}));
+  for (const scenario of refusals)
+    test(`statistics are refused: ${scenario.name}`, () => server.play(scenario).then(() => {}));
 
-  test('a key that was never used', async () => {
+  test('an API key that was never used has empty statistics', async () => {
     const { id } = await made();
     expect(await statsOf(id)).toEqual({
       id,
@@ -62,7 +76,7 @@ describeEngines('statistics of API keys', (engine) => {
     });
   });
 
-  test('requests, failed attempts, first and last use, most used endpoints', async () => {
+  test('statistics show requests, failed attempts, first and last use, and the most used endpoints', async () => {
     const { id, token } = await made();
     const first = new Date(now).toISOString();
     for (let time = 0; time < 3; time += 1) await server.data('GET /api/things:list', { as: token });
@@ -87,7 +101,7 @@ describeEngines('statistics of API keys', (engine) => {
     expect((await statsOf(id)).endpoints[0]).toEqual({ endpoint: 'things:list', requests: 4 });
   });
 
-  test('attempts with a key that has expired count as failed, and are no use of it', async () => {
+  test('attempts with an expired key count as failed and not as a use', async () => {
     const { id, token } = await made({ expiresIn: '1h' });
     await server.data('GET /api/things:list', { as: token });
     const used = new Date(now).toISOString();
@@ -96,7 +110,7 @@ describeEngines('statistics of API keys', (engine) => {
     expect(await statsOf(id)).toMatchObject({ requests: 2, failedAttempts: 1, firstUsedAt: used, lastUsedAt: used });
   });
 
-  test('ten endpoints are told, and no more than fifty are kept', async () => {
+  test('ten endpoints are shown, and at most fifty are stored', async () => {
     const { id, token } = await made({ role: { name: 'admin' } });
     await server.data('GET /api/things:list', { as: token });
     const { keyUse } = server.running.applications.main.journal;
@@ -106,11 +120,11 @@ describeEngines('statistics of API keys', (engine) => {
     expect(requests).toBe(5301);
     expect(endpoints).toHaveLength(10);
     expect(endpoints[0].endpoint).toBe('things:list');
-    const [row] = await behind(server, `SELECT count(*) FROM _key_endpoints WHERE key_id=${id}`);
+    const [row] = await runOnJournalStore(server, `SELECT count(*) FROM _key_endpoints WHERE key_id=${id}`);
     expect(Number(row![0])).toBeLessThanOrEqual(50);
   });
 
-  test('they outlive a restart and go with their key', async () => {
+  test('statistics survive a restart and are deleted with their key', async () => {
     const { id, token } = await made();
     await server.data('GET /api/things:list', { as: token });
     await server.running.stop();
@@ -120,6 +134,6 @@ describeEngines('statistics of API keys', (engine) => {
     await server.data(`POST /api/apiKeys:destroy?filterByTk=${id}`);
     expect((await server.call(`GET /api/apiKeys:stats?filterByTk=${id}`)).status).toBe(404);
     for (const table of ['_key_use', '_key_endpoints'])
-      expect(await behind(server, `SELECT 1 FROM ${table} WHERE key_id=${id}`)).toEqual([]);
+      expect(await runOnJournalStore(server, `SELECT 1 FROM ${table} WHERE key_id=${id}`)).toEqual([]);
   });
 });

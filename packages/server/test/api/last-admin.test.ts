@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Scenario, TestServer } from '../support/scenario.ts';
-import { checkRole, password, startStaff } from '../support/staff.ts';
-
-const protectedError = { error: 'Forbidden', code: 'SYSTEM_PROTECTED' };
+import { checkRole, staffPassword, startStaffServer } from '../support/staff-server.ts';
 
 const lockouts: readonly Scenario[] = (
   [
@@ -13,12 +11,12 @@ const lockouts: readonly Scenario[] = (
     ['suspended', 'users:update?filterByTk=1', { status: 'suspended' }],
     ['suspended with others', 'users:update?filterByTk=[4,1]', { status: 'suspended' }],
     ['suspended by filter', 'users:update?filter={"id":{"$gt":0}}', { status: 'suspended' }],
-    ['stripped by an update', 'users:update?filterByTk=1', { roles: ['viewer'] }],
-    ['stripped by an empty list', 'users:update?filterByTk=1', { roles: [] }],
-    ['stripped by null', 'users:update?filterByTk=1', { roles: null }],
-    ['stripped by roles:remove', 'users/1/roles:remove', ['admin']],
-    ['stripped by roles:set', 'users/1/roles:set', ['viewer']],
-    ['stripped by roles:toggle', 'users/1/roles:toggle', ['admin']],
+    ['deprived of the role by an update', 'users:update?filterByTk=1', { roles: ['viewer'] }],
+    ['deprived of the role by an empty list', 'users:update?filterByTk=1', { roles: [] }],
+    ['deprived of the role by null', 'users:update?filterByTk=1', { roles: null }],
+    ['deprived of the role by roles:remove', 'users/1/roles:remove', ['admin']],
+    ['deprived of the role by roles:set', 'users/1/roles:set', ['viewer']],
+    ['deprived of the role by roles:toggle', 'users/1/roles:toggle', ['admin']],
     ['left without a password', 'users:update?filterByTk=1', { password: null }],
     ['left without a name', 'users:update?filterByTk=1', { email: null, username: null }],
     [
@@ -39,23 +37,25 @@ const lockouts: readonly Scenario[] = (
       'roles:destroy?filter={"allowConfigure":true}',
       undefined,
     ],
-    ['weakened by the role', 'roles:update?filterByTk=admin', { allowConfigure: false }],
+    ['deprived by a change of the role', 'roles:update?filterByTk=admin', { allowConfigure: false }],
     ['renamed away from the role', 'roles:update?filterByTk=admin', { name: 'nobody' }],
   ] as const
-).map(([how, path, body]) => ({
-  name: `the last admin is not ${how}`,
-  request: `POST /api/${path}`,
-  ...(body !== undefined && { body }),
-  expect: {
-    status: path === 'roles:update?filterByTk=admin' && 'name' in body ? 400 : 403,
-    ...(!('name' in (body ?? {})) && { body: protectedError }),
-  },
-}));
+).map(
+  ([how, path, body]): Scenario => ({
+    name: `the last administrator cannot be ${how}`,
+    request: `POST /api/${path}`,
+    ...(body !== undefined && { body }),
+    expect:
+      path === 'roles:update?filterByTk=admin' && 'name' in body
+        ? { status: 400, code: 'BODY_INVALID' }
+        : { status: 403, code: 'SYSTEM_PROTECTED', body: { error: 'Forbidden' } },
+  }),
+);
 
 describeEngines('the last admin', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await startStaff(engine);
+    server = await startStaffServer(engine);
   });
   afterAll(() => server?.stop());
 
@@ -63,21 +63,21 @@ describeEngines('the last admin', (engine) => {
     await server.play(scenario);
   });
 
-  test('go where another one stays, who can sign in', async () => {
+  test('an administrator can be removed while another one who can sign in remains', async () => {
     const make = (body: object): Promise<{ id: number }> =>
       server.data('POST /api/users:create', { body: { roles: ['admin'], ...body } });
     const destroy = (id: number): Promise<number> =>
       server.call(`POST /api/users:destroy?filterByTk=${id}`).then((reply) => reply.status);
     const mute = await make({ email: 'mute@example.com' });
     expect(await destroy(1)).toBe(403);
-    const other = await make({ email: 'other@example.com', password });
+    const other = await make({ email: 'other@example.com', password: staffPassword });
     await server.data(`POST /api/users:update?filterByTk=${other.id}`, { body: { status: 'suspended' } });
     expect(await destroy(1)).toBe(403);
     await server.data(`POST /api/users:update?filterByTk=${other.id}`, { body: { status: 'active' } });
     const both = await server.call(`POST /api/users:destroy?filterByTk=[1,${other.id}]`);
-    expect(both.body).toMatchObject(protectedError);
+    expect(both.body).toMatchObject({ error: 'Forbidden', code: 'SYSTEM_PROTECTED' });
     expect(await destroy(mute.id)).toBe(200);
-    const some = await make({ email: 'some@example.com', password });
+    const some = await make({ email: 'some@example.com', password: staffPassword });
     const one = await server.data('POST /api/users:create', { body: { email: 'one@example.com' } });
     const two = await server.data('POST /api/users:create', { body: { email: 'two@example.com' } });
     const gone = await server.data(`POST /api/users:destroy?filterByTk=[${some.id},${one.id},${two.id}]`);
@@ -85,11 +85,11 @@ describeEngines('the last admin', (engine) => {
     await server.data(`POST /api/users:destroy?filterByTk=${other.id}`);
   });
 
-  test('who strip each other at once leave one', async () => {
+  test('of administrators who remove each other in parallel, one remains', async () => {
     const second = await server.data('POST /api/users:create', {
-      body: { email: 'second@example.com', password, roles: ['admin'] },
+      body: { email: 'second@example.com', password: staffPassword, roles: ['admin'] },
     });
-    const login = await server.signIn('second@example.com', password);
+    const login = await server.signIn('second@example.com', staffPassword);
     const strip = (id: number, as: string): ReturnType<TestServer['call']> =>
       server.call(`POST /api/users:update?filterByTk=${id}`, { as, body: { roles: ['viewer'] } });
     const replies = await Promise.all([strip(1, login), strip(second.id, 'admin')]);

@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('a cookie is for https where a trusted proxy says that the request came over it', async () => {
+test('cookies are marked secure if a trusted proxy reports https', async () => {
   const secure = async (headers: Record<string, string>): Promise<boolean> => {
     const reply = await server.call('POST /api/auth:keep', {
       body: { persistent: true },
@@ -52,7 +52,7 @@ test('a cookie is for https where a trusted proxy says that the request came ove
   expect(await secure({})).toBe(false);
 });
 
-test('a reached limit says when to come back, in the body and in headers', async () => {
+test('a reached limit states the waiting time in the body and in headers', async () => {
   const address = fresh();
   for (let failed = 0; failed < 5; failed += 1)
     expect((await signIn(`x${failed}@example.com`, address)).status).toBe(401);
@@ -73,8 +73,8 @@ test('a reached limit says when to come back, in the body and in headers', async
   expect(reply.headers.get('ratelimit-policy')).toBe('"sign-in";q=5;w=60');
 });
 
-describe('one account is one bucket', () => {
-  test('in whatever spelling, by e-mail or user name, from wherever, whatever the path looks like', async () => {
+describe('the limit of one account', () => {
+  test('is shared by every spelling, e-mail and user name, address and path', async () => {
     const spellings = ['ann@example.com', ' ANN@Example.COM ', '\u00a0ann@example.com\t', 'Ann', 'aNN@example.com'];
     for (const spelling of spellings) expect((await signIn(spelling, fresh())).status).toBe(401);
     for (const path of [
@@ -95,7 +95,7 @@ describe('one account is one bucket', () => {
       expect([404, 401]).toContain((await signIn('ann@example.com', fresh(), password, path)).status);
   });
 
-  test('one of nobody likewise', async () => {
+  test('exists for unknown accounts too', async () => {
     for (const spelling of [
       'who@example.com',
       'WHO@example.com',
@@ -107,13 +107,13 @@ describe('one account is one bucket', () => {
     expect((await signIn('who@example.com', fresh())).status).toBe(429);
   });
 
-  test('and parallel guesses count before they are judged', async () => {
+  test('counts parallel attempts before they are checked', async () => {
     const replies = await statuses(Array.from({ length: 25 }, () => signIn('bob@example.com', fresh())));
     expect(replies.filter((status) => status === 401)).toHaveLength(5);
     expect(replies.filter((status) => status === 429)).toHaveLength(20);
   });
 
-  test('but where its owner has signed in before, guesses from elsewhere lock nobody out', async () => {
+  test('does not lock out an owner who signs in from a known address', async () => {
     const home = fresh();
     expect((await signIn('cid@example.com', home, password)).status).toBe(200);
     for (let failed = 0; failed < 8; failed += 1) await signIn('cid@example.com', fresh());
@@ -123,12 +123,12 @@ describe('one account is one bucket', () => {
     expect((await signIn('cid@example.com', home, password)).status).toBe(429);
   });
 
-  test('a right password uses nothing up', async () => {
+  test('is not used up by correct passwords', async () => {
     const home = fresh();
     for (let run = 0; run < 12; run += 1) expect((await signIn('dot@example.com', home, password)).status).toBe(200);
   });
 
-  test('old passwords are guessed no faster by a session', async () => {
+  test('applies to the former password in a password change', async () => {
     const { email } = { email: 'eve@example.com' };
     await server.data('POST /api/users:create', { body: { email, password } });
     const address = fresh();
@@ -141,7 +141,7 @@ describe('one account is one bucket', () => {
   });
 });
 
-describe('one address is one bucket', () => {
+describe('the limit of one address', () => {
   const health = (headers: Record<string, string>): Promise<Reply> =>
     server.call('GET /api/users:list', { as: 'nobody', headers });
   const spent = async (headers: (index: number) => Record<string, string>): Promise<number[]> => {
@@ -150,21 +150,21 @@ describe('one address is one bucket', () => {
     return replies.slice(39);
   };
 
-  test('whatever a client puts before it', async () => {
+  test('ignores what the client puts before it in X-Forwarded-For', async () => {
     const address = fresh();
     expect(await spent((index) => from(`10.1.1.${index}, ${address}`))).toEqual([401, 429, 429]);
     const other = fresh();
     expect(await spent((index) => from(`junk${index},,  ::1 , "x", ${other}`))).toEqual([401, 429, 429]);
   });
 
-  test('also where the header is there twice', async () => {
+  test('is used if X-Forwarded-For is given twice', async () => {
     const address = fresh();
     const replies: number[] = [];
     for (let index = 0; index < 42; index += 1) replies.push(await raw([`10.2.2.${index}`, address]));
     expect(replies.slice(39)).toEqual([401, 429, 429]);
   });
 
-  test('other headers name nobody', async () => {
+  test('is not affected by other headers', async () => {
     const address = fresh();
     const names = [
       'x-real-ip',
@@ -180,7 +180,7 @@ describe('one address is one bucket', () => {
     ]);
   });
 
-  test('a /64 is one household, an IPv4 address one however it is written', async () => {
+  test('is shared by a /64 network, and an IPv4 address has one in every spelling', async () => {
     expect(await spent((index) => from(`2001:db8:7:7:${index.toString(16)}::${index}`))).toEqual([401, 429, 429]);
     const mapped = [
       '203.0.113.9',
@@ -192,12 +192,12 @@ describe('one address is one bucket', () => {
     expect(await spent((index) => from(mapped[index % mapped.length]!))).toEqual([401, 429, 429]);
   });
 
-  test('what is no address is the proxy itself', async () => {
+  test('is that of the proxy if the header contains no address', async () => {
     // It has signed in already, to set this test up.
     expect(await spent((index) => from(`host-${index}`))).toEqual([429, 429, 429]);
   });
 
-  test('guesses at tokens count too', async () => {
+  test('counts attempts with invalid tokens', async () => {
     const address = fresh();
     const guess = (): Promise<Reply> =>
       server.call('GET /api/users:list', { as: `header:Bearer ${makeToken('tbk')}`, headers: from(address) });
@@ -221,7 +221,7 @@ describe('one address is one bucket', () => {
   }
 });
 
-test('a client that is no trusted proxy names no address', async () => {
+test('a client that is not a trusted proxy cannot choose its address', async () => {
   const other = await TestServer.start(sqlite, { env: { RATE_LIMIT_ANONYMOUS: '20/60s' } });
   const replies: number[] = [];
   for (let index = 0; index < 22; index += 1)
@@ -230,8 +230,8 @@ test('a client that is no trusted proxy names no address', async () => {
   await other.stop();
 });
 
-test('a credential has a bucket of its own, wherever it is used from', async () => {
-  const key = await server.key('viewer');
+test('a credential has its own limit, whatever address uses it', async () => {
+  const key = await server.createKey('viewer');
   const list = (): Promise<Reply> => server.call('GET /api/auth:check', { as: key, headers: from(fresh()) });
   const replies = await statuses(Array.from({ length: 305 }, list));
   expect(replies.filter((status) => status === 429)).toHaveLength(5);

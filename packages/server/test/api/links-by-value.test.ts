@@ -26,102 +26,104 @@ const definitions = [
   { name: 'authors', fields: [{ name: 'name', type: 'string' }], options: { timestamps: false } },
 ];
 
-const nothingToNameBy = {
+const emptyKeyRefusal: Scenario['expect'] = {
   status: 400,
-  body: { code: 'REFERENCE_MISSING', message: expect.stringContaining('is empty') },
+  code: 'REFERENCE_MISSING',
+  body: { message: expect.stringContaining('is empty') },
 };
 
 /** Played in order. Shelf 1 has the code A, shelf 2 none; book 1 stands on shelf 1. */
 const scenarios: readonly Scenario[] = [
   {
-    name: 'nothing is linked to a record whose key of the relation is empty',
+    name: 'a record whose key of the relation is empty cannot be linked to',
     request: 'POST /api/shelves/2/books:add',
     body: [1],
-    expect: nothingToNameBy,
+    expect: emptyKeyRefusal,
   },
   {
-    name: 'nor made under it',
+    name: 'a record cannot be created under an empty key of the relation',
     request: 'POST /api/shelves/2/books:create',
     body: { title: 'Lost' },
-    expect: nothingToNameBy,
+    expect: emptyKeyRefusal,
   },
   {
-    name: 'nor as its one record',
+    name: 'a hasOne cannot be set under an empty key of the relation',
     request: 'POST /api/shelves/2/label:update',
     body: { text: 'Lost' },
-    expect: nothingToNameBy,
+    expect: emptyKeyRefusal,
   },
   {
-    name: 'nor by nested values',
+    name: 'nested values cannot be linked under an empty key of the relation',
     request: 'POST /api/shelves:update?filterByTk=2',
     body: { books: [{ title: 'Lost' }] },
-    expect: nothingToNameBy,
+    expect: emptyKeyRefusal,
   },
   {
-    name: 'nor does a record let go of its own for it',
+    name: 'a refused link leaves the existing one',
     request: 'POST /api/books/1/shelf:set?filterByTk=2',
-    expect: nothingToNameBy,
+    expect: emptyKeyRefusal,
   },
   {
-    name: 'a record made to be linked needs it as well',
+    name: 'a record that is created to be linked needs a value of the key',
     request: 'POST /api/books/1/shelf:create',
     body: {},
-    expect: nothingToNameBy,
+    expect: emptyKeyRefusal,
   },
   {
-    name: 'also in nested values',
+    name: 'nested values that are created to be linked need a value of the key',
     request: 'POST /api/books:create',
     body: { title: 'Two', shelf: { id: 2 } },
-    expect: nothingToNameBy,
+    expect: emptyKeyRefusal,
   },
   {
-    name: 'where nothing is linked nothing is missing',
+    name: 'an empty list needs no key',
     request: 'POST /api/shelves/2/books:set',
     body: [],
     expect: { status: 200, body: { data: [] } },
   },
   {
-    name: 'two for a hasOne are 400, also under add',
+    name: 'two records for a hasOne are refused with 400, also by add',
     request: 'POST /api/shelves/1/label:add',
     body: [1, 2],
-    expect: { status: 400, body: { code: 'BODY_INVALID' } },
+    expect: { status: 400, code: 'BODY_INVALID' },
   },
   {
-    name: 'a value by which others name a record does not change',
+    name: 'a value by which other records refer to a record cannot be changed',
     request: 'POST /api/shelves:update?filterByTk=1',
     body: { code: 'Z' },
     expect: {
       status: 409,
+      code: 'DEPENDANTS_EXIST',
       body: {
-        code: 'DEPENDANTS_EXIST',
         message: expect.stringContaining('books.'),
         details: { code: expect.any(String) },
       },
     },
   },
   {
-    name: 'nor is it emptied, for several',
+    name: 'a value by which other records refer to several records cannot be emptied',
     request: 'POST /api/shelves:update?filterByTk=[1]',
     body: { code: null },
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST' },
   },
   {
-    name: 'a missing record deep inside is named by its own field',
+    name: 'a missing nested record is reported by the field that refers to it',
     request: 'POST /api/shelves:create',
     body: { code: 'E', books: [{ title: 'ok' }, { title: 'x', authorId: 999 }] },
     expect: {
       status: 400,
-      body: { code: 'REFERENCE_MISSING', details: { 'books[1].authorId': expect.any(String) } },
+      code: 'REFERENCE_MISSING',
+      body: { details: { 'books[1].authorId': expect.any(String) } },
     },
   },
   {
-    name: 'an object that holds the value of a record links it',
+    name: 'an object with the referenced value of an existing record links it',
     request: 'POST /api/books:create',
     body: { title: 'Two', shelf: { code: 'A' } },
     expect: { status: 200, body: { data: { shelfCode: 'A' } }, events: ['books.created'] },
   },
   {
-    name: 'one that holds no value that is there is made',
+    name: 'an object with an unknown referenced value creates a record',
     request: 'POST /api/books:create?appends=shelf',
     body: { title: 'Three', shelf: { code: 'B' } },
     expect: {
@@ -131,13 +133,13 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'so is one that holds an unknown key alone, as in a to-many',
+    name: 'an object that only has an unknown key creates a record, as in a to-many relation',
     request: 'POST /api/books:create?appends=author',
     body: { title: 'Four', author: { id: 70 } },
     expect: { status: 200, body: { data: { author: { id: 70 } } }, events: ['authors.created', 'books.created'] },
   },
   {
-    name: 'deep inside and in a list too',
+    name: 'nested objects and lists are resolved by the referenced value too',
     request: 'POST /api/shelves:create?appends=books.author',
     body: [
       { code: 'C', books: [{ title: 'Five', author: { id: 70 } }] },
@@ -155,33 +157,33 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'an update by filter takes a key of a record that is there',
+    name: 'an update by filter accepts the referenced value of an existing record',
     request: 'POST /api/books:update?filter={"title":"Two"}',
     body: { author: { id: 71 } },
     expect: { status: 200, body: { data: [{ authorId: 71 }] }, events: ['books.updated'] },
   },
   {
-    name: 'and makes none for many',
+    name: 'an update by filter creates no nested records',
     request: 'POST /api/books:update?filter={"title":"Two"}',
     body: { author: { id: 72 } },
-    expect: { status: 400, body: { code: 'BODY_INVALID' } },
+    expect: { status: 400, code: 'BODY_INVALID' },
   },
   {
-    name: 'who may make none is told that there is none',
+    name: 'a caller who may not create is told that the record does not exist',
     request: 'POST /api/books:create',
     as: 'clerk',
     body: { title: 'Six', author: { id: 99 } },
-    expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+    expect: { status: 400, code: 'REFERENCE_MISSING' },
   },
   {
-    name: 'as of one out of sight',
+    name: 'a caller gets the same reply for an invisible record',
     request: 'POST /api/books:create',
     as: 'clerk',
     body: { title: 'Six', author: { id: 71 } },
-    expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+    expect: { status: 400, code: 'REFERENCE_MISSING' },
   },
   {
-    name: 'a hasOne object comes in the place of the one before it',
+    name: 'a hasOne object replaces the previous record',
     request: 'POST /api/shelves:update?filterByTk=1&appends=label',
     body: { label: { text: 'new' } },
     expect: {
@@ -192,7 +194,7 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-describeEngines('relations that name records by a field of theirs', (engine) => {
+describeEngines('relations that refer to records by another field than the primary key', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await TestServer.start(engine);
@@ -205,7 +207,7 @@ describeEngines('relations that name records by a field of theirs', (engine) => 
       server.data('POST /api/permissions:create', { body: { role: 'clerk', resource, actions, ...more } });
     await may('books', ['create', 'get']);
     await may('authors', ['get'], { filter: { id: { $ne: 71 } } });
-    await server.key('clerk');
+    await server.createKey('clerk');
   });
   afterAll(() => server.stop());
   for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
@@ -223,7 +225,7 @@ describeEngines('relations that name records by a field of theirs', (engine) => 
     ['email', 'A@x.org', 'A@x.org'],
   ];
   for (const [index, [type, value, spelling, more]] of spellings.entries())
-    test(`an object by a ${type} finds its record, ${JSON.stringify(spelling)}`, async () => {
+    test(`an object with a ${type} value finds its record: ${JSON.stringify(spelling)}`, async () => {
       const [targets, sources] = [`targets${index}`, `sources${index}`];
       const to = { name: 'to', type: 'belongsTo', target: targets, foreignKey: 'by', targetKey: 'v' };
       const body = [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
-import { openMailWorld, upload } from '../support/mail-world.ts';
-import { rawMail } from '../support/raw-mail.ts';
+import { startMailAccountServer, upload } from '../support/mail-account-server.ts';
+import { makeRawMail } from '../support/raw-mail.ts';
 import type { Scenario, TestServer } from '../support/scenario.ts';
 
 const imap = { host: 'imap.example.com', port: 993, security: 'tls', user: 'shop' };
@@ -10,8 +10,8 @@ const secret = 'hunter2 and more';
 describeEngines('mail accounts', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await openMailWorld(engine, { MAIL_ALLOWED_PRIVATE_HOSTS: 'mail.internal,10.1.0.0/16' });
-    await upload(server, 'ann', 1, rawMail({ subject: 'For the shop', id: 'a@example.net' }));
+    server = await startMailAccountServer(engine, { MAIL_ALLOWED_PRIVATE_HOSTS: 'mail.internal,10.1.0.0/16' });
+    await upload(server, 'ann', 1, makeRawMail({ subject: 'For the shop', id: 'a@example.net' }));
     await server.data('POST /api/users:create', {
       body: { email: 'vera@example.com', password: 'correct horse', roles: ['viewer'] },
     });
@@ -33,66 +33,71 @@ describeEngines('mail accounts', (engine) => {
 
   const scenarios: Scenario[] = [
     {
-      name: 'whoever makes one owns it',
+      name: 'the creator of an account owns it',
       request: 'GET /api/accounts/1',
       as: 'ann',
       expect: { status: 200, body: { data: { address: 'shop@example.com', ownerId: 2, status: 'disabled' } } },
     },
-    { name: 'others do not see it', request: 'GET /api/accounts/1', as: 'bob', expect: { status: 403 } },
     {
-      name: 'an admin sees it, so that somebody can look after it',
+      name: 'other users do not see the account',
+      request: 'GET /api/accounts/1',
+      as: 'bob',
+      expect: { status: 403, code: 'NO_PERMISSION' },
+    },
+    {
+      name: 'an administrator sees the account',
       request: 'GET /api/accounts:get/1?appends=members',
       expect: { status: 200, body: { data: { ownerId: 2, members: [{ id: 2 }] } } },
     },
     {
-      name: 'a key sees what the user who made it sees',
+      name: 'an API key sees what its creator sees',
       request: 'GET /api/emails',
       as: 'annsKey',
       expect: { status: 200, body: { data: [{ subject: 'For the shop' }] } },
     },
     {
-      name: 'a viewer makes none',
+      name: 'a viewer cannot create an account',
       request: 'POST /api/accounts:create',
       as: 'vera',
       body: { address: 'vera@example.com' },
-      expect: { status: 403, body: { error: 'No permissions' } },
+      expect: { status: 403, code: 'NO_PERMISSION', body: { error: 'No permissions' } },
     },
     {
-      name: 'an address is needed',
+      name: 'an address is required',
       request: 'POST /api/accounts:create',
       as: 'bob',
       body: { name: 'x' },
-      expect: { status: 422, body: { details: { address: expect.any(String) } } },
+      expect: { status: 422, code: 'VALUE_INVALID', body: { details: { address: expect.any(String) } } },
     },
     {
-      name: 'an address that would end a header is 422',
+      name: 'an address with a line break is refused with 422',
       request: 'POST /api/accounts:create',
       as: 'bob',
       body: { address: 'a@b.example\r\nBcc: c@d.example' },
-      expect: { status: 422, body: { details: { address: expect.any(String) } } },
+      expect: { status: 422, code: 'VALUE_INVALID', body: { details: { address: expect.any(String) } } },
     },
     {
-      name: 'nobody makes one for somebody else',
+      name: 'nobody can create an account for another user',
       request: 'POST /api/accounts:create',
       as: 'bob',
       body: { address: 'trap@example.com', ownerId: 2 },
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     },
     {
-      name: 'a password goes in and never comes out',
+      name: 'a password is stored and never shown',
       request: 'PATCH /api/accounts/1',
       as: 'ann',
       body: { imap, password: secret },
       expect: { status: 200, body: { data: { imap } }, absent: [secret, 'secrets'], events: ['accounts.updated'] },
     },
     {
-      name: 'nor may it be asked for',
+      name: 'a password cannot be requested',
       request: 'GET /api/accounts:list?fields=id,secrets',
       as: 'ann',
-      expect: { status: 403, body: { code: 'FIELD_DENIED' } },
+      expect: { status: 403, code: 'FIELD_DENIED' },
     },
     {
-      name: 'it names further addresses of its own, each once and in lower case',
+      name: 'an account stores further own addresses once each and in lower case',
       request: 'PATCH /api/accounts/1',
       as: 'ann',
       body: { aliases: ['Support@example.com', ' support@example.com', 'sales@example.com'] },
@@ -105,9 +110,9 @@ describeEngines('mail accounts', (engine) => {
     ...(
       [
         ['a text', 'support@example.com', 'aliases'],
-        ['one that is no address', ['support@example.com', 'support'], 'aliases.1'],
-        ['two in one', ['a@example.com, b@example.com'], 'aliases.0'],
-        ['one that ends a header', ['a@example.com\r\nBcc: x@example.com'], 'aliases.0'],
+        ['a text that is not an address', ['support@example.com', 'support'], 'aliases.1'],
+        ['two addresses in one text', ['a@example.com, b@example.com'], 'aliases.0'],
+        ['an address with a line break', ['a@example.com\r\nBcc: x@example.com'], 'aliases.0'],
         ['too many', Array.from({ length: 101 }, (_, number) => `a${number}@example.com`), 'aliases'],
       ] as const
     ).map(
@@ -116,7 +121,11 @@ describeEngines('mail accounts', (engine) => {
         request: 'PATCH /api/accounts/1',
         as: 'ann',
         body: { aliases },
-        expect: { status: 422, body: { details: { [field]: expect.stringContaining('support@example.com') } } },
+        expect: {
+          status: 422,
+          code: 'VALUE_INVALID',
+          body: { details: { [field]: expect.stringContaining('support@example.com') } },
+        },
       }),
     ),
     ...[
@@ -127,22 +136,22 @@ describeEngines('mail accounts', (engine) => {
       ['link-local', { host: '169.254.169.254' }],
       ['mapped into IPv6', { host: '::ffff:127.0.0.1' }],
       ['a URL', { host: 'http://imap.example.com' }],
-      ['a port that is none', { port: 70_000 }],
-      ['a security that is none', { security: 'maybe' }],
-      ['a property that is none', { proxy: 'x' }],
+      ['an invalid port', { port: 70_000 }],
+      ['an invalid security mode', { security: 'maybe' }],
+      ['an unknown property', { proxy: 'x' }],
     ].map(
       ([name, change]): Scenario => ({
         name: `a server is refused: ${name as string}`,
         request: 'PATCH /api/accounts/1',
         as: 'ann',
         body: { imap: { ...imap, ...(change as object) } },
-        expect: { status: 422 },
+        expect: { status: 422, code: 'VALUE_INVALID' },
       }),
     ),
   ];
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
 
-  test('secrets lie encrypted, and go when another server is named', async () => {
+  test('secrets are stored encrypted, and are removed when another server is named', async () => {
     expect(await storedSecrets()).toContain('password');
     expect(await storedSecrets()).not.toContain(secret);
     await server.data('PATCH /api/accounts/1', { as: 'ann', body: { imap, name: 'The shop' } });
@@ -151,7 +160,7 @@ describeEngines('mail accounts', (engine) => {
     expect(await storedSecrets()).toBe('null');
   });
 
-  test('a member sees the mail from the next request on, and no longer when taken out', async () => {
+  test('a member sees the mail from the next request on, and no longer after being removed', async () => {
     await server.data('POST /api/accounts:update?filterByTk=1', { body: { members: [3] } });
     expect(await server.data('GET /api/emails', { as: 'bob' })).toHaveLength(1);
     expect(await server.data('GET /api/emails', { as: 'ann' })).toHaveLength(1);
@@ -161,7 +170,7 @@ describeEngines('mail accounts', (engine) => {
     expect(await server.data('GET /api/emails', { as: 'ann' })).toHaveLength(1);
   });
 
-  test('a role that writes flags alone neither moves e-mails nor brings any in; one with a row filter moves none out of it', async () => {
+  test('a role that may only write flags neither moves nor imports e-mails, and a row filter prevents moves out of it', async () => {
     for (const name of ['flagger', 'sorter'])
       await server.data('POST /api/roles:create', { body: { name, title: name } });
     for (const row of [
@@ -186,17 +195,17 @@ describeEngines('mail accounts', (engine) => {
           request,
           as: name,
           body: { ids: [id], mailbox: 'Away' },
-          expect: { status: 403, body: { code } },
+          expect: { status: 403, code },
         });
       await server.data(`PATCH /api/emails/${id}`, { as: name, body: { read: true } });
     }
     await server.play({
-      name: 'brings none in',
+      name: 'the role cannot import e-mails',
       request: 'POST /api/emails:import?account=1',
       as: 'flagger',
       headers: { 'content-type': 'message/rfc822' },
-      body: rawMail({ subject: 'Whole' }),
-      expect: { status: 403 },
+      body: makeRawMail({ subject: 'Whole' }),
+      expect: { status: 403, code: 'FIELD_DENIED' },
     });
     await server.data('POST /api/accounts:update?filterByTk=1', { body: { members: [] } });
     await server.data(`DELETE /api/mailboxes/${away.id}`, { as: 'ann' });
@@ -207,8 +216,8 @@ describeEngines('mail accounts', (engine) => {
     ['emails', 'html'],
     ['emails', 'references'],
     ['accounts', 'password'],
-  ])('no field of %s is called %s: that stands for something else', async (collectionName, name) => {
-    const expect = { status: 409, body: { code: 'FIELD_EXISTS' } };
+  ])('a custom field of %s cannot be named %s, because the name is reserved', async (collectionName, name) => {
+    const expect = { status: 409, code: 'FIELD_EXISTS' } as const;
     for (const [request, body] of [
       ['POST /api/fields:create', { collectionName, name, type: 'string' }],
       [
@@ -226,48 +235,62 @@ describeEngines('mail accounts', (engine) => {
   const rethread = 'POST /api/accounts:rethread?filterByTk=1';
   const rethreading: Scenario[] = [
     {
-      name: 'a member rethreads',
+      name: 'a member can rebuild the conversations',
       request: rethread,
       as: 'ann',
       expect: { status: 200, body: { data: { conversations: 1, changed: 0 } } },
     },
-    { name: 'who is no member does not', request: rethread, as: 'bob', expect: { status: 403 } },
-    { name: 'nor an admin', request: rethread, expect: { status: 403, body: { code: 'NO_PERMISSION' } } },
-    { name: 'nor a viewer', request: rethread, as: 'vera', expect: { status: 403 } },
     {
-      name: 'the account is named',
+      name: 'a user who is no member cannot rebuild the conversations',
+      request: rethread,
+      as: 'bob',
+      expect: { status: 403, code: 'NO_PERMISSION' },
+    },
+    {
+      name: 'an administrator who is no member cannot rebuild the conversations',
+      request: rethread,
+      expect: { status: 403, code: 'NO_PERMISSION' },
+    },
+    {
+      name: 'a viewer cannot rebuild the conversations',
+      request: rethread,
+      as: 'vera',
+      expect: { status: 403, code: 'NO_PERMISSION' },
+    },
+    {
+      name: 'the account must be named',
       request: 'POST /api/accounts:rethread',
       as: 'ann',
-      expect: { status: 400, body: { code: 'TARGET_MISSING' } },
+      expect: { status: 400, code: 'TARGET_MISSING' },
     },
     {
-      name: 'no trial',
+      name: 'a dry run of the rebuild is refused',
       request: `${rethread}&dryRun=true`,
       as: 'ann',
-      expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+      expect: { status: 400, code: 'PARAMETER_UNKNOWN' },
     },
   ];
-  test('conversations are made anew by who may update the account', async () => {
+  test('a caller who may update the account can rebuild its conversations', async () => {
     for (const scenario of rethreading) await server.play(scenario);
     const { database } = server.running.applications.main;
     await database.tryWithLock('rethread 1', async () => {
       await server.play({
-        name: 'one at a time',
+        name: 'a second rebuild at the same time is refused',
         request: rethread,
         as: 'ann',
-        expect: { status: 409, body: { code: 'RETHREAD_RUNNING' } },
+        expect: { status: 409, code: 'RETHREAD_RUNNING' },
       });
     });
     await database.write((transaction) => transaction.run({ text: 'UPDATE conversations SET messages=7', values: [] }));
     await server.play({
-      name: 'what was wrong is told of',
+      name: 'the cause of a failed rebuild is reported',
       request: rethread,
       as: 'ann',
       expect: { status: 200, body: { data: { conversations: 1, changed: 1 } }, events: ['conversations.updated'] },
     });
   });
 
-  test('however many accounts are made anew, one connection of PostgreSQL keeps others from them', async () => {
+  test('parallel rebuilds of several accounts use one PostgreSQL connection', async () => {
     const { database } = server.running.applications.main;
     const names = Array.from({ length: 12 }, (_, number) => `rethread ${1000 + number}`);
     const held = `SELECT count(*),count(DISTINCT pid) FROM pg_locks WHERE locktype='advisory' AND database=(SELECT oid FROM pg_database WHERE datname=current_database()) AND classid::bigint=(hashtext(current_schema())::bigint & 4294967295)`;
@@ -290,23 +313,23 @@ describeEngines('mail accounts', (engine) => {
     );
   });
 
-  test('a field that every e-mail must have is refused: nobody gives it to those that come in', async () => {
+  test('a required custom field of e-mails is refused, because imported e-mails have no value for it', async () => {
     const body = { collectionName: 'emails', name: 'mood', type: 'string', defaultValue: 'calm' };
     const refusals = [{ required: true }, { allowNull: false }];
     for (const more of refusals)
       await server.play({
-        name: 'made',
+        name: 'a required field of e-mails cannot be created',
         request: 'POST /api/fields:create',
         body: { ...body, ...more },
-        expect: { status: 422, body: { code: 'DEFINITION_INVALID' } },
+        expect: { status: 422, code: 'DEFINITION_INVALID' },
       });
     await server.data('POST /api/fields:create', { body });
     for (const more of refusals)
       await server.play({
-        name: 'changed',
+        name: 'a field of e-mails cannot become required',
         request: 'POST /api/fields:update',
         body: { collectionName: 'emails', name: 'mood', ...more },
-        expect: { status: 422, body: { code: 'DEFINITION_INVALID' } },
+        expect: { status: 422, code: 'DEFINITION_INVALID' },
       });
     const [{ id }] = await server.data('GET /api/emails', { as: 'ann' });
     expect(await server.data(`PATCH /api/emails/${id}`, { as: 'ann', body: { mood: 'glad' } })).toMatchObject({
@@ -315,10 +338,10 @@ describeEngines('mail accounts', (engine) => {
     await server.data('POST /api/fields:destroy', { body: { collectionName: 'emails', name: 'mood' } });
   });
 
-  test('an account goes with all that is in it', async () => {
+  test('destroying an account also removes its mail', async () => {
     await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@example.com' } });
     const [{ id }] = await server.data('GET /api/accounts', { as: 'bob' });
-    await upload(server, 'bob', id, rawMail({ subject: 'Gone soon', id: 'b@example.net' }));
+    await upload(server, 'bob', id, makeRawMail({ subject: 'Gone soon', id: 'b@example.net' }));
     await server.data(`DELETE /api/accounts/${id}`, { as: 'bob' });
     expect(await server.data('GET /api/emails?search=gone', { as: 'bob' })).toEqual([]);
     const { database, mail } = server.running.applications.main;
@@ -329,7 +352,7 @@ describeEngines('mail accounts', (engine) => {
     }
   });
 
-  describe('an account on its way out', () => {
+  describe('an account in a deferred delete', () => {
     let id: number;
     const sql = (text: string): Promise<unknown> =>
       server.running.applications.main.database.write((transaction) => transaction.run({ text, values: [] }));
@@ -352,13 +375,13 @@ describeEngines('mail accounts', (engine) => {
     test.each([
       ['a relation path', 'GET', 'accounts/:id/tickets:list', undefined],
       ['a new record that names it', 'POST', 'tickets:create', { title: 'After', accountId: ':id' }],
-      ['a record that is to name it', 'POST', 'tickets:update?filterByTk=2', { accountId: ':id' }],
+      ['an update that links it', 'POST', 'tickets:update?filterByTk=2', { accountId: ':id' }],
       ['a link', 'POST', 'accounts/:id/tickets:add', [2]],
-      ['one more destroy', 'POST', 'accounts:destroy?filterByTk=:id', undefined],
-      ['a forced one', 'POST', 'accounts:destroy?filterByTk=:id&force=true', undefined],
+      ['a second destroy', 'POST', 'accounts:destroy?filterByTk=:id', undefined],
+      ['a destroy with force', 'POST', 'accounts:destroy?filterByTk=:id&force=true', undefined],
       ['a change', 'POST', 'accounts:update?filterByTk=:id', { name: 'Still here' }],
       ['a search of its mail', 'GET', 'accounts/:id/mailboxes:list', undefined],
-    ])('is not there for %s', async (_, method, path, body) => {
+    ])('does not exist for %s', async (_, method, path, body) => {
       const as = async (key: number): Promise<unknown> => {
         const named = JSON.parse(JSON.stringify(body ?? null).replaceAll('":id"', String(key)));
         const reply = await server.call(`${method} /api/${path.replace(':id', String(key))}`, {
@@ -369,7 +392,7 @@ describeEngines('mail accounts', (engine) => {
       expect(await as(id)).toEqual(await as(9999));
     });
 
-    test('takes no draft and no message to be sent, which were composed before', async () => {
+    test('accepts no draft and no message that was composed before', async () => {
       const { database, mail } = server.running.applications.main;
       const account = { id, address: 'going@example.com' };
       const flags = { read: true, starred: false, answered: false, draft: true };

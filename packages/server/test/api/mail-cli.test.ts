@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runMailCommand } from '../../src/cli-mail.ts';
 import { sqlite } from '../support/engines.ts';
-import { openMailWorld } from '../support/mail-world.ts';
+import { startMailAccountServer } from '../support/mail-account-server.ts';
 import type { TestServer } from '../support/scenario.ts';
 
 /** The program talks HTTP only, so one engine is enough. */
@@ -13,7 +13,7 @@ describe('tablinum mail import', () => {
   let folder: string;
   const printed: string[] = [];
   beforeAll(async () => {
-    server = await openMailWorld(sqlite);
+    server = await startMailAccountServer(sqlite);
     folder = mkdtempSync(join(tmpdir(), 'mail-cli-'));
     for (const method of ['log', 'error'] as const)
       vi.spyOn(console, method).mockImplementation((line: string) => void printed.push(line));
@@ -42,7 +42,7 @@ describe('tablinum mail import', () => {
     return Buffer.from(await response.arrayBuffer()).toString('latin1');
   };
 
-  test('keeps every byte, also of a message without a last line end, and flags outside of it', async () => {
+  test('keeps every byte, also of a message without a final line break, and stores flags separately', async () => {
     const raws = ['crlf', 'lf', 'unended', 'lines'].map(
       (name) => `Subject: ${name}\r\n\r\nFrom x\r\n\0\x89PNG\r\n\x1a\n`,
     );
@@ -72,7 +72,7 @@ describe('tablinum mail import', () => {
     ]);
   });
 
-  test('a Maildir: what is marked as deleted goes to the trash, unless it lies elsewhere too', async () => {
+  test('imports a Maildir, and puts messages marked as deleted into the trash unless they are also in another folder', async () => {
     put('moved/cur/1700000000.a:2,ST', 'Subject: moved\n\nx\n');
     put('moved/cur/1700000000.b:2,ST', 'Subject: deleted\n\nx\n');
     const path = put('moved/.Archive/cur/1700000000.a:2,S', 'Subject: moved\n\nx\n');
@@ -84,7 +84,7 @@ describe('tablinum mail import', () => {
     ]);
   });
 
-  test('folders of a Thunderbird profile; what was deleted there, and empty files, are skipped', async () => {
+  test('imports the folders of a Thunderbird profile, without deleted messages and empty files', async () => {
     const message = (name: string, status = '0001'): string =>
       `From \nX-Mozilla-Status: ${status}\nSubject: ${name}\n\nx\n\n`;
     put('profile/Mail/Local Folders/Inbox', message('tb one') + message('tb two', '0009'));
@@ -98,19 +98,19 @@ describe('tablinum mail import', () => {
     ]);
   });
 
-  test('says where a message could not be told from text', async () => {
+  test('reports where a message could not be separated from text', async () => {
     const path = put('doubt.mbox', 'From a Thu Aug 22 12:36:23 2002\nA: b\n\nFrom somebody else\nSubject: x\n\n');
     expect(await run(path)).toBe(0);
     expect(printed[0]).toMatch(/doubt\.mbox, message 1: A line in it may begin another message.* 38\.$/);
   });
 
-  test('a folder without mail is a failure', async () => {
+  test('refuses a folder without mail', async () => {
     put('nothing/Inbox.msf', 'x');
     expect(await run(put('nothing/notes.txt', 'From me'))).toBe(1);
     expect(printed.join('\n')).toMatch(/^Nothing was imported: no mail was found in .*nothing/);
   });
 
-  test('an account that is not there: says how to create it', async () => {
+  test('reports an account that does not exist, and how to create it', async () => {
     const path = put('one.eml', 'Subject: x\n\nx\n');
     const sent = runMailCommand(['import', path, '--account', 'new@example.com', '--url', server.running.url]);
     await expect(sent).rejects.toThrow(

@@ -1,107 +1,122 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
-import { type LetterDesk, openLetterDesk, outboxOf, saveDraft } from '../support/letter-desk.ts';
-import type { Scenario, TestServer } from '../support/scenario.ts';
+import {
+  type MailComposeServer,
+  readOutbox,
+  saveDraft,
+  startMailComposeServer,
+} from '../support/mail-compose-server.ts';
+import type { ExpectedRefusal, Scenario, TestServer } from '../support/scenario.ts';
 
-describeEngines('writing mail that is refused', (engine) => {
-  let desk: LetterDesk;
+describeEngines('refusals of mail composition', (engine) => {
+  let desk: MailComposeServer;
   let server: TestServer;
   beforeAll(async () => {
-    desk = await openLetterDesk(engine);
+    desk = await startMailComposeServer(engine);
     server = desk.server;
   });
   afterAll(() => server.stop());
 
   const line = 'cora@example.net\r\nBcc: eve@example.net';
-  const refused: readonly (readonly [string, string, unknown, number, string?])[] = [
-    ['a line end in an address', 'send', { account: 1, to: line }, 422, 'to'],
+  const invalidValue = { status: 422, code: 'VALUE_INVALID' } as const;
+  const invalidBody = { status: 400, code: 'BODY_INVALID' } as const;
+  const forbidden = { status: 403, code: 'NO_PERMISSION' } as const;
+  const refused: readonly (readonly [string, string, unknown, Pick<ExpectedRefusal, 'status' | 'code'>, string?])[] = [
+    ['a line break in an address', 'send', { account: 1, to: line }, invalidValue, 'to'],
     [
-      'a line end in a name',
+      'a line break in a name',
       'send',
       { account: 1, to: { name: 'x\r\nBcc: eve@example.net', address: 'a@b.c' } },
-      422,
+      invalidValue,
       'to',
     ],
-    ['two addresses in one', 'send', { account: 1, to: 'a@b.c, d@e.f' }, 422, 'to'],
-    ['a route', 'send', { account: 1, to: '<a@b.c>' }, 422, 'to'],
-    ['a quoted local part', 'send', { account: 1, to: '"a b"@b.c' }, 422, 'to'],
-    ['a domain in brackets', 'send', { account: 1, to: 'a@[127.0.0.1]' }, 422, 'to'],
-    ['no address', 'saveDraft', { account: 1, to: ['a@b.c', 'nobody'] }, 422, 'to[1]'],
-    ['a line end in a subject', 'saveDraft', { account: 1, subject: 'x\r\nBcc: eve@example.net' }, 422, 'subject'],
-    ['a separator in a subject', 'saveDraft', { account: 1, subject: 'x\u2028y' }, 422, 'subject'],
-    ['NUL in a text', 'saveDraft', { account: 1, text: 'a\0b' }, 422, 'text'],
-    ['nobody to send to', 'send', { account: 1, text: 'x' }, 422, 'to'],
-    ['too many', 'send', { account: 1, to: Array.from({ length: 501 }, (_, n) => `a${n}@b.c`) }, 422, 'to'],
+    ['two addresses in one text', 'send', { account: 1, to: 'a@b.c, d@e.f' }, invalidValue, 'to'],
+    ['a route', 'send', { account: 1, to: '<a@b.c>' }, invalidValue, 'to'],
+    ['a quoted local part', 'send', { account: 1, to: '"a b"@b.c' }, invalidValue, 'to'],
+    ['a domain in brackets', 'send', { account: 1, to: 'a@[127.0.0.1]' }, invalidValue, 'to'],
+    ['no address', 'saveDraft', { account: 1, to: ['a@b.c', 'nobody'] }, invalidValue, 'to[1]'],
     [
-      'a line end in a file name',
+      'a line break in a subject',
+      'saveDraft',
+      { account: 1, subject: 'x\r\nBcc: eve@example.net' },
+      invalidValue,
+      'subject',
+    ],
+    ['a separator in a subject', 'saveDraft', { account: 1, subject: 'x\u2028y' }, invalidValue, 'subject'],
+    ['NUL in a text', 'saveDraft', { account: 1, text: 'a\0b' }, invalidValue, 'text'],
+    ['no recipient', 'send', { account: 1, text: 'x' }, invalidValue, 'to'],
+    ['too many', 'send', { account: 1, to: Array.from({ length: 501 }, (_, n) => `a${n}@b.c`) }, invalidValue, 'to'],
+    [
+      'a line break in a file name',
       'saveDraft',
       { account: 1, attachments: [{ filename: 'a\r\nX: y', content: '' }] },
-      422,
+      invalidValue,
       'attachments[0]',
     ],
     [
-      'a type with more',
+      'a content type with parameters',
       'saveDraft',
       { account: 1, attachments: [{ contentType: 'text/html; x=y', content: '' }] },
-      422,
+      invalidValue,
       'attachments[0]',
     ],
     [
-      'a path for a file',
+      'a file given as a path',
       'saveDraft',
       { account: 1, attachments: [{ path: '/etc/passwd', content: '' }] },
-      422,
+      invalidValue,
       'attachments[0]',
     ],
     [
-      'a file by an address',
+      'a file given as a URL',
       'saveDraft',
       { account: 1, attachments: [{ href: 'http://127.0.0.1/' }] },
-      422,
+      invalidValue,
       'attachments[0]',
     ],
     [
       'content that is a path',
       'saveDraft',
       { account: 1, attachments: [{ content: { path: '/etc/passwd' } }] },
-      422,
+      invalidValue,
       'attachments[0]',
     ],
-    ['what is no base64', 'saveDraft', { account: 1, attachments: [{ content: '***' }] }, 422, 'attachments[0]'],
-    ['a moment that is none', 'send', { account: 1, to: 'a@b.c', sendAt: 'soon' }, 422, 'sendAt'],
-    ['another property', 'saveDraft', { account: 1, from: 'x@y.z' }, 400],
-    ['headers', 'send', { account: 1, to: 'a@b.c', headers: { Bcc: 'x@y.z' } }, 400],
-    ['no account', 'saveDraft', { text: 'x' }, 422, 'account'],
-    ["somebody else's account", 'send', { account: 2, to: 'a@b.c' }, 403],
-    ['an account that is not there', 'send', { account: 99, to: 'a@b.c' }, 403],
-    ['a draft in another account', 'saveDraft', { id: 1, account: 1 }, 400],
-    ['a draft that is not there', 'saveDraft', { id: 1, text: 'x' }, 403],
-    ['a parameter', 'saveDraft?fields=id', { account: 1 }, 400],
+    ['invalid base64', 'saveDraft', { account: 1, attachments: [{ content: '***' }] }, invalidValue, 'attachments[0]'],
+    ['an invalid time', 'send', { account: 1, to: 'a@b.c', sendAt: 'soon' }, invalidValue, 'sendAt'],
+    ['another property', 'saveDraft', { account: 1, priority: 'high' }, invalidBody],
+    ['a sender that the account does not have', 'saveDraft', { account: 1, from: 'x@y.z' }, invalidValue, 'from'],
+    ['headers', 'send', { account: 1, to: 'a@b.c', headers: { Bcc: 'x@y.z' } }, invalidBody],
+    ['no account', 'saveDraft', { text: 'x' }, invalidValue, 'account'],
+    ['an account of another user', 'send', { account: 2, to: 'a@b.c' }, forbidden],
+    ['an unknown account', 'send', { account: 99, to: 'a@b.c' }, forbidden],
+    ['a draft in another account', 'saveDraft', { id: 1, account: 1 }, invalidBody],
+    ['an unknown draft', 'saveDraft', { id: 1, text: 'x' }, forbidden],
+    ['a parameter', 'saveDraft?fields=id', { account: 1 }, { status: 400, code: 'PARAMETER_UNKNOWN' }],
   ];
-  test('what is wrong is refused, and nothing is kept', async () => {
-    for (const [name, action, body, status, field] of refused) {
+  test('an invalid draft is refused, and nothing is stored', async () => {
+    for (const [name, action, body, { status, code }, field] of refused) {
       const row: Scenario = {
         name,
         request: `POST /api/emails:${action}`,
         as: 'ann',
         body,
-        expect: { status, ...(field !== undefined && { body: { details: { [field]: expect.any(String) } } }) },
+        expect: { status, code, ...(field !== undefined && { body: { details: { [field]: expect.any(String) } } }) },
       };
       await server.play(row).catch((error: Error) => {
         throw Object.assign(error, { message: `${name}: ${error.message}` });
       });
     }
-    expect(await outboxOf(server)).toEqual([]);
+    expect(await readOutbox(server)).toEqual([]);
   });
 
-  test("somebody else's messages are no second path", async () => {
+  test('messages of other users cannot be reached by drafts', async () => {
     const { id } = (await saveDraft(server, { account: 1, subject: 'Mine', text: 'zanzibar' })).body.data;
     for (const [action, body] of [
       ['saveDraft', { id, text: 'x' }],
       ['send', { id, to: 'bob@example.com' }],
-      ['reply', { id: desk.letter, text: 'x' }],
-      ['replyAll', { id: desk.letter, draft: true }],
-      ['forward', { id: desk.letter, to: 'bob@example.com' }],
+      ['reply', { id: desk.emailId, text: 'x' }],
+      ['replyAll', { id: desk.emailId, draft: true }],
+      ['forward', { id: desk.emailId, to: 'bob@example.com' }],
       ['cancelSend', { id }],
     ] as const)
       for (const as of ['bob', 'admin'])
@@ -110,21 +125,21 @@ describeEngines('writing mail that is refused', (engine) => {
           request: `POST /api/emails:${action}`,
           as,
           body,
-          expect: { status: 403, absent: ['zanzibar', 'eedle'] },
+          expect: { status: 403, code: 'NO_PERMISSION', absent: ['zanzibar', 'eedle'] },
         });
     await server.play({
-      name: 'an attachment of somebody else',
+      name: 'an attachment of another user is refused',
       request: 'POST /api/emails:saveDraft',
       as: 'bob',
-      body: { account: 2, attachments: [{ id: desk.attached }] },
-      expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+      body: { account: 2, attachments: [{ id: desk.attachmentId }] },
+      expect: { status: 400, code: 'REFERENCE_MISSING' },
     });
     expect((await server.call('POST /api/emails', { as: 'nobody', body: { account: 1 } })).status).toBe(401);
     expect(await server.data('GET /api/changes:list?resource=emails', { as: 'bob' })).toEqual([]);
     expect(await server.data('GET /api/changes:list?resource=emails', { as: 'ann' })).not.toEqual([]);
   });
 
-  test('a role that may not write a field, or sees a part, is held to it', async () => {
+  test('a role that may not write a field, or sees only some fields, is limited to them', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'clerk', title: 'Clerk' } });
     for (const row of [
       { resource: 'emails', actions: ['create', 'update'], exceptFields: ['cc'] },
@@ -138,15 +153,15 @@ describeEngines('writing mail that is refused', (engine) => {
     for (const [action, body, code] of [
       ['saveDraft', { account: 1, cc: 'a@b.c' }, 'FIELD_DENIED'],
       ['send', { account: 1, to: 'a@b.c', cc: 'a@b.c' }, 'FIELD_DENIED'],
-      ['reply', { id: desk.letter, text: 'x' }, 'FIELD_DENIED'],
-      ['forward', { id: desk.letter, to: 'a@b.c' }, 'FIELD_DENIED'],
+      ['reply', { id: desk.emailId, text: 'x' }, 'FIELD_DENIED'],
+      ['forward', { id: desk.emailId, to: 'a@b.c' }, 'FIELD_DENIED'],
     ] as const)
       await server.play({
         name: action,
         request: `POST /api/emails:${action}`,
         as: 'cy',
         body,
-        expect: { status: 403, body: { code }, absent: ['Which one'] },
+        expect: { status: 403, code, absent: ['Which one'] },
       });
     const made = await server.call('POST /api/emails:saveDraft', { as: 'cy', body: { account: 1, to: 'a@b.c' } });
     expect(made.status).toBe(200);

@@ -1,16 +1,22 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
-import { type LetterDesk, openLetterDesk, outboxOf, png, saveDraft } from '../support/letter-desk.ts';
+import {
+  type MailComposeServer,
+  pngBase64,
+  readOutbox,
+  saveDraft,
+  startMailComposeServer,
+} from '../support/mail-compose-server.ts';
 import type { Reply, TestServer } from '../support/scenario.ts';
 
 const html = Buffer.from('<script>alert(1)</script>\r\n').toString('base64');
 
-describeEngines('writing mail', (engine) => {
-  let desk: LetterDesk;
+describeEngines('mail composition', (engine) => {
+  let desk: MailComposeServer;
   let server: TestServer;
   beforeAll(async () => {
-    desk = await openLetterDesk(engine);
+    desk = await startMailComposeServer(engine);
     server = desk.server;
   });
   afterAll(() => server.stop());
@@ -28,7 +34,7 @@ describeEngines('writing mail', (engine) => {
     ]);
     return (await mail.blobs.get(Number(rows![0]![0]), rows![0]![1] as string))!.toString();
   };
-  test('a draft is saved, and saved again, under one id', async () => {
+  test('a draft is saved and saved again under the same id', async () => {
     const first = await save({ account: 1, to: 'cora@example.net', subject: 'Nee', text: 'Hel' });
     expect(first.body.data).toMatchObject({
       draft: true,
@@ -42,7 +48,7 @@ describeEngines('writing mail', (engine) => {
     const { id, conversationId, messageId } = first.body.data;
     expect(first.body.data.text.trim()).toBe('Hel');
     const files = [
-      { filename: 'a.png', contentType: 'image/png', content: png },
+      { filename: 'a.png', contentType: 'image/png', content: pngBase64 },
       { filename: 'x.html', content: html },
     ];
     const second = await save({ id, subject: 'Needles', html: '<p onclick="x()">Hello</p>', attachments: files });
@@ -83,23 +89,23 @@ describeEngines('writing mail', (engine) => {
     });
   });
 
-  test('of two who save the same draft, the second is told', async () => {
+  test('of two users who save the same draft, the second one is refused as outdated', async () => {
     const made = await save({ account: 1, text: 'one' });
     const etag = made.headers.get('etag')!;
     const { id } = made.body.data;
     expect((await save({ id, text: 'two' }, 'ann', { 'if-match': etag })).status).toBe(200);
     await server.play({
-      name: '',
+      name: 'an outdated draft is refused',
       request: 'POST /api/emails:saveDraft',
       as: 'ann',
       body: { id, text: 'three' },
       headers: { 'if-match': etag },
-      expect: { status: 412, body: { code: 'VERSION_STALE' } },
+      expect: { status: 412, code: 'VERSION_STALE' },
     });
     expect((await get(id)).text.trim()).toBe('two');
   });
 
-  test('a draft is sent: it waits in the outbox, and can be called back', async () => {
+  test('a sent draft waits in the outbox and can be called back', async () => {
     const { id: draft } = (
       await save({ account: 'shop@example.com', to: 'cora@example.net', bcc: 'eve@example.net', subject: 'Ship it' })
     ).body.data;
@@ -122,7 +128,7 @@ describeEngines('writing mail', (engine) => {
     const bytes = await raw(id);
     expect(bytes).toContain('To: cora@example.net\r\n');
     expect(bytes).not.toContain('eve@example.net');
-    expect(await outboxOf(server)).toEqual([
+    expect(await readOutbox(server)).toEqual([
       [id, 'queued', 'shop@example.com', ['cora@example.net', 'eve@example.net']],
     ]);
     for (const [request, body] of [
@@ -130,11 +136,11 @@ describeEngines('writing mail', (engine) => {
       ['POST /api/emails:send', { id }],
     ] as const)
       await server.play({
-        name: '',
+        name: 'a queued e-mail cannot be changed',
         request,
         as: 'ann',
         body,
-        expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+        expect: { status: 403, code: 'SYSTEM_PROTECTED' },
       });
     for (const [request, body] of [
       ['POST /api/emails:move', { ids: [id], mailbox: 'INBOX' }],
@@ -142,16 +148,22 @@ describeEngines('writing mail', (engine) => {
       [`DELETE /api/emails/${id}`, undefined],
       [`POST /api/conversations/${(await get(id)).conversationId}/emails:destroy?filterByTk=${id}`, undefined],
     ] as const)
-      await server.play({ name: '', request, as: 'ann', body, expect: { status: 409, body: { code: 'MAIL_QUEUED' } } });
+      await server.play({
+        name: 'a queued e-mail is refused',
+        request,
+        as: 'ann',
+        body,
+        expect: { status: 409, code: 'MAIL_QUEUED' },
+      });
     await server.play({
-      name: 'somebody else does not call it back',
+      name: 'another user cannot call back the e-mail',
       request: 'POST /api/emails:cancelSend',
       as: 'bob',
       body: { id },
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     });
     await server.play({
-      name: 'called back',
+      name: 'the sender calls back the e-mail',
       request: 'POST /api/emails:cancelSend',
       as: 'ann',
       body: { id },
@@ -161,13 +173,13 @@ describeEngines('writing mail', (engine) => {
         events: ['emails.updated', 'conversations.updated'],
       },
     });
-    expect(await outboxOf(server)).toEqual([]);
+    expect(await readOutbox(server)).toEqual([]);
     await server.play({
-      name: 'not twice',
+      name: 'the e-mail cannot be called back twice',
       request: 'POST /api/emails:cancelSend',
       as: 'ann',
       body: { id },
-      expect: { status: 409, body: { code: 'MAIL_NOT_QUEUED' } },
+      expect: { status: 409, code: 'MAIL_NOT_QUEUED' },
     });
     expect((await save({ id, subject: 'Ship it tomorrow' })).body.data).toMatchObject({
       id,
@@ -175,23 +187,23 @@ describeEngines('writing mail', (engine) => {
     });
   });
 
-  test('of many at once who save or send one draft, nobody undoes the other, and it is sent once', async () => {
+  test('parallel saves and sends of one draft lose no change, and it is sent once', async () => {
     const { id } = (await save({ account: 1, to: 'cora@example.net', text: 'start' })).body.data;
     const saves = await Promise.all(['a', 'b', 'c', 'd'].map((text) => save({ id, text })));
     const done = saves.filter(({ status }) => status === 200);
     expect(done.length).toBeGreaterThan(0);
     for (const { status } of saves) expect([200, 412]).toContain(status);
     expect(done.map(({ body }) => body.data.text.trim())).toContain((await get(id)).text.trim());
-    const before = (await outboxOf(server)).length;
+    const before = (await readOutbox(server)).length;
     const send = (): Promise<Reply> => server.call('POST /api/emails:send', { as: 'ann', body: { id } });
     const sends = await Promise.all([send(), send(), send()]);
     expect(sends.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(await outboxOf(server)).toHaveLength(before + 1);
+    expect(await readOutbox(server)).toHaveLength(before + 1);
     const { body } = sends.find(({ status }) => status === 200)!;
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: body.data.id } });
   });
 
-  test('what is sent later waits until then', async () => {
+  test('an e-mail with a later time waits until then', async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString();
     const body = { account: 1, to: 'cora@example.net', text: 'Later.', sendAt };
     const key = { 'idempotency-key': 'later-1' };
@@ -200,11 +212,11 @@ describeEngines('writing mail', (engine) => {
     const again = await server.call('POST /api/emails:send', { as: 'ann', body, headers: key });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect(again.body).toEqual(first.body);
-    expect(await outboxOf(server)).toHaveLength(1);
+    expect(await readOutbox(server)).toHaveLength(1);
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: first.body.data.id } });
   });
 
-  test('a draft whose sending is repeated is sent once', async () => {
+  test('a draft whose send request is repeated is sent once', async () => {
     const { id } = await server.data('POST /api/emails:saveDraft', {
       as: 'ann',
       body: { account: 1, to: 'cora@example.net', text: 'Once.' },
@@ -214,28 +226,28 @@ describeEngines('writing mail', (engine) => {
     const again = await server.call('POST /api/emails:send', asked);
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect(again.body).toEqual(first.body);
-    expect(await outboxOf(server)).toHaveLength(1);
+    expect(await readOutbox(server)).toHaveLength(1);
     const otherKey = { ...asked, headers: { 'idempotency-key': 'once-2' } };
     expect((await server.call('POST /api/emails:send', otherKey)).status).toBe(403);
     const otherBody = { ...asked, body: { id, subject: 'Twice' } };
     expect((await server.call('POST /api/emails:send', otherBody)).body.code).toBe('IDEMPOTENCY_KEY_REUSED');
-    expect(await outboxOf(server)).toHaveLength(1);
+    expect(await readOutbox(server)).toHaveLength(1);
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: first.body.data.id } });
   });
 
-  test('a trial of a sending sends nothing', async () => {
-    const before = await server.picture();
+  test('a dry run of a send sends nothing', async () => {
+    const before = await server.readSnapshot();
     const body = { account: 1, to: 'cora@example.net', text: 'Try.' };
     const tried = await server.call('POST /api/emails:send?dryRun=true', { as: 'ann', body });
     expect(tried.body).toMatchObject({ data: { status: 'queued' }, meta: { dryRun: true } });
-    expect(await outboxOf(server)).toEqual([]);
-    expect(await server.picture()).toBe(before);
+    expect(await readOutbox(server)).toEqual([]);
+    expect(await server.readSnapshot()).toBe(before);
   });
 
-  test('an answer goes to the sender, in the thread, with one prefix and what was said', async () => {
+  test('a reply goes to the sender, in the same conversation, with one prefix and the quoted text', async () => {
     const sent = await server.data('POST /api/emails:reply', {
       as: 'ann',
-      body: { id: desk.letter, text: 'The thin one.' },
+      body: { id: desk.emailId, text: 'The thin one.' },
     });
     const mine = await get(sent.id);
     expect(mine).toMatchObject({
@@ -244,7 +256,7 @@ describeEngines('writing mail', (engine) => {
       cc: [],
       inReplyTo: ['n2@example.net'],
       references: ['n0@example.net', 'n1@example.net', 'n2@example.net'],
-      conversationId: (await get(desk.letter)).conversationId,
+      conversationId: (await get(desk.emailId)).conversationId,
       attachments: [],
     });
     expect(mine.text).toContain(
@@ -253,7 +265,7 @@ describeEngines('writing mail', (engine) => {
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
     const all = await server.data('POST /api/emails:replyAll', {
       as: 'ann',
-      body: { id: desk.letter, text: 'All.', draft: true, quote: false },
+      body: { id: desk.emailId, text: 'All.', draft: true, quote: false },
     });
     expect(all).toMatchObject({
       draft: true,
@@ -262,18 +274,18 @@ describeEngines('writing mail', (engine) => {
     });
   });
 
-  test('what is passed on keeps its attachments', async () => {
-    const body = { id: desk.letter, to: 'fay@example.org', text: 'See below.' };
+  test('a forwarded e-mail keeps its attachments', async () => {
+    const body = { id: desk.emailId, to: 'fay@example.org', text: 'See below.' };
     const { id } = await server.data('POST /api/emails:forward', { as: 'ann', body });
     const mine = await get(id);
     expect(mine).toMatchObject({ subject: 'Fwd: Needle', inReplyTo: [], attachments: [{ filename: 'needle.png' }] });
-    const ofIt = await server.data(`GET /api/attachments:get?filterByTk=${desk.attached}`, { as: 'ann' });
+    const ofIt = await server.data(`GET /api/attachments:get?filterByTk=${desk.attachmentId}`, { as: 'ann' });
     expect(mine.attachments[0].sha256).toBe(ofIt.sha256);
     expect(mine.text).toContain('Forwarded message');
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id } });
   });
 
-  test('files of every kind keep their bytes, so that a draft that is sent has them', async () => {
+  test('files of every kind keep their bytes until the draft is sent', async () => {
     const kinds = ['text/plain', 'text/html', 'text/calendar', 'message/rfc822', 'multipart/mixed', 'image/svg+xml'];
     const content = Buffer.from('Subject: x\r\n\nBEGIN\rend').toString('base64');
     const attachments = kinds.flatMap((contentType, index) => [
@@ -290,7 +302,7 @@ describeEngines('writing mail', (engine) => {
     await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
   });
 
-  test('a file of any size is added as it is', async () => {
+  test('a file of any size is attached unchanged', async () => {
     const { id } = (await save({ account: 1, subject: 'Files' })).body.data;
     const bytes = Buffer.from('line\r\nline\nÿ\u0000', 'latin1');
     const url = `${server.running.url}/api/emails:attach?filterByTk=${id}&filename=${encodeURIComponent('../../Übung".bin')}`;
@@ -307,12 +319,12 @@ describeEngines('writing mail', (engine) => {
     expect(Buffer.from(await back.arrayBuffer())).toEqual(bytes);
   });
 
-  test('plain style saves a draft', async () => {
+  test('a plain-style request saves a draft', async () => {
     const made = await server.call('POST /api/emails', { as: 'ann', body: { account: 1, text: 'plain' } });
     expect(made.body.data).toMatchObject({ draft: true, snippet: 'plain' });
   });
 
-  test('a draft that goes out under another subject leaves no conversation without e-mails', async () => {
+  test('a draft that is sent under another subject leaves no empty conversation', async () => {
     const draft = (await save({ account: 1, to: 'cora@example.net', subject: 'Was', text: 'x' })).body.data;
     const body = { id: draft.id, subject: 'Is' };
     const { id } = await server.data('POST /api/emails:send', { as: 'ann', body });

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
-import { exactQuestions, questionMessages, questions } from '../support/mail-questions.ts';
-import { openMailWorld, upload } from '../support/mail-world.ts';
-import { type RawMail, rawMail } from '../support/raw-mail.ts';
-import type { Scenario, TestServer } from '../support/scenario.ts';
+import { startMailAccountServer, upload } from '../support/mail-account-server.ts';
+import { makeRawMail, type RawMail } from '../support/raw-mail.ts';
+import type { ExpectedOutcome, Scenario, TestServer } from '../support/scenario.ts';
 
 const messages: readonly RawMail[] = [
   {
@@ -61,20 +60,20 @@ describeEngines('an inbox', (engine) => {
   const idOf = (index: number): number => emails[index].id as number;
 
   beforeAll(async () => {
-    server = await openMailWorld(engine);
-    for (const each of messages) await upload(server, 'ann', 1, rawMail(each));
+    server = await startMailAccountServer(engine);
+    for (const each of messages) await upload(server, 'ann', 1, makeRawMail(each));
     await server.data('POST /api/accounts:create', { as: 'bob', body: { name: 'Bob', address: 'bob@example.com' } });
     await upload(
       server,
       'bob',
       2,
-      rawMail({ subject: 'Secret plan', id: 'c1@example.net', text: 'The tonearm of Bob.' }),
+      makeRawMail({ subject: 'Secret plan', id: 'c1@example.net', text: 'The tonearm of Bob.' }),
     );
     emails = await server.data('GET /api/emails', { as: 'ann' });
   });
   afterAll(() => server.stop());
 
-  test('is listed with the newest first, without bodies', async () => {
+  test('is listed with the newest first and without bodies', async () => {
     expect(emails.map((each) => each.subject)).toEqual([
       'Invoice 4711',
       'Re: Broken turntable',
@@ -85,7 +84,7 @@ describeEngines('an inbox', (engine) => {
     expect(emails[2]).toMatchObject({ outgoing: true, folder: 'inbox', hasAttachments: false });
   });
 
-  test('pages follow by nextCursor', async () => {
+  test('pages continue by nextCursor', async () => {
     const first = await server.call('GET /api/emails?pageSize=3', { as: 'ann' });
     expect(first.body.meta).toMatchObject({ hasNext: true, pageSize: 3 });
     const next = await server.call(`GET /api/emails?pageSize=3&after=${first.body.meta.nextCursor}`, { as: 'ann' });
@@ -122,17 +121,17 @@ describeEngines('an inbox', (engine) => {
     ['search=account:2', []],
     ['filter={"subject":{"$includes":"invoice"}}', ['Invoice 4711']],
   ] as const)
-    test(`${query} finds ${found.length}`, async () => expect(await subjects(query)).toEqual(found));
+    test(`${query} finds ${found.length} e-mails`, async () => expect(await subjects(query)).toEqual(found));
 
   const scenarios = (): Scenario[] => [
     {
-      name: 'a search that cannot be read is 400 and says why',
+      name: 'a search that cannot be parsed is refused with 400 and the reason',
       request: 'GET /api/emails?search=is:happy',
       as: 'ann',
-      expect: { status: 400, body: { code: 'PARAMETER_INVALID' } },
+      expect: { status: 400, code: 'PARAMETER_INVALID' },
     },
     {
-      name: 'an e-mail comes with text, headers and attachments',
+      name: 'an e-mail is returned with text, headers and attachments',
       request: `GET /api/emails/${idOf(1)}`,
       as: 'ann',
       expect: {
@@ -143,7 +142,7 @@ describeEngines('an inbox', (engine) => {
       },
     },
     {
-      name: 'its HTML is safe',
+      name: 'the HTML of an e-mail is sanitised',
       request: `GET /api/emails/${idOf(0)}`,
       as: 'ann',
       expect: {
@@ -153,21 +152,21 @@ describeEngines('an inbox', (engine) => {
       },
     },
     {
-      name: 'action style answers the same',
+      name: 'the action style returns the same',
       request: `GET /api/emails:get/${idOf(0)}`,
       as: 'ann',
       expect: { status: 200, body: { data: { html: expect.stringContaining('invoice') } } },
     },
     {
-      name: 'of somebody else it is 403',
+      name: 'an e-mail of another user is refused with 403',
       request: `GET /api/emails/${idOf(0)}`,
       as: 'bob',
-      expect: { status: 403, absent: ['nvoice'] },
+      expect: { status: 403, code: 'NO_PERMISSION', absent: ['nvoice'] },
     },
     {
-      name: 'for an admin who is no member too',
+      name: 'an administrator who is no member is refused with 403',
       request: `GET /api/emails/${idOf(0)}`,
-      expect: { status: 403, absent: ['nvoice'] },
+      expect: { status: 403, code: 'NO_PERMISSION', absent: ['nvoice'] },
     },
     {
       name: 'a flag is set',
@@ -177,35 +176,35 @@ describeEngines('an inbox', (engine) => {
       expect: { status: 200, body: { data: { read: true } }, events: ['emails.updated', 'conversations.updated'] },
     },
     {
-      name: 'a flag of somebody else is not',
+      name: "a flag of another user's e-mail cannot be set",
       request: `PATCH /api/emails/${idOf(0)}`,
       as: 'bob',
       body: { read: false },
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     },
     {
-      name: 'nor by the batch',
+      name: "a flag of another user's e-mail cannot be set by a batch",
       request: 'POST /api/batch',
       as: 'bob',
       body: { operations: [{ op: 'update', resource: 'emails', filterByTk: idOf(0), values: { read: false } }] },
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     },
     {
-      name: 'a subject is not changed by hand',
+      name: 'the subject cannot be changed',
       request: `PATCH /api/emails/${idOf(0)}`,
       as: 'ann',
       body: { subject: 'Paid' },
-      expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+      expect: { status: 403, code: 'SYSTEM_PROTECTED' },
     },
     {
-      name: 'an e-mail is not made as a record',
+      name: 'an e-mail cannot be created as a record',
       request: 'POST /api/emails:create',
       as: 'ann',
       body: { subject: 'Made' },
-      expect: { status: 403, body: { code: 'SYSTEM_PROTECTED' } },
+      expect: { status: 403, code: 'SYSTEM_PROTECTED' },
     },
     {
-      name: 'many are starred at once',
+      name: 'several e-mails are starred at once',
       request: 'POST /api/emails:batchUpdate',
       as: 'ann',
       body: { ids: [idOf(1), idOf(2)], starred: true },
@@ -216,35 +215,35 @@ describeEngines('an inbox', (engine) => {
       },
     },
     {
-      name: 'not if one of them is somebody else\u2019s',
+      name: 'no e-mail is starred if one of them belongs to another user',
       request: 'POST /api/emails:batchUpdate',
       as: 'bob',
       body: { ids: [idOf(1)], starred: false },
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     },
     {
-      name: 'moving one',
+      name: 'an e-mail is moved',
       request: `POST /api/emails:move?filterByTk=${idOf(0)}`,
       as: 'ann',
       body: { mailbox: 'inbox' },
       expect: { status: 200, body: { data: 1 } },
     },
     {
-      name: 'moving into a mailbox that is not there is 400',
+      name: 'a move to an unknown mailbox is refused with 400',
       request: `POST /api/emails:move?filterByTk=${idOf(0)}`,
       as: 'ann',
       body: { mailbox: 'Nowhere' },
-      expect: { status: 400, body: { code: 'REFERENCE_MISSING' } },
+      expect: { status: 400, code: 'REFERENCE_MISSING' },
     },
     {
-      name: 'moving somebody else\u2019s is 403',
+      name: "a move of another user's e-mail is refused with 403",
       request: `POST /api/emails:move?filterByTk=${idOf(0)}`,
       as: 'bob',
       body: { mailbox: 'INBOX' },
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     },
     {
-      name: 'destroying puts into the trash, which is made and told of',
+      name: 'destroy moves the e-mail to the trash, and creates that mailbox with an event',
       request: `DELETE /api/emails/${idOf(0)}`,
       as: 'ann',
       expect: {
@@ -254,25 +253,25 @@ describeEngines('an inbox', (engine) => {
       },
     },
     {
-      name: 'destroying in the trash is for good, and the conversation goes with the last of its e-mails',
+      name: 'destroy in the trash is final, and the conversation is deleted with its last e-mail',
       request: `DELETE /api/emails/${idOf(0)}`,
       as: 'ann',
       expect: { status: 200, body: { data: 1 }, events: ['emails.destroyed', 'conversations.destroyed'] },
     },
     {
-      name: 'then nothing tells of it any more',
+      name: 'a destroyed e-mail does not occur in events any more',
       request: `GET /api/conversations/${emails[0].conversationId}`,
       as: 'ann',
-      expect: { status: 403, absent: ['nvoice', 'books@'] },
+      expect: { status: 403, code: 'NO_PERMISSION', absent: ['nvoice', 'books@'] },
     },
     {
-      name: 'then it is gone',
+      name: 'a destroyed e-mail no longer exists',
       request: `GET /api/emails/${idOf(0)}`,
       as: 'ann',
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     },
     {
-      name: 'the history of an e-mail tells of its flags',
+      name: 'the history of an e-mail contains its flags',
       request: `GET /api/emails:history?filterByTk=${idOf(1)}`,
       as: 'ann',
       expect: {
@@ -283,16 +282,16 @@ describeEngines('an inbox', (engine) => {
     {
       name: 'other resources have no plain style',
       request: 'GET /api/users',
-      expect: { status: 404, body: { code: 'ROUTE_UNKNOWN' } },
+      expect: { status: 404, code: 'ROUTE_UNKNOWN' },
     },
     {
-      name: 'a method that means nothing is 405',
+      name: 'an unsupported method is refused with 405',
       request: `POST /api/emails/${idOf(1)}`,
       as: 'ann',
-      expect: { status: 405 },
+      expect: { status: 405, code: 'METHOD_NOT_ALLOWED' },
     },
   ];
-  test('each sentence of the contract', async () => {
+  test('requests have the results that the specification states', async () => {
     for (const scenario of scenarios())
       await server.play(scenario).catch((error: Error) => {
         throw Object.assign(error, { message: `${scenario.name}: ${error.message}` });
@@ -301,12 +300,12 @@ describeEngines('an inbox', (engine) => {
     expect(await subjects('search=invoice')).toEqual([]);
   });
 
-  test('a mailbox has one role and a path that is none, and its e-mails follow it', async () => {
+  test('a mailbox has one role and an acyclic path, and its e-mails follow it', async () => {
     await upload(
       server,
       'ann',
       1,
-      rawMail({ subject: 'At work', id: 'w1@e.example' }),
+      makeRawMail({ subject: 'At work', id: 'w1@e.example' }),
       'message/rfc822',
       '&mailbox=Work',
     );
@@ -317,21 +316,36 @@ describeEngines('an inbox', (engine) => {
     };
     const change = `PATCH /api/mailboxes/${mail.mailboxId}`;
     const trash = (await server.data('GET /api/mailboxes', { as: 'ann' })).find((each: Json) => each.role === 'trash');
-    const refused: [string, string, unknown, number][] = [
-      ['a role that another one has', change, { role: 'inbox' }, 409],
-      ['a new one of that role', 'POST /api/mailboxes:create', { accountId: 1, path: 'More', role: 'trash' }, 409],
-      ['a path that is a role', 'POST /api/mailboxes:create', { accountId: 1, path: 'junk' }, 422],
-      ['no path', change, { path: ' ' }, 422],
-      ['a path of two lines', change, { path: 'a\r\nb' }, 422],
-      ['in another account', change, { accountId: 2 }, 403],
-      ['one with e-mails', `DELETE /api/mailboxes/${mail.mailboxId}`, undefined, 409],
+    const refused: [string, string, unknown, ExpectedOutcome][] = [
+      ['a role that another mailbox has', change, { role: 'inbox' }, { status: 409, code: 'UNIQUE_CONFLICT' }],
+      [
+        'a new mailbox with an existing role',
+        'POST /api/mailboxes:create',
+        { accountId: 1, path: 'More', role: 'trash' },
+        { status: 409, code: 'UNIQUE_CONFLICT' },
+      ],
+      [
+        'a path that is the name of a role',
+        'POST /api/mailboxes:create',
+        { accountId: 1, path: 'junk' },
+        { status: 422, code: 'VALUE_INVALID' },
+      ],
+      ['no path', change, { path: ' ' }, { status: 422, code: 'VALUE_INVALID' }],
+      ['a path with a line break', change, { path: 'a\r\nb' }, { status: 422, code: 'VALUE_INVALID' }],
+      ['in another account', change, { accountId: 2 }, { status: 403, code: 'SYSTEM_PROTECTED' }],
+      [
+        'a mailbox with e-mails',
+        `DELETE /api/mailboxes/${mail.mailboxId}`,
+        undefined,
+        { status: 409, code: 'DEPENDANTS_EXIST' },
+      ],
     ];
-    for (const [name, request, body, status] of refused)
-      await server.play({ name, request, as: 'ann', body, expect: { status } });
+    for (const [name, request, body, outcome] of refused)
+      await server.play({ name, request, as: 'ann', body, expect: outcome });
     await server.data(`DELETE /api/mailboxes/${trash.id}`, { as: 'ann' });
     expect(await counted()).toEqual([1, 1]);
     await server.play({
-      name: 'becomes the trash',
+      name: 'the mailbox becomes the trash',
       request: change,
       as: 'ann',
       body: { role: 'trash' },
@@ -342,7 +356,7 @@ describeEngines('an inbox', (engine) => {
     await server.data(change, { as: 'ann', body: { role: null, path: 'Home' } });
     expect(await counted()).toEqual([1, 1]);
     await server.play({
-      name: 'is renamed',
+      name: 'the mailbox is renamed',
       request: change,
       as: 'ann',
       body: { path: 'House' },
@@ -352,17 +366,17 @@ describeEngines('an inbox', (engine) => {
     await server.data('POST /api/emails:destroy?force=true', { as: 'ann', body: { ids: [mail.id] } });
   });
 
-  test('a message that joins two conversations tells of each e-mail that changes its own', async () => {
+  test('a message that joins two conversations emits an event for each e-mail that changes its conversation', async () => {
     const mails = [
-      rawMail({ subject: 'Joined', id: 'j1@e.example' }),
-      rawMail({ subject: 'Re: Joined', id: 'j3@e.example', references: ['j2@e.example'] }),
+      makeRawMail({ subject: 'Joined', id: 'j1@e.example' }),
+      makeRawMail({ subject: 'Re: Joined', id: 'j3@e.example', references: ['j2@e.example'] }),
     ];
     for (const each of mails) await upload(server, 'ann', 1, each);
     const [later, first] = await server.data('GET /api/emails?search=joined&sort=-id', { as: 'ann' });
     expect(later.conversationId).not.toBe(first.conversationId);
-    const joining = rawMail({ subject: 'Re: Joined', id: 'j2@e.example', references: ['j1@e.example'] });
+    const joining = makeRawMail({ subject: 'Re: Joined', id: 'j2@e.example', references: ['j1@e.example'] });
     await server.play({
-      name: 'joined',
+      name: 'a message joins two conversations',
       request: 'POST /api/emails:import?account=1',
       as: 'ann',
       headers: { 'content-type': 'message/rfc822' },
@@ -381,7 +395,7 @@ describeEngines('an inbox', (engine) => {
     expect((await server.call(former, { as: 'ann' })).status).toBe(403);
   });
 
-  test('conversations are counted, and show their e-mails with the oldest first', async () => {
+  test('conversations have counts and show their e-mails oldest first', async () => {
     const [first] = await server.data('GET /api/conversations', { as: 'ann' });
     expect(first).toMatchObject({ subject: 'Broken turntable', messages: 3, starred: 2, attachments: 1 });
     const thread = await server.data(`GET /api/conversations/${first.id}`, { as: 'ann' });
@@ -396,8 +410,8 @@ describeEngines('an inbox', (engine) => {
     expect(await server.data('GET /api/conversations?search=tonearm', { as: 'bob' })).toHaveLength(1);
   });
 
-  test('what comes in and what is flagged is told to who sees it, and to nobody else', {
-    timeout: 60_000,
+  test('events of new and flagged mail are sent to users who can see it, and to nobody else', {
+    timeout: 240_000,
   }, async () => {
     const cursorOf = async (as: string): Promise<string> => {
       let cursor = '';
@@ -412,7 +426,7 @@ describeEngines('an inbox', (engine) => {
     const waiting = (as: string, since: string): Promise<{ name: string; tk: string }[]> =>
       server.data(`GET /api/changes:list?resource=emails&since=${since}&wait=3`, { as });
     const [ann, bob] = [waiting('ann', ofAnn), waiting('bob', ofBob)];
-    await upload(server, 'ann', 1, rawMail({ subject: 'Told', id: 'd1@example.net' }));
+    await upload(server, 'ann', 1, makeRawMail({ subject: 'Told', id: 'd1@example.net' }));
     expect((await ann).map(({ name }) => name)).toEqual(['emails.created']);
     expect(await bob).toEqual([]);
     const { tk } = (await ann)[0]!;
@@ -420,43 +434,5 @@ describeEngines('an inbox', (engine) => {
     await server.data(`PATCH /api/emails/${tk}`, { as: 'ann', body: { starred: true } });
     expect(await waiting('ann', since)).toMatchObject([{ name: 'emails.updated', tk, changed: ['starred'] }]);
     expect(await server.data(`GET /api/changes:list?resource=emails&since=${ofBob}`, { as: 'bob' })).toEqual([]);
-  });
-
-  test('a search finds what people expect: other forms, beginnings, Chinese, Japanese and Korean', {
-    timeout: 60_000,
-  }, async () => {
-    const body = { email: 'eva@example.com', password: 'correct horse', roles: ['editor'] };
-    await server.data('POST /api/users:create', { body });
-    server.tokens.set('eva', await server.signIn(body.email, body.password));
-    await server.data('POST /api/accounts:create', { as: 'eva', body: { address: 'eva@example.com' } });
-    const mbox = Object.entries(questionMessages)
-      .map(
-        ([name, mail]) => `From x Fri Nov 20 10:00:00 2026\r\n${rawMail({ ...mail, id: `${name}@questions` })}\r\n\r\n`,
-      )
-      .join('');
-    const stored = await upload(server, 'eva', 'eva@example.com', mbox, 'application/mbox');
-    expect(stored).toMatchObject({ stored: Object.keys(questionMessages).length, problems: [] });
-    const find = async (search: string): Promise<string[]> => {
-      const query = `search=${encodeURIComponent(search)}&fields=messageId&pageSize=100`;
-      const found = await server.data(`GET /api/emails?${query}`, { as: 'eva' });
-      return found.map(({ messageId }: Json) => messageId.split('@')[0]).sort();
-    };
-    const missed: string[] = [];
-    const superfluous: string[] = [];
-    for (const { search, expected } of questions) {
-      const found = await find(search);
-      missed.push(...expected.filter((each) => !found.includes(each)).map((each) => `${search}: ${each}`));
-      superfluous.push(...found.filter((each) => !expected.includes(each)).map((each) => `${search}: ${each}`));
-    }
-    const count = questions.flatMap(({ expected }) => expected).length;
-    expect(missed.length / count, missed.join('; ')).toBeLessThanOrEqual(0.05);
-    // French `facture` and Spanish `facturación` share a stem.
-    expect(superfluous.length / count, superfluous.join('; ')).toBeLessThanOrEqual(0.1);
-    for (const { search, expected } of exactQuestions)
-      expect([search, await find(search)]).toEqual([search, [...expected].sort()]);
-    // Conversations are found by the same words.
-    expect(
-      await server.data(`GET /api/conversations?search=${encodeURIComponent('회의')}`, { as: 'eva' }),
-    ).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemActions } from '../../src/http/action-table.ts';
-import { fits, resolved } from '../support/documented-replies.ts';
+import { findSchemaProblem, resolveReference } from '../support/documented-replies.ts';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -90,7 +90,7 @@ describeEngines('docs:openapi', (engine) => {
     for (const name of ['reader', 'writer', 'depositor'])
       await server.data('POST /api/roles:create', { body: { name, title: name } });
     for (const body of granted) await server.data('POST /api/permissions:create', { body });
-    for (const name of ['reader', 'writer', 'depositor']) await server.key(name);
+    for (const name of ['reader', 'writer', 'depositor']) await server.createKey(name);
   });
   afterAll(() => server.stop());
 
@@ -102,18 +102,18 @@ describeEngines('docs:openapi', (engine) => {
   const paths = async (as: string): Promise<string[]> => Object.keys((await documentFor(as)).paths);
   const schema = async (name: string, as = 'admin'): Promise<Json> => (await documentFor(as)).components.schemas[name];
 
-  test.each(callers)('is valid OpenAPI 3.1 for %s', async (as) => {
+  test.each(callers)('is a valid OpenAPI 3.1 document for %s', async (as) => {
     const { valid, errors } = await new Validator().validate(await documentFor(as));
     expect(errors).toBeUndefined();
     expect(valid).toBe(true);
   });
 
-  test.each(callers)('every reference leads somewhere, every operation has its own id, for %s', async (as) => {
+  test.each(callers)('every reference has a target and every operation has a unique id for %s', async (as) => {
     const document = await documentFor(as);
     const ids: string[] = [];
     const look = (node: Json): void => {
       if (node === null || typeof node !== 'object') return;
-      if (typeof node.$ref === 'string') expect(resolved(document, node), node.$ref).toBeDefined();
+      if (typeof node.$ref === 'string') expect(resolveReference(document, node), node.$ref).toBeDefined();
       if (node.operationId) ids.push(node.operationId);
       Object.values(node).forEach(look);
     };
@@ -124,18 +124,18 @@ describeEngines('docs:openapi', (engine) => {
       for (const name of (item.get ?? item.post).tags) expect(tags).toContain(name);
   });
 
-  test.each(callers)('every example fits its schema, for %s', async (as) => {
+  test.each(callers)('every example matches its schema for %s', async (as) => {
     const document = await documentFor(as);
     let seen = 0;
     const look = (node: Json): void => {
       if (node === null || typeof node !== 'object') return;
       if (node.examples && (node.type || node.anyOf))
         for (const each of node.examples) {
-          expect([each, fits(document, node, each)]).toEqual([each, null]);
+          expect([each, findSchemaProblem(document, node, each)]).toEqual([each, null]);
           seen += 1;
         }
       if (node.schema && 'example' in node)
-        expect([node.example, fits(document, node.schema, node.example)]).toEqual([node.example, null]);
+        expect([node.example, findSchemaProblem(document, node.schema, node.example)]).toEqual([node.example, null]);
       Object.values(node).forEach(look);
     };
     look(document);
@@ -149,7 +149,7 @@ describeEngines('docs:openapi', (engine) => {
     await server.data(`POST /api/things:destroy?filterByTk=${made.id}&force=true`);
   });
 
-  test('requests and replies differ: what is canonical, what is written alone, what is read alone', async () => {
+  test('requests and replies have different schemas for canonical, write-only and read-only fields', async () => {
     const shown = (await schema('things.record')).properties;
     const given = (await schema('things.create')).properties;
     expect(shown).toMatchObject({
@@ -181,7 +181,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(await schema('things.update')).not.toHaveProperty('required');
   });
 
-  test('a required foreign key may be given as its relation', async () => {
+  test('a required foreign key may be replaced by its relation', async () => {
     const either = (await schema('posts.create')).allOf ?? [];
     const { required } = await schema('posts.create');
     expect(required).toContain('title');
@@ -189,7 +189,7 @@ describeEngines('docs:openapi', (engine) => {
     for (const { anyOf } of either) expect(anyOf).toEqual([{ required: ['writerId'] }, { required: ['writer'] }]);
   });
 
-  test('actions follow the definition: a trash has restore, a sort field has move', async () => {
+  test('actions depend on the definition: a trash has restore, and a sort field has move', async () => {
     const all = await paths('admin');
     expect(all).toEqual(expect.arrayContaining(['/api/things:restore', '/api/things:move']));
     expect(all).not.toContain('/api/posts:restore');
@@ -199,7 +199,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(all).not.toContain('/api/things/{key}/createdBy:set');
   });
 
-  test('every action that is written by hand is there, for an admin who has signed in', async () => {
+  test('every explicitly implemented action is documented for a signed-in administrator', async () => {
     const shown = new Set(await paths('admin'));
     const missing = Object.keys(systemActions)
       .map((action) => action.replace('collections/fields:', 'collections/{collection}/fields:'))
@@ -208,7 +208,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(missing).toEqual([]);
   });
 
-  test('what belongs to a user who has signed in is not there for a key', async () => {
+  test('actions for signed-in users are not documented for an API key', async () => {
     const own = ['auth:sessions', 'auth:endSession', 'auth:endOtherSessions', 'auth:changePassword'];
     const forKey = await paths('reader');
     for (const action of [...own, 'apiKeys:create', 'apiKeys:rotate', 'apiKeys:stats', 'permissions:explain'])
@@ -216,7 +216,7 @@ describeEngines('docs:openapi', (engine) => {
     for (const action of own) expect(await paths('admin')).toContain(`/api/${action}`);
   });
 
-  test('the audit journal is read, and written by nobody', async () => {
+  test('the audit journal has read operations and no write operations', async () => {
     const document = await documentFor();
     const own = Object.keys(document.paths).filter((path) => path.startsWith('/api/audit'));
     expect(own.sort()).toEqual(['get', 'list', 'query', 'verify'].map((each) => `/api/audit:${each}`));
@@ -230,23 +230,23 @@ describeEngines('docs:openapi', (engine) => {
     expect((await paths('reader')).filter((path) => path.includes('audit'))).toEqual([]);
   });
 
-  test('of an API key the name alone is changed', async () => {
+  test('only the name of an API key can be updated', async () => {
     expect(Object.keys((await schema('apiKeys.update')).properties)).toEqual(['name']);
     expect(
       (await paths('admin')).filter((path) => /apiKeys\/\{key\}\/roleOf:(?:set|add|remove|toggle|create)/.test(path)),
     ).toEqual([]);
   });
 
-  test('what changes nothing knows no dryRun', async () => {
+  test('operations that change nothing have no dryRun', async () => {
     for (const action of ['auth:sessions', 'apiKeys:stats', 'permissions:explain', 'audit:verify'])
       await server.play({
-        name: '',
+        name: 'dryRun of a read is refused',
         request: `GET /api/${action}?dryRun=true`,
-        expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+        expect: { status: 400, code: 'PARAMETER_UNKNOWN' },
       });
   });
 
-  test('a reply to too many requests says when to come again, and what the limit is', async () => {
+  test('the reply 429 has the waiting time and the limit', async () => {
     const { components } = await documentFor('nobody');
     expect(Object.keys(components.responses.TooManyRequests.headers)).toEqual([
       'Retry-After',
@@ -255,7 +255,7 @@ describeEngines('docs:openapi', (engine) => {
     ]);
   });
 
-  test('a reader finds what it may read, and nothing else', async () => {
+  test('a reader sees the operations that it may use, and no others', async () => {
     const reply = await server.call('GET /api/docs:openapi', { as: 'reader' });
     const own = (await paths('reader')).filter(
       (path) => path.startsWith('/api/posts') || path.startsWith('/api/writers'),
@@ -273,7 +273,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(Object.keys((await schema('writers.record', 'reader')).properties)).toEqual(['id', 'name']);
   });
 
-  test('another list than get, and what may be written alone, have schemas of their own', async () => {
+  test('list and get have separate schemas if their fields differ, and so do write-only fields', async () => {
     const document = await documentFor('writer');
     expect(Object.keys(document.components.schemas['writers.listed'].properties)).toEqual(['id', 'name']);
     expect(Object.keys(document.components.schemas['writers.record'].properties)).toContain('createdAt');
@@ -290,7 +290,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(await paths('depositor')).not.toContain('/api/vaults:firstOrCreate');
   });
 
-  test('without a credential it is the public part', async () => {
+  test('without a credential only the public operations are documented', async () => {
     expect((await paths('nobody')).sort()).toEqual([
       '/api/auth:lostPassword',
       '/api/auth:resetPassword',
@@ -308,22 +308,26 @@ describeEngines('docs:openapi', (engine) => {
       expect([hidden, text.includes(hidden)]).toEqual([hidden, false]);
   });
 
-  test('a bad credential is 401, an unknown parameter 400', async () => {
+  test('an invalid credential is refused with 401, and an unknown parameter with 400', async () => {
     await server.play({
-      name: '',
+      name: 'an invalid credential is refused',
       request: 'GET /api/docs:openapi',
       as: 'header:Bearer nonsense',
-      expect: { status: 401 },
+      expect: { status: 401, code: 'TOKEN_INVALID' },
     });
     await server.play({
-      name: '',
+      name: 'an unknown parameter is refused',
       request: 'GET /api/docs:openapi?role=admin',
-      expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+      expect: { status: 400, code: 'PARAMETER_UNKNOWN' },
     });
-    await server.play({ name: '', request: 'GET /api/docs:nothing', expect: { status: 404 } });
+    await server.play({
+      name: 'an unknown document is refused',
+      request: 'GET /api/docs:nothing',
+      expect: { status: 404, code: 'ROUTE_UNKNOWN' },
+    });
   });
 
-  test('the ETag is strong, holds while nothing changes, and differs by role', async () => {
+  test('the ETag is strong, is stable while nothing changes, and depends on the role', async () => {
     const first = await server.call('GET /api/docs:openapi');
     const etag = first.headers.get('etag')!;
     expect(etag).toMatch(/^"0\.[^"]+"$/);
@@ -338,7 +342,7 @@ describeEngines('docs:openapi', (engine) => {
     expect([head.status, head.text, head.headers.get('etag')]).toEqual([200, '', etag]);
   });
 
-  test('it changes with definitions and permissions at once', async () => {
+  test('the document changes immediately with definitions and permissions', async () => {
     const etag = async (as: string): Promise<string> =>
       (await server.call('GET /api/docs:openapi', { as })).headers.get('etag')!;
     const before = { admin: await etag('admin'), reader: await etag('reader') };
@@ -356,7 +360,7 @@ describeEngines('docs:openapi', (engine) => {
     expect(await etag('admin')).toBe(before.admin);
   });
 
-  test('each application has its own', async () => {
+  test('each application has its own document', async () => {
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const headers = { 'x-app': 'shop' };
     const { token } = await server.data('POST /api/auth:signIn', {
@@ -385,8 +389,8 @@ describeEngines('docs:openapi', (engine) => {
     await server.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
   });
 
-  test.each(callers)('every documented operation is there, for %s', async (as) => {
-    const key = as === 'admin' ? await server.key('admin') : as; // a login would end with auth:signOut
+  test.each(callers)('every documented operation exists for %s', async (as) => {
+    const key = as === 'admin' ? await server.createKey('admin') : as; // a login would end with auth:signOut
     const document = await documentFor(key);
     for (const [path, item] of Object.entries(document.paths) as [string, Json][]) {
       const method = item.get ? 'GET' : 'POST';

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { makeToken } from '../../src/base/token.ts';
 import { describeEngines } from '../support/engines.ts';
-import { Mailbox } from '../support/mailbox.ts';
 import { hour, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
-import { compared } from '../support/timing.ts';
+import { SmtpReceiver } from '../support/smtp-receiver.ts';
+import { compareDurations } from '../support/timing.ts';
 
 const first = 'correct horse battery';
 const second = 'another horse, another battery';
 const linkInvalid = { error: 'Bad Request', code: 'LINK_INVALID' };
 
-describeEngines('lost passwords', (engine) => {
+describeEngines('password reset', (engine) => {
   const clock = new MovingClock();
-  let box: Mailbox;
+  let box: SmtpReceiver;
   let server: TestServer;
   let people = 0;
   const lost = (email: unknown): ReturnType<TestServer['call']> =>
@@ -48,7 +48,7 @@ describeEngines('lost passwords', (engine) => {
   };
 
   beforeAll(async () => {
-    box = await Mailbox.open();
+    box = await SmtpReceiver.open();
     const env = { SMTP_URL: box.url, SMTP_FROM: 'no-reply@example.com', PUBLIC_URL: 'https://data.example.com/' };
     server = await TestServer.start(engine, { clock, env });
   });
@@ -58,14 +58,14 @@ describeEngines('lost passwords', (engine) => {
     await box.close();
   });
 
-  test('a mailed token sets a new password, once, and ends every session', async () => {
+  test('a mailed token sets a new password once and ends every session', async () => {
     const { id, email } = await person();
     const login = await server.signIn(email, first);
     const token = await mailed(`  ${email.toUpperCase()} `);
     expect(box.received[0]).toMatchObject({ from: 'no-reply@example.com', to: [email] });
     expect(box.texts[0]).toContain(`https://data.example.com/reset-password#token=${token}`);
     await server.play({
-      name: '',
+      name: 'the token sets the new password',
       request: 'POST /api/auth:resetPassword',
       as: 'nobody',
       body: { token, password: second },
@@ -74,17 +74,17 @@ describeEngines('lost passwords', (engine) => {
     expect((await server.call('GET /api/auth:check', { as: login })).status).toBe(401);
     expect([await canEnter(email, first), await canEnter(email, second)]).toEqual([false, true]);
     await server.play({
-      name: 'used up',
+      name: 'a used token is refused',
       request: 'POST /api/auth:resetPassword',
       as: 'nobody',
       body: { token, password: 'a third password' },
-      expect: { status: 400, body: linkInvalid },
+      expect: { status: 400, code: 'LINK_INVALID', body: linkInvalid },
     });
     const event = await server.data(`GET /api/users:get?filterByTk=${id}`);
     expect(event.updatedAt > event.createdAt).toBe(true);
   });
 
-  test('of parallel uses one wins', async () => {
+  test('one of several parallel uses of a token succeeds', async () => {
     const { email } = await person();
     const token = await mailed(email);
     const replies = await Promise.all([0, 1, 2, 3].map((each) => reset(token, `a new password ${each}`)));
@@ -93,7 +93,7 @@ describeEngines('lost passwords', (engine) => {
     expect(await canEnter(email, `a new password ${won}`)).toBe(true);
   });
 
-  test('a bad new password uses no token up', async () => {
+  test('an invalid new password does not use up the token', async () => {
     const { email } = await person();
     const token = await mailed(email);
     for (const password of ['seven77', email, 'x'.repeat(1025)])
@@ -104,7 +104,7 @@ describeEngines('lost passwords', (engine) => {
     expect((await reset(token)).status).toBe(200);
   });
 
-  test('a token ends after an hour', async () => {
+  test('a token expires after an hour', async () => {
     const token = await mailed((await person()).email);
     clock.advance(hour);
     expect(await reset(token)).toMatchObject({ status: 400, body: linkInvalid });
@@ -114,7 +114,7 @@ describeEngines('lost passwords', (engine) => {
     ['a new e-mail address', { email: 'elsewhere@example.com' }],
     ['another password', { password: 'a third password' }],
     ['a suspension', { status: 'suspended' }],
-  ])('%s makes mailed tokens void', async (_name, body) => {
+  ])('%s invalidates mailed tokens', async (_name, body) => {
     const { id, email } = await person();
     const token = await mailed(email);
     await server.data(`POST /api/users:update?filterByTk=${id}`, { body });
@@ -122,7 +122,7 @@ describeEngines('lost passwords', (engine) => {
     expect(await reset(token)).toMatchObject({ status: 400, body: linkInvalid });
   });
 
-  test('and so does a change by the user, and the use of another one', async () => {
+  test('a password change by the user and the use of another token invalidate mailed tokens', async () => {
     const { email } = await person();
     const one = await mailed(email);
     const login = await server.signIn(email, first);
@@ -133,7 +133,7 @@ describeEngines('lost passwords', (engine) => {
     expect([(await reset(three, first)).status, (await reset(two, first)).status]).toEqual([200, 400]);
   });
 
-  test('unknown, suspended and malformed addresses get the same reply, and no mail', async () => {
+  test('unknown, suspended and malformed addresses get the same reply and no mail', async () => {
     const { id, email } = await person();
     const known = await lost(email);
     await box.until(1);
@@ -152,7 +152,7 @@ describeEngines('lost passwords', (engine) => {
     expect(box.received).toHaveLength(2);
   });
 
-  test('nobody is flooded: five tokens work at once, and no more are sent', async () => {
+  test('at most five tokens of a user are valid at the same time, and no more are sent', async () => {
     const { email } = await person();
     for (let asked = 0; asked < 5; asked += 1) await mailed(email);
     for (let asked = 0; asked < 5; asked += 1) await lost(email);
@@ -162,20 +162,20 @@ describeEngines('lost passwords', (engine) => {
     await mailed(email);
   });
 
-  test('the reply waits for no mail, and takes as long for nobody', async () => {
+  test('the reply does not wait for the mail, and takes equally long for unknown addresses', async () => {
     const { email } = await person();
     box.delay = 1500;
-    const [known, unknown] = await compared(
+    const [known, unknown] = await compareDurations(
       () => lost(email),
       () => lost('who@example.com'),
     );
-    expect(known).toBeLessThan(750);
+    expect(known).toBeLessThan(1400);
     expect(known).toBeLessThan(50 + 3 * unknown);
     box.delay = 0;
     await quiet();
   });
 
-  test('what a user is called puts no header and no line into a mail', async () => {
+  test('the name of a user cannot add headers or lines to the mail', async () => {
     const body = { email: '"evil"<x>;y:@example.com', nickname: 'Ann\r\nBcc: evil@example.com', password: first };
     await server.call('POST /api/users:create', { body });
     const { email } = await person();
@@ -190,7 +190,7 @@ describeEngines('lost passwords', (engine) => {
     }
   });
 
-  test('the address of links is the one that was set, whatever a request claims', async () => {
+  test('links use the configured address, whatever the request contains', async () => {
     const { email } = await person();
     const headers = {
       host: 'evil.example.com',
@@ -204,10 +204,10 @@ describeEngines('lost passwords', (engine) => {
 
   test.each([
     ['a token of another kind', () => makeToken('tbs')],
-    ['one that nobody was sent', () => makeToken('tbr')],
-    ['a shortened one', () => makeToken('tbr').slice(0, -1)],
+    ['an unknown token', () => makeToken('tbr')],
+    ['a shortened token', () => makeToken('tbr').slice(0, -1)],
     ['anything', () => 'x'],
-  ])('%s is refused', async (_name, token) =>
+  ])('a request with %s is refused', async (_name, token) =>
     expect(await reset(token())).toMatchObject({ status: 400, body: linkInvalid }),
   );
 
@@ -217,11 +217,17 @@ describeEngines('lost passwords', (engine) => {
     ['auth:lostPassword', { email: 'a@b.de', url: 'https://evil.example.com' }],
     ['auth:resetPassword', { token: 'x' }],
     ['auth:resetPassword', { token: 'x', password: 'long enough', userId: 1 }],
-  ])('%s with %o is 422', async (action, body) => {
-    await server.play({ name: '', request: `POST /api/${action}`, as: 'nobody', body, expect: { status: 422 } });
+  ])('a password reset with %s and %o is refused with 422', async (action, body) => {
+    await server.play({
+      name: 'an invalid body is refused',
+      request: `POST /api/${action}`,
+      as: 'nobody',
+      body,
+      expect: { status: 422, code: 'VALUE_INVALID' },
+    });
   });
 
-  test('in another application the link names it, and works there alone', async () => {
+  test('a link of another application names it, and is only valid there', async () => {
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const headers = { 'x-app': 'shop' };
     const body = { email: 'root@example.com' };
@@ -234,34 +240,34 @@ describeEngines('lost passwords', (engine) => {
     expect(await canEnter('root@example.com', first)).toBe(true);
   });
 
-  test('nothing of it is stored in clear', async () => {
+  test('tokens are not stored in plain text', async () => {
     const token = await mailed((await person()).email);
     const { database } = server.running.applications.main;
     const [rows] = await database.read([{ text: 'SELECT "tokenHash" FROM "oneTimeTokens"', values: [] }]);
     expect(JSON.stringify(rows)).not.toContain(token.slice(4, 40));
   });
 
-  test('a mail server that fails changes no reply', async () => {
+  test('a failing mail server does not change the reply', async () => {
     const { email } = await person();
     const port = box.url;
     await box.close();
     expect((await lost(email)).status).toBe(200);
     expect(port).toMatch(/^smtp:/);
-    box = await Mailbox.open();
+    box = await SmtpReceiver.open();
     await server.running.stop();
     await server.boot({ SMTP_URL: box.url });
     await mailed(email);
   });
 
-  test('without a mail server it is 503 for everybody', async () => {
+  test('without a mail server every request is refused with 503', async () => {
     const other = await TestServer.start(engine);
     for (const email of ['root@example.com', 'who@example.com'])
       await other.play({
-        name: '',
+        name: 'a request without a mail server is refused',
         request: 'POST /api/auth:lostPassword',
         as: 'nobody',
         body: { email },
-        expect: { status: 503, body: { code: 'MAIL_OFF' } },
+        expect: { status: 503, code: 'MAIL_OFF' },
       });
     await other.stop();
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ErrorCode } from '../../src/protocol/error-catalogue.ts';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
@@ -68,11 +69,11 @@ const ask = (query: object, data: unknown, more: Partial<Scenario> = {}): Scenar
   expect: { status: 200, body: { data } },
   ...more,
 });
-const refused = (query: object, status = 400): Scenario => ({
-  name: `${JSON.stringify(query)} is ${status}`,
+const refused = (query: object, code: ErrorCode): Scenario => ({
+  name: `${JSON.stringify(query)} is refused with 400`,
   request: 'POST /api/sales:query',
   body: query,
-  expect: { status },
+  expect: { status: 400, code },
 });
 const count = { aggregation: 'count' };
 
@@ -168,29 +169,35 @@ const scenarios: readonly Scenario[] = [
     { w: '2026W14' },
   ]),
   {
-    name: 'by GET with JSON texts',
+    name: 'a query by GET takes JSON texts',
     request: 'GET /api/sales:query?measures=[{"aggregation":"count"}]&filter={"kind":"a"}',
     expect: { status: 200, body: { data: [{ count: 2 }] } },
   },
-  refused({}),
-  refused({ measures: [{ field: 'kind', aggregation: 'sum' }] }),
-  refused({ measures: [{ field: 'paid', aggregation: 'max' }] }),
-  refused({ measures: [{ field: 'nope', aggregation: 'sum' }] }),
-  refused({ measures: [{ aggregation: 'sum' }] }),
-  refused({ measures: [{ field: 'pieces', aggregation: 'median' }] }),
-  refused({ measures: [count, count] }),
-  refused({ measures: [{ ...count, alias: '__proto__' }] }),
-  refused({ measures: [{ ...count, alias: '1; DROP' }] }),
-  refused({ measures: [count], having: { other: 1 } }),
-  refused({ measures: [count], orders: [{ field: 'kind' }] }),
-  refused({ measures: [count], limit: 10_001 }),
-  refused({ measures: [count], sort: 'kind' }),
-  refused({ dimensions: ['extra'] }),
-  refused({ dimensions: ['tags.city'] }),
-  refused({ dimensions: [{ field: 'kind', format: 'YYYY' }] }),
-  refused({ dimensions: [{ field: 'at', format: 'week' }] }),
-  refused({ dimensions: 'kind' }),
-  { ...refused({ measures: [count] }, 401), as: 'nobody' },
+  refused({}, 'PARAMETER_INVALID'),
+  refused({ measures: [{ field: 'kind', aggregation: 'sum' }] }, 'OPERATOR_MISFIT'),
+  refused({ measures: [{ field: 'paid', aggregation: 'max' }] }, 'OPERATOR_MISFIT'),
+  refused({ measures: [{ field: 'nope', aggregation: 'sum' }] }, 'FIELD_UNKNOWN'),
+  refused({ measures: [{ aggregation: 'sum' }] }, 'PARAMETER_INVALID'),
+  refused({ measures: [{ field: 'pieces', aggregation: 'median' }] }, 'PARAMETER_INVALID'),
+  refused({ measures: [count, count] }, 'PARAMETER_INVALID'),
+  refused({ measures: [{ ...count, alias: '__proto__' }] }, 'PARAMETER_INVALID'),
+  refused({ measures: [{ ...count, alias: '1; DROP' }] }, 'PARAMETER_INVALID'),
+  refused({ measures: [count], having: { other: 1 } }, 'FIELD_UNKNOWN'),
+  refused({ measures: [count], orders: [{ field: 'kind' }] }, 'PARAMETER_INVALID'),
+  refused({ measures: [count], limit: 10_001 }, 'PARAMETER_INVALID'),
+  refused({ measures: [count], sort: 'kind' }, 'PARAMETER_UNKNOWN'),
+  refused({ dimensions: ['extra'] }, 'SORT_INVALID'),
+  refused({ dimensions: ['tags.city'] }, 'SORT_INVALID'),
+  refused({ dimensions: [{ field: 'kind', format: 'YYYY' }] }, 'OPERATOR_MISFIT'),
+  refused({ dimensions: [{ field: 'at', format: 'week' }] }, 'PARAMETER_INVALID'),
+  refused({ dimensions: 'kind' }, 'PARAMETER_INVALID'),
+  {
+    name: 'a query without a credential is refused with 401',
+    request: 'POST /api/sales:query',
+    as: 'nobody',
+    body: { measures: [count] },
+    expect: { status: 401, code: 'TOKEN_MISSING' },
+  },
 ];
 
 describeEngines('query', (engine) => {
@@ -205,12 +212,12 @@ describeEngines('query', (engine) => {
   afterAll(() => server.stop());
   for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
 
-  test('a role counts its rows, and names its fields alone', async () => {
+  test('a role counts the rows that it can see, and can only name its fields', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'clerk' } });
     await server.data('POST /api/permissions:create', {
       body: { role: 'clerk', resource: 'sales', actions: ['list'], filter: { kind: 'a' }, fields: ['kind', 'pieces'] },
     });
-    await server.key('clerk');
+    await server.createKey('clerk');
     const measures = [{ aggregation: 'count' }, { field: 'pieces', aggregation: 'sum', alias: 'n' }];
     expect(await server.data('POST /api/sales:query', { as: 'clerk', body: { measures } })).toEqual([
       { count: 2, n: 7 },
@@ -228,7 +235,7 @@ describeEngines('query', (engine) => {
     expect((await server.call('POST /api/shops:query', { as: 'clerk', body: { measures } })).status).toBe(403);
   });
 
-  test('sums are exact, in whatever order, up to 64 bits', async () => {
+  test('sums up to 64 bits are exact in any order', async () => {
     const decimal = { name: 'exact', type: 'decimal', precision: 18, scale: 2 };
     const fields = [{ name: 'set', type: 'integer' }, { name: 'big', type: 'bigInt' }, decimal];
     await server.data('POST /api/collections:create', { body: { name: 'sums', fields } });
@@ -271,10 +278,10 @@ describeEngines('query', (engine) => {
     }
   });
 
-  test('a sum past 64 bits is 400', async () => {
+  test('a sum over 64 bits is refused with 400', async () => {
     await server.data('POST /api/sales:create', {
       body: [{ big: '9223372036854775807' }, { big: '9223372036854775807' }],
     });
-    await server.play(refused({ measures: [{ field: 'big', aggregation: 'sum' }] }));
+    await server.play(refused({ measures: [{ field: 'big', aggregation: 'sum' }] }, 'LIMIT_EXCEEDED'));
   });
 });

@@ -2,15 +2,15 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
-import { LivePosts, namesOf } from '../support/live-posts.ts';
+import { formatEvents, RealtimeFixture } from '../support/realtime-fixture.ts';
 import { SocketClient } from '../support/socket-client.ts';
 
 describeEngines('realtime', (engine) => {
-  const live = LivePosts.forSuite(engine);
+  const live = RealtimeFixture.forSuite(engine);
   /** Silent while the other tests run. */
   let silent: { readonly one: SocketClient; readonly closedAfter: Promise<number> };
   beforeAll(async () => {
-    const one = await live.raw();
+    const one = await live.connectUnauthenticated();
     const begun = performance.now();
     const closedAfter = new Promise<number>((resolve) =>
       one.socket.once('close', () => resolve(performance.now() - begun)),
@@ -18,9 +18,9 @@ describeEngines('realtime', (engine) => {
     silent = { one, closedAfter };
   });
 
-  describe('who it is', () => {
-    test('a wrong token closes with 4401', async () => {
-      const one = await live.raw();
+  describe('authentication', () => {
+    test('an invalid token closes the socket with 4401', async () => {
+      const one = await live.connectUnauthenticated();
       one.send({ type: 'authenticate', token: 'tbk_nothing' });
       expect(await one.next(({ type }) => type === 'error')).toMatchObject({
         error: 'Unauthorized',
@@ -29,30 +29,30 @@ describeEngines('realtime', (engine) => {
       expect(await one.end()).toBe(4401);
     });
 
-    test('another first message closes with 4401', async () => {
-      const one = await live.raw();
+    test('a first message other than authenticate closes the socket with 4401', async () => {
+      const one = await live.connectUnauthenticated();
       one.send({ type: 'subscribe', id: 'a', resource: 'posts' });
       expect(await one.next(({ type }) => type === 'error')).toMatchObject({ id: 'a', code: 'TOKEN_MISSING' });
       expect(await one.end()).toBe(4401);
     });
 
-    test('an unknown application is told to who has proved who they are', async () => {
+    test('an unknown application is only reported after authentication', async () => {
       for (const [token, code] of [
         [live.server.tokens.get('admin'), 'APPLICATION_UNKNOWN'],
         ['tbs_nothing', 'TOKEN_INVALID'],
       ]) {
-        const one = await live.raw();
+        const one = await live.connectUnauthenticated();
         one.send({ type: 'authenticate', token, app: 'nowhere' });
         expect(await one.next(({ type }) => type === 'error')).toMatchObject({ code });
         expect(await one.end()).toBe(4401);
       }
     });
 
-    test('a page of another origin is closed with 4403, one of this host or a listed one is not', async () => {
-      expect(await (await live.raw({ origin: 'https://evil.example.com' })).end()).toBe(4403);
-      expect(await (await live.raw({ origin: 'null' })).end()).toBe(4403);
+    test('an origin that is not listed closes the socket with 4403; the own host and listed origins are accepted', async () => {
+      expect(await (await live.connectUnauthenticated({ origin: 'https://evil.example.com' })).end()).toBe(4403);
+      expect(await (await live.connectUnauthenticated({ origin: 'null' })).end()).toBe(4403);
       for (const origin of [live.server.running.url, 'https://listed.example.com']) {
-        const one = await live.raw({ origin });
+        const one = await live.connectUnauthenticated({ origin });
         one.send({ type: 'authenticate', token: live.server.tokens.get('admin') });
         await one.next(({ type }) => type === 'authenticated');
       }
@@ -78,7 +78,7 @@ describeEngines('realtime', (engine) => {
       ],
       ['no such subscription', { type: 'unsubscribe', id: 'x' }, 'PARAMETER_INVALID'],
       ['a second authentication', { type: 'authenticate', token: 'x' }, 'BODY_INVALID'],
-    ])('%s is refused, and the socket goes on', async (_, message, code) => {
+    ])('%s is refused, and the socket stays open', async (_, message, code) => {
       const one = await live.client();
       one.send(message);
       expect(await one.next(({ type }) => type === 'error')).toMatchObject({
@@ -89,7 +89,7 @@ describeEngines('realtime', (engine) => {
       expect((await one.subscribe('ok', 'posts')).type).toBe('subscribed');
     });
 
-    test('a role subscribes to what it may get alone, and names no hidden field', async () => {
+    test('a role can only subscribe to resources that it may get, and cannot name hidden fields', async () => {
       const one = await live.client('clerk');
       expect(await one.subscribe('a', 'secrets')).toMatchObject({
         id: 'a',
@@ -105,29 +105,29 @@ describeEngines('realtime', (engine) => {
       });
     });
 
-    test('at most a hundred subscriptions', async () => {
+    test('a socket accepts at most a hundred subscriptions', async () => {
       const one = await live.client();
       for (let n = 0; n < 100; n += 1) one.send({ type: 'subscribe', id: `s${n}`, resource: 'posts' });
       await one.next(({ id }) => id === 's99');
       expect(await one.subscribe('over', 'posts')).toMatchObject({ code: 'LIMIT_EXCEEDED' });
     });
 
-    test('a message past 80 KiB closes the socket', async () => {
+    test('a message over 80 KiB closes the socket', async () => {
       const one = await live.client();
       one.send({ type: 'subscribe', id: 'x', resource: 'p'.repeat(90_000) });
       expect(await one.end()).toBe(1009);
     });
 
-    test('a broken frame closes the socket', async () => {
+    test('a malformed frame closes the socket', async () => {
       const one = await live.client();
       (one.socket as Json)._socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
       expect(await one.end()).toBeGreaterThan(1000);
     });
   });
 
-  describe('requests that are none', () => {
-    test('other upgrades are answered as the requests that they are', async () => {
-      const { socket } = await live.raw();
+  describe('requests without a valid upgrade', () => {
+    test('other upgrades are answered as plain requests', async () => {
+      const { socket } = await live.connectUnauthenticated();
       socket.terminate();
       const other = new WebSocket(`${live.server.running.url.replace('http', 'ws')}/api/posts:list`);
       const status = await new Promise((resolve) => {
@@ -137,18 +137,18 @@ describeEngines('realtime', (engine) => {
       expect(status).toBe(401);
     });
 
-    test('without an upgrade and without Accept it is a 400', async () => {
+    test('a request without an upgrade and without Accept is refused with 400', async () => {
       const reply = await live.server.call('GET /api/realtime?resource=posts');
       expect([reply.status, reply.body.code]).toEqual([400, 'HEADER_INVALID']);
     });
   });
 
-  test('silence for ten seconds closes with 4401', async () => {
+  test('ten seconds without a message close the socket with 4401', async () => {
     expect(await silent.closedAfter).toBeGreaterThan(9000);
     expect(await silent.one.end()).toBe(4401);
   });
 
-  test('an application with a socket stays open; stopped, it closes with 1012', async () => {
+  test('an application with a socket stays open, and stopping it closes the socket with 1012', async () => {
     await live.server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const { token } = await live.server.data('POST /api/applications:enter?filterByTk=shop');
     const one = await SocketClient.as(live.server, token, 'shop');
@@ -159,7 +159,7 @@ describeEngines('realtime', (engine) => {
     expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
-  test('a stop of the server closes with 1012, and a cursor goes on where it ended', async () => {
+  test('stopping the server closes the socket with 1012, and a cursor continues from there', async () => {
     const one = await live.client();
     const { cursor } = await one.subscribe('a', 'posts');
     const begun = performance.now();
@@ -167,10 +167,10 @@ describeEngines('realtime', (engine) => {
     expect(await one.end()).toBe(1012);
     expect(performance.now() - begun).toBeLessThan(15_000);
     await live.server.boot();
-    await live.server.key('clerk');
-    const post = await live.make({ title: 'after' });
+    await live.server.createKey('clerk');
+    const post = await live.createPost({ title: 'after' });
     const again = await live.client();
     await again.subscribe('a', 'posts', { since: cursor });
-    expect(namesOf(await again.events('a', 1))).toEqual([`posts.created ${post.id}`]);
+    expect(formatEvents(await again.events('a', 1))).toEqual([`posts.created ${post.id}`]);
   });
 });

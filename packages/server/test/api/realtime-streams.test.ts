@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
-import { LivePosts } from '../support/live-posts.ts';
+import { RealtimeFixture } from '../support/realtime-fixture.ts';
 
 describeEngines('realtime', (engine) => {
-  const live = LivePosts.forSuite(engine);
+  const live = RealtimeFixture.forSuite(engine);
 
   describe('Server-Sent Events', () => {
-    test('are the same events, and go on from the last one', async () => {
+    test('have the same events and continue after the last one', async () => {
       const stream = await live.listen('resource=posts&filter={"open":true}&values=true');
       expect(stream.reply.headers.get('content-type')).toContain('text/event-stream');
       expect(await stream.next()).toMatchObject({ event: 'subscribed', data: { cursor: expect.any(String) } });
-      const post = await live.make({ title: 'streamed', open: true });
+      const post = await live.createPost({ title: 'streamed', open: true });
       const told = await stream.next();
       expect(told).toMatchObject({ event: 'event', data: { name: 'posts.created', tk: String(post.id) } });
       expect(told.data.record.title).toBe('streamed');
       expect(told.id).toBe(told.data.cursor);
       await stream.cancel();
-      const later = await live.make({ title: 'later', open: true });
+      const later = await live.createPost({ title: 'later', open: true });
       const again = await live.listen('resource=posts', 'admin', { 'last-event-id': told.id });
       expect(await again.next()).toMatchObject({ event: 'subscribed' });
       expect((await again.next()).data.tk).toBe(String(later.id));
@@ -40,7 +40,7 @@ describeEngines('realtime', (engine) => {
       }
     });
 
-    test('end when the key is destroyed', async () => {
+    test('end when the API key is destroyed', async () => {
       const key = await live.server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' } } });
       const stream = await live.listen('resource=posts', key.token);
       await stream.next();
@@ -49,7 +49,7 @@ describeEngines('realtime', (engine) => {
       expect(await stream.next()).toBeNull();
     });
 
-    test('of what public may get need no credential', async () => {
+    test('of public resources need no credential', async () => {
       const { reply } = await live.listen('resource=posts', 'nobody');
       expect(reply.status).toBe(401);
       const permission = await live.server.data('POST /api/permissions:create', {
@@ -57,8 +57,8 @@ describeEngines('realtime', (engine) => {
       });
       const stream = await live.listen('resource=posts', 'nobody');
       await stream.next();
-      await live.make({ title: 'hidden', open: false });
-      const post = await live.make({ title: 'shown', open: true });
+      await live.createPost({ title: 'hidden', open: false });
+      const post = await live.createPost({ title: 'shown', open: true });
       expect((await stream.next()).data.tk).toBe(String(post.id));
       await live.server.data(`POST /api/permissions:destroy?filterByTk=${permission.id}`);
       expect(await stream.next()).toMatchObject({ event: 'error' });

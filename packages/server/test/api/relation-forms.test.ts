@@ -9,23 +9,28 @@ const said = expect.any(String);
 const made = ['collections.created'];
 const invalid = (details: object): Scenario['expect'] => ({
   status: 422,
-  body: { code: 'DEFINITION_INVALID', details },
+  code: 'DEFINITION_INVALID',
+  body: { details },
 });
-const conflict = (message: string): Scenario['expect'] => ({
+const conflict = (
+  message: string,
+  code: 'UNIQUE_CONFLICT' | 'DEPENDANTS_EXIST' = 'UNIQUE_CONFLICT',
+): Scenario['expect'] => ({
   status: 409,
+  code,
   body: { message: expect.stringContaining(message) },
 });
 
 /** `people` has two records, `badges` three that name the first person twice. */
 const scenarios: readonly Scenario[] = [
   {
-    name: 'a required relation restricts unless it says otherwise',
+    name: 'a required relation has onDelete restrict by default',
     request: define,
     body: { name: 'orders', fields: [{ name: 'buyer', type: 'belongsTo', target: 'people', required: true }] },
     expect: { status: 200, events: made },
   },
   {
-    name: 'so does one over an explicit required key',
+    name: 'a relation over an existing required key has onDelete restrict by default',
     request: define,
     body: {
       name: 'bills',
@@ -39,7 +44,7 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, events: made },
   },
   {
-    name: 'what says setNull of a required key is 422',
+    name: 'setNull with a required key is refused with 422',
     request: define,
     body: {
       name: 'x',
@@ -50,74 +55,74 @@ const scenarios: readonly Scenario[] = [
     }),
   },
   {
-    name: 'a bill of two people',
+    name: 'a bill that refers to two people is created',
     request: 'POST /api/bills:create',
     body: { payerId: 1, heirId: 2 },
     expect: { status: 200, events: ['bills.created'] },
   },
   {
-    name: 'holds the one by whom it is required',
+    name: 'a person whom a required key refers to cannot be destroyed',
     request: 'POST /api/people:destroy?filterByTk=1',
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST' },
   },
   {
-    name: 'and the one who may not be null',
+    name: 'a person whom a non-null key refers to cannot be destroyed',
     request: 'POST /api/people:destroy?filterByTk=2',
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST' },
   },
   {
-    name: 'a key that becomes required restricts from then on',
+    name: 'making a key required also changes its onDelete to restrict',
     request: changeField,
     body: { collectionName: 'notes', name: 'ownerId', required: true },
     expect: { status: 200, body: { data: { required: true } }, events: ['fields.updated'] },
   },
   {
-    name: 'as here',
+    name: 'a person whom the newly required key refers to cannot be destroyed',
     request: 'POST /api/people:destroy?filterByTk=3',
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST' },
   },
   {
-    name: 'and is set to null again once it is optional',
+    name: 'making the key optional changes its onDelete back',
     request: changeField,
     body: { collectionName: 'notes', name: 'ownerId', required: false },
     expect: { status: 200, events: ['fields.updated'] },
   },
   {
-    name: 'the relation and its key are required together',
+    name: 'making a relation required also makes its key required',
     request: changeField,
     body: { collectionName: 'notes', name: 'owner', required: true },
     expect: { status: 200, body: { data: { required: true } }, events: ['fields.updated', 'fields.updated'] },
   },
   {
-    name: 'so a record needs one',
+    name: 'a record without the required key is refused',
     request: 'POST /api/notes:create',
     body: {},
-    expect: { status: 422, body: { details: { ownerId: 'This field is required.' } } },
+    expect: { status: 422, code: 'VALUE_INVALID', body: { details: { ownerId: 'This field is required.' } } },
   },
   {
-    name: 'and optional together',
+    name: 'making the key optional also makes the relation optional',
     request: changeField,
     body: { collectionName: 'notes', name: 'ownerId', required: false },
     expect: { status: 200, events: ['fields.updated', 'fields.updated'] },
   },
   {
-    name: 'as the relation says',
+    name: 'the relation shows that it is optional',
     request: 'GET /api/collections/notes/fields:get?filterByTk=owner',
     expect: { status: 200, body: { data: { required: false, foreignKey: 'ownerId' } } },
   },
   {
-    name: 'as here, too',
+    name: 'destroying the person sets the optional key to null',
     request: 'POST /api/people:destroy?filterByTk=3',
     expect: { status: 200, events: ['people.destroyed', 'notes.updated'] },
   },
   {
-    name: 'unless a relation states setNull: 422',
+    name: 'making a key required is refused with 422 if a relation states setNull',
     request: changeField,
     body: { collectionName: 'badges', name: 'personId', required: true },
     expect: invalid({ required: expect.stringContaining('badges.person has "onDelete": "setNull"') }),
   },
   {
-    name: 'relations take the common properties that change nothing',
+    name: 'relations accept common properties that have no effect',
     request: define,
     body: {
       name: 'cards',
@@ -151,94 +156,94 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, events: ['collections.created', 'collections.created', 'fields.created', 'fields.created'] },
   },
   {
-    name: 'a unique belongsTo is one to one',
+    name: 'a unique belongsTo accepts each target once',
     request: 'POST /api/cards:create',
     body: [{ holderId: 1 }, { holderId: 1 }],
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT' },
   },
   {
-    name: 'until the relation is not unique any more',
+    name: 'the relation is changed to not unique',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', unique: false },
     expect: { status: 200, body: { data: { foreignKey: 'holderId' } }, events: ['fields.updated', 'fields.updated'] },
   },
   {
-    name: 'then a second record may name the same one',
+    name: 'two records may refer to the same target after unique is removed',
     request: 'POST /api/cards:create',
     body: [{ holderId: 1 }, { holderId: 1 }],
     expect: { status: 200, events: ['cards.created', 'cards.created'] },
   },
   {
-    name: 'the key keeps an index',
+    name: 'the foreign key keeps an index',
     request: 'GET /api/collections/cards/fields:get?filterByTk=holderId',
     expect: { status: 200, body: { data: { index: true } }, absent: ['"unique":true'] },
   },
   {
-    name: 'unique: false again changes nothing of it',
+    name: 'setting unique to false again changes nothing but the title',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', unique: false, title: 'Who holds it' },
     expect: { status: 200, events: ['fields.updated'] },
   },
   {
-    name: 'unique again is 409 where values repeat',
+    name: 'setting unique to true is refused with 409 if values repeat',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', unique: true },
     expect: conflict('"holderId" cannot become unique: 1 of its values'),
   },
   {
-    name: 'without the second',
+    name: 'the records with the repeated value are destroyed',
     request: 'POST /api/cards:destroy?filter={"holderId":1}',
     expect: { status: 200, events: ['cards.destroyed', 'cards.destroyed'] },
   },
   {
-    name: 'it becomes unique, and required in the same change',
+    name: 'the relation becomes unique and required in one change',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', unique: true, required: true },
     expect: { status: 200, events: ['fields.updated', 'fields.updated'] },
   },
   {
-    name: 'and its key with it',
+    name: 'its key becomes unique and required too',
     request: 'GET /api/collections/cards/fields:get?filterByTk=holderId',
     expect: { status: 200, body: { data: { unique: true, required: true } } },
   },
   {
-    name: 'a hasOne over it',
+    name: 'a hasOne over the unique key is added',
     request: addField,
     body: { collectionName: 'people', name: 'card', type: 'hasOne', target: 'cards', foreignKey: 'holderId' },
     expect: { status: 200, events: ['fields.created'] },
   },
   {
-    name: 'needs it unique: 409',
+    name: 'unique cannot be removed while a hasOne needs it, and is refused with 409',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', unique: false },
-    expect: conflict('"holderId" of "cards" must stay unique, because people.card refers to it'),
+    expect: conflict('"holderId" of "cards" must stay unique, because people.card refers to it', 'DEPENDANTS_EXIST'),
   },
   {
-    name: 'without the hasOne',
+    name: 'the hasOne is destroyed',
     request: 'POST /api/fields:destroy',
     body: { collectionName: 'people', name: 'card' },
     expect: { status: 200, events: ['fields.destroyed'] },
   },
   {
-    name: 'it is neither any more',
+    name: 'the relation becomes optional and not unique',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', unique: false, required: false },
     expect: { status: 200, events: ['fields.updated', 'fields.updated'] },
   },
   {
-    name: 'they say nothing in fields:update either',
+    name: 'fields:update accepts common properties that have no effect',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', allowNull: true, defaultValue: null, title: 'Holder' },
     expect: { status: 200, events: ['fields.updated'] },
   },
   {
-    name: 'what a relation shows of itself can be sent back',
+    name: 'the properties that a relation shows can be sent back',
     request: changeField,
     body: { collectionName: 'cards', name: 'holder', foreignKey: 'holderId', targetKey: 'id', onDelete: 'setNull' },
     expect: { status: 200, events: ['fields.updated'] },
   },
   {
-    name: 'other common properties are 422 with the reason',
+    name: 'other common properties are refused with 422 and the reason',
     request: define,
     body: {
       name: 'x',
@@ -257,13 +262,13 @@ const scenarios: readonly Scenario[] = [
     }),
   },
   {
-    name: 'a hasOne over a foreign key with repeated values is 409 with how many',
+    name: 'a hasOne over a foreign key with repeated values is refused with 409 and their number',
     request: addField,
     body: { collectionName: 'people', name: 'badge', type: 'hasOne', target: 'badges', foreignKey: 'personId' },
     expect: conflict('"personId" cannot become unique: 1 of its values'),
   },
   {
-    name: 'a unique belongsTo over it likewise',
+    name: 'a unique belongsTo over a foreign key with repeated values is refused with 409',
     request: addField,
     body: {
       collectionName: 'badges',
@@ -276,42 +281,42 @@ const scenarios: readonly Scenario[] = [
     expect: conflict('"personId" cannot become unique: 1 of its values'),
   },
   {
-    name: 'a plain field with repeated values likewise',
+    name: 'a hasOne over a plain field with repeated values is refused with 409',
     request: addField,
     body: { collectionName: 'people', name: 'badge', type: 'hasOne', target: 'badges', foreignKey: 'plainId' },
     expect: conflict('"plainId" cannot become unique: 1 of its values'),
   },
   {
-    name: 'without them',
+    name: 'the record with the repeated value is destroyed',
     request: 'POST /api/badges:destroy?filterByTk=2',
     expect: { status: 200, events: ['badges.destroyed'] },
   },
   {
-    name: 'the foreign key becomes unique',
+    name: 'a hasOne makes its foreign key unique',
     request: addField,
     body: { collectionName: 'people', name: 'badge', type: 'hasOne', target: 'badges', foreignKey: 'personId' },
     expect: { status: 200, events: ['fields.updated', 'fields.created'] },
   },
   {
-    name: 'and the plain field, as the key of a hasOne',
+    name: 'a hasOne over a plain field makes it a unique foreign key',
     request: addField,
     body: { collectionName: 'people', name: 'plain', type: 'hasOne', target: 'badges', foreignKey: 'plainId' },
     expect: { status: 200, events: ['fields.updated', 'fields.created'] },
   },
   {
-    name: 'which holds for both',
+    name: 'both keys refuse a repeated value',
     request: 'POST /api/badges:create',
     body: { personId: 1, plainId: 1 },
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT' },
   },
   {
-    name: 'through with values that name nothing is 422',
+    name: 'a join with values that refer to nothing is refused with 422',
     request: addField,
     body: { collectionName: 'people', name: 'teams', type: 'belongsToMany', target: 'teams', through: 'members' },
     expect: invalid({ foreignKey: expect.stringContaining('1 record of "members" cannot be linked by "teamsId"') }),
   },
   {
-    name: 'and with a key of another type',
+    name: 'a join with a key of another type is refused with 422',
     request: addField,
     body: {
       collectionName: 'people',
@@ -328,23 +333,23 @@ const scenarios: readonly Scenario[] = [
     }),
   },
   {
-    name: 'without them',
+    name: 'the join record that refers to nothing is destroyed',
     request: 'POST /api/members:destroy?filterByTk=2',
     expect: { status: 200, events: ['members.destroyed'] },
   },
   {
-    name: 'through adopts the plain keys of a join that exists',
+    name: 'an existing join with plain keys is used, and its fields become foreign keys',
     request: addField,
     body: { collectionName: 'people', name: 'teams', type: 'belongsToMany', target: 'teams', through: 'members' },
     expect: { status: 200, events: ['fields.updated', 'fields.updated', 'fields.created'] },
   },
   {
-    name: 'with its records',
+    name: 'the relation shows the existing links',
     request: 'GET /api/people:get?filterByTk=1&appends=teams',
     expect: { status: 200, body: { data: { teams: [{ id: 1 }] } } },
   },
   {
-    name: 'which fall with their ends',
+    name: 'the join records are deleted with their targets',
     request: 'POST /api/teams:destroy?filterByTk=1',
     expect: { status: 200, events: ['teams.destroyed', 'members.destroyed'] },
   },
@@ -392,9 +397,9 @@ describeEngines('forms of relations', (engine) => {
   for (const scenario of scenarios) test(scenario.name, () => server.play(scenario).then(() => {}));
 
   test('definitions and data are the same after a restart', async () => {
-    const before = await server.picture();
+    const before = await server.readSnapshot();
     await server.running.stop();
     await server.boot();
-    expect(await server.picture()).toBe(before);
+    expect(await server.readSnapshot()).toBe(before);
   });
 });

@@ -1,69 +1,78 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
-import { library } from '../support/library.ts';
+import { startLibraryServer } from '../support/library-server.ts';
 import type { Scenario, TestServer } from '../support/scenario.ts';
 
-const badTarget = { status: 400, body: { code: 'REFERENCE_MISSING' } };
+const badTarget: Scenario['expect'] = { status: 400, code: 'REFERENCE_MISSING' };
 
 /** Played in order. */
 const scenarios: readonly Scenario[] = [
   {
-    name: 'hasMany add',
+    name: 'hasMany add links a record',
     request: 'POST /api/authors/1/books:add',
     body: { values: [3] },
     expect: { status: 200, body: { data: [1, 2, 3] }, events: ['books.updated'] },
   },
   {
-    name: 'added again it changes nothing',
+    name: 'adding it again changes nothing',
     request: 'POST /api/authors/1/books:add',
     body: [3, { id: 1 }],
     expect: { status: 200, body: { data: [1, 2, 3] } },
   },
-  { name: 'an unknown target is 400', request: 'POST /api/authors/1/books:add', body: [3, 99], expect: badTarget },
-  { name: 'no target is 400', request: 'POST /api/authors/1/books:add', expect: { status: 400 } },
   {
-    name: 'a target of the wrong type is 400',
+    name: 'an unknown target is refused with 400',
     request: 'POST /api/authors/1/books:add',
-    body: ['x'],
-    expect: { status: 400, body: { code: 'BODY_INVALID' } },
+    body: [3, 99],
+    expect: badTarget,
   },
   {
-    name: 'remove by filterByTk',
+    name: 'a missing target is refused with 400',
+    request: 'POST /api/authors/1/books:add',
+    expect: { status: 400, code: 'TARGET_MISSING' },
+  },
+  {
+    name: 'a target of the wrong type is refused with 400',
+    request: 'POST /api/authors/1/books:add',
+    body: ['x'],
+    expect: { status: 400, code: 'BODY_INVALID' },
+  },
+  {
+    name: 'hasMany remove takes filterByTk',
     request: 'POST /api/authors/1/books:remove?filterByTk=1',
     expect: { status: 200, body: { data: [2, 3] }, events: ['books.updated'] },
   },
   {
-    name: 'removing what is not linked changes nothing',
+    name: 'removing a record that is not linked changes nothing',
     request: 'POST /api/authors/1/books:remove',
     body: { values: [4] },
     expect: { status: 200, body: { data: [2, 3] } },
   },
   {
-    name: 'set replaces',
+    name: 'hasMany set replaces the links',
     request: 'POST /api/authors/1/books:set',
     body: { values: [1, 3] },
     expect: { status: 200, body: { data: [1, 3] }, events: ['books.updated', 'books.updated'] },
   },
   {
-    name: 'toggle',
+    name: 'hasMany toggle changes each link',
     request: 'POST /api/authors/1/books:toggle',
     body: { values: [2, 3] },
     expect: { status: 200, body: { data: [1, 2] }, events: ['books.updated', 'books.updated'] },
   },
   {
-    name: 'set to nothing',
+    name: 'hasMany set to an empty list removes all links',
     request: 'POST /api/authors/1/books:set',
     body: { values: [] },
     expect: { status: 200, body: { data: [] }, events: ['books.updated', 'books.updated'] },
   },
   {
-    name: 'hasMany create',
+    name: 'hasMany create creates and links a record',
     request: 'POST /api/authors/2/books:create',
     body: { title: 'New' },
     expect: { status: 200, body: { data: { title: 'New', authorId: 2 } }, events: ['books.created'] },
   },
   {
-    name: 'hasMany create of many',
+    name: 'hasMany create accepts several records',
     request: 'POST /api/authors/2/books:create',
     body: [{ title: 'A' }, { title: 'B' }],
     expect: {
@@ -73,37 +82,37 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a whitelist drops values of the body, not the link',
+    name: 'a whitelist drops values of the body, but not the link',
     request: 'POST /api/authors/2/books:create?whitelist=title&dryRun=true',
     body: { title: 'Kept', nonsense: 1 },
     expect: { status: 200, body: { data: { title: 'Kept', authorId: 2 }, meta: { dryRun: true } } },
   },
   {
-    name: 'dryRun of a link says what would be',
+    name: 'dryRun of a link reports the change',
     request: 'POST /api/authors/2/books:add?dryRun=true',
     body: [4],
     expect: { status: 200, body: { data: [4, 5, 6, 7], meta: { dryRun: true } } },
   },
   {
-    name: 'with another foreign key it is a contradiction',
+    name: 'hasMany create with another foreign key is refused',
     request: 'POST /api/authors/2/books:create',
     body: { title: 'C', authorId: 1 },
-    expect: { status: 400 },
+    expect: { status: 400, code: 'BODY_INVALID' },
   },
   {
-    name: 'create under a missing parent is 404',
+    name: 'create below a missing parent is refused with 404',
     request: 'POST /api/authors/99/books:create',
     body: {},
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'update of one of them',
+    name: 'update changes a linked record',
     request: 'POST /api/authors/2/books:update?filterByTk=5',
     body: { title: 'Newer' },
     expect: { status: 200, body: { data: { title: 'Newer' } }, events: ['books.updated'] },
   },
   {
-    name: 'update by filter reaches its own alone',
+    name: 'update by filter only changes linked records',
     request: 'POST /api/authors/2/books:update?filter={"title":{"$ne":null}}',
     body: { title: 'Same' },
     expect: {
@@ -113,48 +122,58 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'update of one that is not its own is 404',
+    name: 'update of a record that is not linked is refused with 404',
     request: 'POST /api/authors/2/books:update?filterByTk=1',
     body: { title: 'x' },
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'several of which one is not its own are 404',
+    name: 'update of several records of which one is not linked is refused with 404',
     request: 'POST /api/authors/2/books:update?filterByTk=[5,1]',
     body: { title: 'x' },
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'destroy of one of them',
+    name: 'destroy deletes a linked record',
     request: 'POST /api/authors/2/books:destroy?filterByTk=7',
     expect: { status: 200, body: { data: 1 }, events: ['books.destroyed'] },
   },
   {
-    name: 'destroy of one that is not its own is 404',
+    name: 'destroy of a record that is not linked is refused with 404',
     request: 'POST /api/authors/2/books:destroy?filterByTk=1',
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'belongsTo set',
+    name: 'belongsTo set links a record',
     request: 'POST /api/books/1/author:set?filterByTk=3',
     expect: { status: 200, body: { data: [3] }, events: ['books.updated'] },
   },
   {
-    name: 'set again changes nothing',
+    name: 'setting the same record again changes nothing',
     request: 'POST /api/books/1/author:set',
     body: { values: [3] },
     expect: { status: 200, body: { data: [3] } },
   },
-  { name: 'two for a to-one are 400', request: 'POST /api/books/1/author:set', body: [1, 2], expect: { status: 400 } },
-  { name: 'an unknown author is 400', request: 'POST /api/books/1/author:set', body: [99], expect: badTarget },
   {
-    name: 'remove of it',
+    name: 'two targets of a to-one relation are refused with 400',
+    request: 'POST /api/books/1/author:set',
+    body: [1, 2],
+    expect: { status: 400, code: 'BODY_INVALID' },
+  },
+  {
+    name: 'an unknown target of a belongsTo is refused with 400',
+    request: 'POST /api/books/1/author:set',
+    body: [99],
+    expect: badTarget,
+  },
+  {
+    name: 'belongsTo remove removes the link',
     request: 'POST /api/books/1/author:remove',
     body: {},
     expect: { status: 200, body: { data: [] }, events: ['books.updated'] },
   },
   {
-    name: 'belongsTo create makes and links',
+    name: 'belongsTo create creates and links a record',
     request: 'POST /api/books/1/author:create',
     body: { name: 'Dee' },
     expect: { status: 200, body: { data: { name: 'Dee' } }, events: ['authors.created', 'books.updated'] },
@@ -163,46 +182,50 @@ const scenarios: readonly Scenario[] = [
     name: 'a refused create leaves no link',
     request: 'POST /api/books/1/author:create',
     body: {},
-    expect: { status: 422 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
   },
   {
-    name: 'belongsTo update without a key',
+    name: 'belongsTo update needs no key',
     request: 'POST /api/books/1/author:update',
     body: { name: 'Dora' },
     expect: { status: 200, body: { data: { name: 'Dora' } }, events: ['authors.updated'] },
   },
   {
-    name: 'hasOne set takes the place',
+    name: 'hasOne set replaces the linked record',
     request: 'POST /api/authors/1/card:set',
     body: { values: [2] },
     expect: { status: 200, body: { data: [2] }, events: ['cards.updated', 'cards.updated'] },
   },
   {
-    name: 'hasOne update with none there creates it',
+    name: 'hasOne update creates the record if there is none',
     request: 'POST /api/authors/2/card:update',
     body: { no: 9 },
     expect: { status: 200, body: { data: { no: 9, ownerId: 2 } }, events: ['cards.created'] },
   },
   {
-    name: 'hasOne update of the one there',
+    name: 'hasOne update changes the linked record',
     request: 'POST /api/authors/2/card:update',
     body: { no: 10 },
     expect: { status: 200, body: { data: { no: 10 } }, events: ['cards.updated'] },
   },
   {
-    name: 'hasOne destroy',
+    name: 'hasOne destroy deletes the linked record',
     request: 'POST /api/authors/2/card:destroy',
     expect: { status: 200, body: { data: 1 }, events: ['cards.destroyed'] },
   },
-  { name: 'destroy of none is 404', request: 'POST /api/authors/2/card:destroy', expect: { status: 404 } },
   {
-    name: 'belongsToMany add, with values of the join',
+    name: 'hasOne destroy without a linked record is refused with 404',
+    request: 'POST /api/authors/2/card:destroy',
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
+  },
+  {
+    name: 'belongsToMany add accepts values of the join record',
     request: 'POST /api/books/1/tags:add',
     body: { values: [[1, { weight: 5 }], 2] },
     expect: { status: 200, body: { data: [1, 2] }, events: ['bookTags.created', 'bookTags.created'] },
   },
   {
-    name: 'they are there',
+    name: 'the values of the join record are stored',
     request: 'GET /api/bookTags:list?fields=bookId,tagId,weight&sort=tagId',
     expect: {
       status: 200,
@@ -215,74 +238,74 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'added again nothing changes',
+    name: 'adding the same link again changes nothing',
     request: 'POST /api/books/1/tags:add?filterByTk[]=1&filterByTk[]=2',
     expect: { status: 200, body: { data: [1, 2] } },
   },
   {
-    name: 'values of a join that is there are changed',
+    name: 'values of an existing join record are changed',
     request: 'POST /api/books/1/tags:add',
     body: [[1, { weight: 6 }]],
     expect: { status: 200, body: { data: [1, 2] }, events: ['bookTags.updated'] },
   },
   {
-    name: 'a pair elsewhere is 400',
+    name: 'a join value that names another pair is refused with 400',
     request: 'POST /api/authors/1/books:add',
     body: [[1, { weight: 6 }]],
-    expect: { status: 400 },
+    expect: { status: 400, code: 'BODY_INVALID' },
   },
   {
-    name: 'a bad value of the join takes all back',
+    name: 'an invalid value of the join record rolls everything back',
     request: 'POST /api/books/1/tags:add',
     body: [3, [2, { weight: 'heavy' }]],
-    expect: { status: 422 },
+    expect: { status: 422, code: 'VALUE_INVALID' },
   },
   {
-    name: 'set replaces, keeping what stays',
+    name: 'belongsToMany set replaces the links and keeps common ones',
     request: 'POST /api/books/1/tags:set',
     body: { values: [2, 3] },
     expect: { status: 200, body: { data: [2, 3] }, events: ['bookTags.destroyed', 'bookTags.created'] },
   },
   {
-    name: 'toggle of one',
+    name: 'belongsToMany toggle changes one link',
     request: 'POST /api/books/1/tags:toggle?filterByTk=3',
     expect: { status: 200, body: { data: [2] }, events: ['bookTags.destroyed'] },
   },
   {
-    name: 'belongsToMany list',
+    name: 'belongsToMany list returns the linked records',
     request: 'GET /api/books/1/tags:list?fields=name',
     expect: { status: 200, body: { data: [{ name: 'blue' }] } },
   },
   {
-    name: 'belongsToMany create makes and links',
+    name: 'belongsToMany create creates and links a record',
     request: 'POST /api/books/1/tags:create',
     body: { name: 'fresh' },
     expect: { status: 200, body: { data: { id: 4, name: 'fresh' } }, events: ['tags.created', 'bookTags.created'] },
   },
   {
-    name: 'an unknown tag is 400',
+    name: 'an unknown target of a belongsToMany is refused with 400',
     request: 'POST /api/books/1/tags:set',
     body: [2, 77],
     expect: badTarget,
   },
   {
-    name: 'remove',
+    name: 'belongsToMany remove removes a link',
     request: 'POST /api/books/1/tags:remove',
     body: [2, 4, 3],
     expect: { status: 200, body: { data: [] }, events: ['bookTags.destroyed', 'bookTags.destroyed'] },
   },
 ];
 
-describeEngines('linking', (engine) => {
+describeEngines('linking records', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await library(engine);
+    server = await startLibraryServer(engine);
   });
   afterAll(() => server.stop());
 
   for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
 
-  test('twenty parallel adds of one link make one', async () => {
+  test('twenty parallel adds of one link create one link', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => server.call('POST /api/books/2/tags:add', { body: [1] })),
     );

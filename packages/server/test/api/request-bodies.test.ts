@@ -16,7 +16,7 @@ interface RawReply {
   readonly body: Json;
 }
 
-describe('bodies of requests', () => {
+describe('request bodies', () => {
   let server: TestServer;
   let before: string;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('bodies of requests', () => {
     await server.data('POST /api/collections:create', { body: { name: 'wishes', fields } });
     const permission = { role: 'public', resource: 'wishes', actions: ['create', 'get'] };
     await server.data('POST /api/permissions:create', { body: permission });
-    before = await server.picture();
+    before = await server.readSnapshot();
   });
   afterAll(() => server.stop());
 
@@ -94,18 +94,21 @@ describe('bodies of requests', () => {
     ['nobody', '/api/emails:import?account=1', 65 * kibibyte, '64 KiB'],
     ['admin', '/api/things:create', 11 * mebibyte, '10 MiB'],
     ['admin', '/api/nothing:create', 11 * mebibyte, '10 MiB'],
-  ])('%s at %s: %i bytes are 413, and the client reads it', async (as, path, length, limit) => {
-    const spellings: Record<string, string>[] = [{}, { 'transfer-encoding': 'chunked' }, { expect: '100-continue' }];
-    for (const headers of path.includes('import') ? [{ 'content-type': 'message/rfc822' }] : spellings)
-      for (let time = 0; time < 3; time += 1) {
-        const reply = await sent(path, as, text(length), headers);
-        expect(reply).toMatchObject({ status: 413, body: { error: 'Payload Too Large', code: 'BODY_TOO_LARGE' } });
-        expect(reply.body.message).toContain(limit);
-      }
-    expect(await server.picture()).toBe(before);
-  });
+  ])(
+    '%s at %s: a body of %i bytes is refused with 413, and the client can read the reply',
+    async (as, path, length, limit) => {
+      const spellings: Record<string, string>[] = [{}, { 'transfer-encoding': 'chunked' }, { expect: '100-continue' }];
+      for (const headers of path.includes('import') ? [{ 'content-type': 'message/rfc822' }] : spellings)
+        for (let time = 0; time < 3; time += 1) {
+          const reply = await sent(path, as, text(length), headers);
+          expect(reply).toMatchObject({ status: 413, body: { error: 'Payload Too Large', code: 'BODY_TOO_LARGE' } });
+          expect(reply.body.message).toContain(limit);
+        }
+      expect(await server.readSnapshot()).toBe(before);
+    },
+  );
 
-  test('a refusal before the body is read can be read as well, and the connection goes on', async () => {
+  test('a refusal before the body is read can be read, and the connection stays usable', async () => {
     const stranger = await sent('/api/things:create', 'nobody', text(mebibyte), { authorization: 'Bearer tbk_nobody' });
     expect(stranger).toMatchObject({ status: 401, body: { code: 'TOKEN_INVALID' } });
     expect(await sent('/nowhere', 'admin', text(mebibyte))).toMatchObject({ status: 404 });
@@ -117,7 +120,7 @@ describe('bodies of requests', () => {
     expect((await server.call('GET /api/things:list')).status).toBe(200);
   });
 
-  test('a credential is verified before any of the body is read', async () => {
+  test('a credential is verified before the body is read', async () => {
     const { hostname, port } = new URL(server.running.url);
     const headers = { authorization: 'Bearer tbk_nobody', 'content-type': 'application/json', 'content-length': 1000 };
     const unsent = httpRequest({ hostname, port, path: '/api/things:create', method: 'POST', headers });
@@ -127,7 +130,7 @@ describe('bodies of requests', () => {
     unsent.on('error', () => {}).destroy();
   });
 
-  test('64 KiB of a public action, and 10 MiB under a credential, are taken', async () => {
+  test('a body of 64 KiB for a public action, and of 10 MiB with a credential, is accepted', async () => {
     const public64 = await sent('/api/wishes:create', 'nobody', text(64 * kibibyte - 20));
     expect(public64.status).toBe(200);
     const mine = await sent('/api/things:create', 'admin', text(10 * mebibyte - 20), {
@@ -138,8 +141,8 @@ describe('bodies of requests', () => {
     await server.data('POST /api/things:destroy?filterByTk=1');
   });
 
-  test('a body that is refused on its way is not read to its end', async () => {
-    const start = await server.picture();
+  test('a body that is refused while it arrives is not read to its end', async () => {
+    const start = await server.readSnapshot();
     const { hostname, port } = new URL(server.running.url);
     const socket = connect(Number(port), hostname);
     const head = `POST /api/things:create HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\n`;
@@ -150,7 +153,7 @@ describe('bodies of requests', () => {
     const [chunk] = await once(socket, 'data');
     expect(String(chunk)).toContain('HTTP/1.1 400');
     socket.destroy();
-    expect(await server.picture()).toBe(start);
+    expect(await server.readSnapshot()).toBe(start);
   });
 
   const values = `["\\u0061",${'1,'.repeat(250_000)}1]`;
@@ -159,7 +162,7 @@ describe('bodies of requests', () => {
     ['more than 250,000 values', values, 'values'],
     ['more than 20,000 different keys', keys, 'keys'],
     ['more than 1,000 levels', '['.repeat(1001), 'levels'],
-    ['levels without end', '{"a":'.repeat(200_000), 'levels'],
+    ['unclosed levels', '{"a":'.repeat(200_000), 'levels'],
   ])('%s are refused before they are parsed', async (_, body, word) => {
     const reply = await server.call('POST /api/things:create', { body });
     expect(reply).toMatchObject({ status: 400, body: { code: 'LIMIT_EXCEEDED' } });
@@ -167,14 +170,14 @@ describe('bodies of requests', () => {
   });
 
   test.each([
-    ['a byte that is no UTF-8', [0xff]],
+    ['a byte that is not UTF-8', [0xff]],
     ['a sequence that ends early', [0xe2, 0x82]],
     ['an overlong spelling', [0xc0, 0xaf]],
     ['half of a surrogate pair', [0xed, 0xa0, 0x80]],
     ['Latin-1', [0xe9]],
-  ])('%s is 400 in bodies, paths and queries', async (_, bytes) => {
+  ])('%s is refused with 400 in bodies, paths and queries', async (_, bytes) => {
     const invalid = Buffer.from(bytes);
-    const start = await server.picture();
+    const start = await server.readSnapshot();
     const body = Buffer.concat([Buffer.from('{"text":"'), invalid, Buffer.from('"}')]);
     for (const as of ['admin', 'nobody'])
       expect(await sent('/api/wishes:create', as, body)).toMatchObject({ status: 400, body: { code: 'BODY_INVALID' } });
@@ -203,7 +206,7 @@ describe('bodies of requests', () => {
           )
         ).status,
       ).toBe(400);
-    expect(await server.picture()).toBe(start);
+    expect(await server.readSnapshot()).toBe(start);
   });
 
   /** Bytes as they are. */
@@ -222,24 +225,24 @@ describe('bodies of requests', () => {
     ['application/json; charset="utf-16"', {}],
     ['text/plain', {}],
     ['application/json', { 'content-encoding': 'gzip' }],
-  ])('%s is 415', async (type, more) => {
-    const start = await server.picture();
+  ])('%s is refused with 415', async (type, more) => {
+    const start = await server.readSnapshot();
     const headers = { 'content-type': type, ...more };
     expect(await sent('/api/things:create', 'admin', text(3), headers)).toMatchObject({
       status: 415,
       body: { code: 'MEDIA_TYPE_UNSUPPORTED' },
     });
-    expect(await server.picture()).toBe(start);
+    expect(await server.readSnapshot()).toBe(start);
   });
 
   test.each(['application/json; charset=UTF-8', 'Application/JSON;charset="utf-8"', 'application/json; charset=utf8'])(
-    '%s is taken',
+    '%s is accepted',
     async (type) => {
       expect((await sent('/api/things:create', 'admin', text(3), { 'content-type': type })).status).toBe(200);
     },
   );
 
-  test('bodies that never end leave room for those of other senders', { timeout: 60_000 }, async () => {
+  test('bodies that never end do not block bodies of other clients', { timeout: 240_000 }, async () => {
     const { url } = server.running;
     const { hostname, port } = new URL(url);
     const account = { email: 'slow@bodies.test', password: 'a long enough password' };
@@ -286,7 +289,7 @@ describe('bodies of requests', () => {
     }
   });
 
-  test('an empty body has no type', async () => {
+  test('an empty body needs no content type', async () => {
     for (const headers of [
       { 'content-type': 'text/plain' },
       { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' },
@@ -294,12 +297,12 @@ describe('bodies of requests', () => {
       expect((await sent('/api/things:list', 'admin', Buffer.alloc(0), headers)).status).toBe(200);
   });
 
-  test('an expectation that cannot be met is 417 in the common shape', async () => {
+  test('an Expect header that cannot be met is refused with 417 in the common form', async () => {
     const reply = await sent('/api/things:create', 'admin', text(3), { expect: 'something' });
     expect(reply).toMatchObject({ status: 417, body: { error: 'Expectation Failed', code: 'EXPECTATION_FAILED' } });
   });
 
-  test('no reply lets a browser guess its type', async () => {
+  test('no reply lets a browser guess its content type', async () => {
     const { url } = server.running;
     for (const path of [
       '/api/health',

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { applicationHasUsers } from '../../src/applications/bootstrap.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
+import type { ErrorCode } from '../../src/protocol/error-catalogue.ts';
 import { describeEngines } from '../support/engines.ts';
 import { day, hour, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
-import { compared } from '../support/timing.ts';
+import { compareDurations } from '../support/timing.ts';
 
 const first = 'correct horse battery';
 const second = 'another horse, another battery';
@@ -24,11 +25,11 @@ describeEngines('sessions', (engine) => {
     server = await TestServer.start(engine, { clock });
     const body = { email: 'ann@example.com', username: 'ann-the-first', password: first, roles: ['viewer'] };
     annId = (await server.data('POST /api/users:create', { body })).id;
-    await server.key('viewer');
+    await server.createKey('viewer');
   });
   afterAll(() => server.stop());
 
-  test('a user sees the own ones, the newest first, and which one asks', async () => {
+  test('a user lists the own sessions newest first, with the current one marked', async () => {
     const [one, two] = [await enter(), await enter()];
     await server.running.applications.main.authenticator.flushLastUsed();
     await status(one);
@@ -45,12 +46,12 @@ describeEngines('sessions', (engine) => {
     expect((await sessions(two)).map(({ current }) => current)).toEqual([true, false]);
   });
 
-  test('one is ended, for the next request, also while it is kept', async () => {
+  test('a session is ended for the next request, also if it is cached', async () => {
     const [one, two] = [await enter(), await enter()];
     expect([await status(one), await status(two)]).toEqual([200, 200]);
     const [newest] = await sessions(one);
     await server.play({
-      name: '',
+      name: 'a session of the caller is ended',
       request: `POST /api/auth:endSession?filterByTk=${newest!.id}`,
       as: one,
       expect: { status: 200, body: { data: 1 } },
@@ -58,7 +59,7 @@ describeEngines('sessions', (engine) => {
     expect([await status(one), await status(two)]).toEqual([200, 401]);
   });
 
-  test('a browser keeps one in a cookie that auth:resume alone reads, and only for pages of the server', async () => {
+  test('a browser session is stored in a cookie that only auth:resume reads, and only for pages of the server', async () => {
     const page = { 'x-requested-with': 'tablinum' };
     const token = await enter();
     const keep = (headers: Record<string, string>, body: unknown = { persistent: true }, as = token) =>
@@ -106,7 +107,7 @@ describeEngines('sessions', (engine) => {
     expect((await resume({ ...page, cookie: 'a=b; =; tablinum_main=; x' })).body.data.session).toBeNull();
   });
 
-  test('a second cookie of the same name, as a sub-domain can set it, puts nobody into its session', async () => {
+  test('a second cookie of the same name, which a sub-domain can set, does not change the session', async () => {
     const headers = { 'x-requested-with': 'tablinum' };
     const [own, planted] = await Promise.all(
       [await enter(), await enter()].map(async (as) => {
@@ -123,7 +124,7 @@ describeEngines('sessions', (engine) => {
     expect(await resume(`${own}; ${own}`)).toEqual([200, expect.anything(), expect.any(String)]);
   });
 
-  test('whether there are users is read, so that a visit before the setup waits for no write', async () => {
+  test('the check for existing users is a read, so that a visit before the setup does not wait for a write', async () => {
     const { main } = server.running.applications;
     const write = vi.spyOn(main.database, 'write');
     expect(await applicationHasUsers(main)).toBe(true);
@@ -132,18 +133,18 @@ describeEngines('sessions', (engine) => {
     write.mockRestore();
   });
 
-  test('nobody ends that of another one', async () => {
+  test('nobody can end the session of another user', async () => {
     const [root] = (await server.data('GET /api/auth:sessions')) as { id: number }[];
     await server.play({
-      name: '',
+      name: 'a session of another user is refused',
       request: `POST /api/auth:endSession?filterByTk=${root!.id}`,
       as: await enter(),
-      expect: { status: 404, body: { code: 'RECORD_UNKNOWN' } },
+      expect: { status: 404, code: 'RECORD_UNKNOWN' },
     });
     expect(await status('admin')).toBe(200);
   });
 
-  test('all others are ended at once', async () => {
+  test('all other sessions are ended at once', async () => {
     const [one, two, three] = [await enter(), await enter(), await enter()];
     expect(await server.data('POST /api/auth:endOtherSessions', { as: two })).toBeGreaterThanOrEqual(2);
     expect([await status(one), await status(two), await status(three)]).toEqual([401, 200, 401]);
@@ -152,32 +153,37 @@ describeEngines('sessions', (engine) => {
   });
 
   test.each(['GET /api/auth:sessions', 'POST /api/auth:endSession?filterByTk=1', 'POST /api/auth:endOtherSessions'])(
-    'a key has no sessions, and touches none: %s',
+    'an API key has no sessions and cannot end any: %s',
     async (request) => {
-      const expect = { status: 403, body: { code: 'SESSION_NEEDED' } };
-      await server.play({ name: '', request, as: 'viewer', expect });
+      const expect = { status: 403, code: 'SESSION_NEEDED' } as const;
+      await server.play({ name: 'a session is needed', request, as: 'viewer', expect });
     },
   );
 
   test.each([
-    'auth:endSession?filterByTk=x',
-    'auth:endSession',
-    'auth:endSession?filterByTk=[1]',
-    'auth:endSession?id=1',
-  ])('%s is 400', async (path) => {
-    await server.play({ name: '', request: `POST /api/${path}`, expect: { status: 400 } });
+    ['auth:endSession?filterByTk=x', 'PARAMETER_INVALID'],
+    ['auth:endSession', 'PARAMETER_INVALID'],
+    ['auth:endSession?filterByTk=[1]', 'PARAMETER_INVALID'],
+    ['auth:endSession?id=1', 'PARAMETER_UNKNOWN'],
+  ] as const)('%s is refused with 400', async (path, code) => {
+    await server.play({
+      name: 'the session is not named correctly',
+      request: `POST /api/${path}`,
+      expect: { status: 400, code },
+    });
   });
 
   test.each(['GET auth:check', 'POST auth:check', 'POST auth:signOut', 'POST auth:signIn'])(
-    '%s knows no parameters, and names one that is sent',
+    '%s accepts no parameters and names an unknown one',
     async (request) => {
       await server.play({
-        name: '',
+        name: 'an unknown parameter is refused',
         request: `${request.replace(' ', ' /api/')}?fields=id`,
         ...(request.endsWith('signIn') && { body: { email: 'ann@example.com', password: first } }),
         expect: {
           status: 400,
-          body: { code: 'PARAMETER_UNKNOWN', message: expect.stringContaining('"fields"') },
+          code: 'PARAMETER_UNKNOWN',
+          body: { message: expect.stringContaining('"fields"') },
         },
       });
     },
@@ -186,12 +192,17 @@ describeEngines('sessions', (engine) => {
   test.each(['sessions', 'endSession', 'endOtherSessions', 'changePassword'])(
     'auth:%s needs a credential',
     async (action) => {
-      await server.play({ name: '', request: `POST /api/auth:${action}`, as: 'nobody', expect: { status: 401 } });
+      await server.play({
+        name: 'a request without a credential is refused',
+        request: `POST /api/auth:${action}`,
+        as: 'nobody',
+        expect: { status: 401, code: 'TOKEN_MISSING' },
+      });
     },
   );
 
-  describe('in time', () => {
-    test('one slides: in use it never ends, also while it is kept, and unused after seven days', async () => {
+  describe('expiry', () => {
+    test('a session is extended while it is used, also if it is cached, and expires after seven days without use', async () => {
       const used = await enter();
       const unused = await enter();
       for (let days = 0; days < 9; days += 1) {
@@ -208,10 +219,10 @@ describeEngines('sessions', (engine) => {
   });
 
   describe('a changed password', () => {
-    test('ends the other sessions, is told without its text, and the former one is wrong', async () => {
+    test('ends the other sessions, is recorded without its text, and invalidates the former one', async () => {
       const [one, two] = [await enter(), await enter()];
       const played = await server.play({
-        name: '',
+        name: 'the password is changed',
         request: 'POST /api/auth:changePassword',
         as: one,
         body: { oldPassword: first, newPassword: second },
@@ -224,11 +235,15 @@ describeEngines('sessions', (engine) => {
       expect((await change(one, second, first)).status).toBe(200);
     });
 
-    const refusals: readonly [string, unknown, object][] = [
-      ['a wrong old one', { oldPassword: 'wrong', newPassword: second }, { code: 'PASSWORD_WRONG' }],
-      ['a short one', { oldPassword: first, newPassword: 'seven77' }, { details: { newPassword: expect.any(String) } }],
+    const refusals: readonly [name: string, body: unknown, reply: object, code?: ErrorCode][] = [
+      ['a wrong former password', { oldPassword: 'wrong', newPassword: second }, {}, 'PASSWORD_WRONG'],
       [
-        'one of 1,025',
+        'a short new password',
+        { oldPassword: first, newPassword: 'seven77' },
+        { details: { newPassword: expect.any(String) } },
+      ],
+      [
+        'a new password of 1,025 characters',
         { oldPassword: first, newPassword: 'x'.repeat(1025) },
         { details: { newPassword: expect.any(String) } },
       ],
@@ -254,22 +269,27 @@ describeEngines('sessions', (engine) => {
       ],
       ['the same', { oldPassword: first, newPassword: first }, { details: { newPassword: expect.any(String) } }],
       ['a number', { oldPassword: first, newPassword: 123456789 }, { details: { newPassword: expect.any(String) } }],
-      ['no old one', { newPassword: second }, { details: { oldPassword: expect.any(String) } }],
-      [
-        'another user named',
-        { oldPassword: first, newPassword: second, id: 1 },
-        { details: { id: expect.any(String) } },
-      ],
+      ['no former password', { newPassword: second }, { details: { oldPassword: expect.any(String) } }],
+      ['another user', { oldPassword: first, newPassword: second, id: 1 }, { details: { id: expect.any(String) } }],
     ];
-    test.each(refusals)('with %s is 422, and the session goes on', async (_name, body, reply) => {
-      const one = await enter();
-      const request = 'POST /api/auth:changePassword';
-      await server.play({ name: '', request, as: one, body, expect: { status: 422, body: reply } });
-      expect(await status(one)).toBe(200);
-      expect(await status(await enter(first))).toBe(200);
-    });
+    test.each(refusals)(
+      'with %s is refused with 422, and the session stays valid',
+      async (_name, body, reply, code = 'VALUE_INVALID') => {
+        const one = await enter();
+        const request = 'POST /api/auth:changePassword';
+        await server.play({
+          name: 'the new password is refused',
+          request,
+          as: one,
+          body,
+          expect: { status: 422, code, body: reply },
+        });
+        expect(await status(one)).toBe(200);
+        expect(await status(await enter(first))).toBe(200);
+      },
+    );
 
-    test('of parallel changes one wins', async () => {
+    test('in parallel requests succeeds once', async () => {
       const logins = [await enter(), await enter(), await enter()];
       const replies = await Promise.all(logins.map((login, index) => change(login, first, `a new password ${index}`)));
       const won = replies.findIndex((reply) => reply.status === 200);
@@ -277,7 +297,7 @@ describeEngines('sessions', (engine) => {
       expect((await change(logins[won]!, `a new password ${won}`, first)).status).toBe(200);
     });
 
-    test('all of a long one counts', async () => {
+    test('is compared over its whole length', async () => {
       const long = 'ä'.repeat(500);
       expect((await change(await enter(), first, `${long}1`)).status).toBe(200);
       expect(await enter(`${long}2`).catch(() => null)).toBeNull();
@@ -297,14 +317,14 @@ describeEngines('sessions', (engine) => {
       expect([await status(one), await status(two)]).toEqual([401, 401]);
     });
 
-    test('a new nickname ends none', async () => {
+    test('a changed nickname ends no session', async () => {
       const one = await enter();
       await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { nickname: 'Ann' } });
       expect(await status(one)).toBe(200);
     });
   });
 
-  test('a user who is suspended while signing in gets the answer of a wrong password', async () => {
+  test('a user who is suspended during sign-in gets the reply of a wrong password', async () => {
     await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { status: 'suspended' } });
     const body = { email: 'ann@example.com', password: first };
     const reply = await server.call('POST /api/auth:signIn', { as: 'nobody', body });
@@ -316,13 +336,13 @@ describeEngines('sessions', (engine) => {
     await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { status: 'active' } });
   });
 
-  test('unknown user and wrong password cost the same', async () => {
+  test('an unknown user and a wrong password take equally long', async () => {
     setCheapHashing(false);
     onTestFinished(() => setCheapHashing(true));
     await server.data(`POST /api/users:update?filterByTk=${annId}`, { body: { password: first } });
     const guess = (email: string): ReturnType<TestServer['call']> =>
       server.call('POST /api/auth:signIn', { as: 'nobody', body: { email, password: 'wrong wrong' } });
-    const [known, unknown] = await compared(
+    const [known, unknown] = await compareDurations(
       () => guess('ann@example.com'),
       () => guess('who@example.com'),
       15,

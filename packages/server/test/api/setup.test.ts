@@ -7,12 +7,12 @@ import type { Json } from '../support/json.ts';
 import { hour, MovingClock } from '../support/moving-clock.ts';
 import { TestServer } from '../support/scenario.ts';
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 const password = 'correct horse battery';
 const linkInvalid = { error: 'Bad Request', code: 'LINK_INVALID' };
 
-describeEngines('the first admin', (engine) => {
-  describe('by the link that the program prints', () => {
+describeEngines('the first administrator', (engine) => {
+  describe('with the link that the program prints', () => {
     let store: Store;
     let child: ChildProcess;
     let printed = '';
@@ -60,7 +60,7 @@ describeEngines('the first admin', (engine) => {
       await store.remove();
     });
 
-    test('it works once, and signs in', async () => {
+    test('the link works once and signs in', async () => {
       const link = new RegExp(`${url}/setup#token=(tbi_[A-Za-z0-9]{49})\\n`).exec(printed);
       const token = link![1]!;
       const admin = { token, email: ' Root@Example.com', password };
@@ -81,7 +81,7 @@ describeEngines('the first admin', (engine) => {
       expect(made.text).not.toContain('argon2');
     });
 
-    test('the log holds no token, and the next start prints no link', async () => {
+    test('the log contains no token, and the next start prints no link', async () => {
       expect(printed.split('\n').filter((line) => line.startsWith('{') && line.includes('tbi_'))).toEqual([]);
       await stop();
       await start();
@@ -99,12 +99,12 @@ describeEngines('the first admin', (engine) => {
     });
     afterAll(() => server.stop());
 
-    test('that nobody was given is refused', async () => {
+    test('that is unknown is refused', async () => {
       for (const token of [makeToken('tbi'), makeToken('tbr'), 'x', server.running.setupToken!.slice(0, -1)])
         expect(await setup(token)).toMatchObject({ status: 400, body: linkInvalid });
     });
 
-    test('ends after a day; another start prints another, and both work until one is used', async () => {
+    test('expires after a day; another start prints another one, and both are valid until one is used', async () => {
       const first = server.running.setupToken!;
       clock.advance(24 * hour);
       expect((await setup(first)).body).toMatchObject(linkInvalid);
@@ -118,7 +118,7 @@ describeEngines('the first admin', (engine) => {
       expect((await setup(starts[1]!)).status).toBe(400);
     });
 
-    test('is of no use where somebody is there', async () => {
+    test('is invalid after a user exists', async () => {
       expect(server.running.setupToken).not.toBeNull();
       await server.running.stop();
       await server.boot();

@@ -20,11 +20,15 @@ const refusals: readonly Scenario[] = [
     { Roles: ['admin'] },
   ].map(
     (more): Scenario => ({
-      name: `nobody signs up with ${JSON.stringify(more)}`,
+      name: `a sign-up is refused with ${JSON.stringify(more)}`,
       request: 'POST /api/auth:signUp',
       as: 'nobody',
       body: { ...ann, ...more },
-      expect: { status: 422, body: { details: { [Object.keys(more)[0]!]: expect.any(String) } } },
+      expect: {
+        status: 422,
+        code: 'VALUE_INVALID',
+        body: { details: { [Object.keys(more)[0]!]: expect.any(String) } },
+      },
     }),
   ),
   ...[
@@ -39,26 +43,26 @@ const refusals: readonly Scenario[] = [
     [null, 'email'],
   ].map(
     ([body, name]): Scenario => ({
-      name: `a sign-up with ${JSON.stringify(body).slice(0, 60)} is 422`,
+      name: `a sign-up with ${JSON.stringify(body).slice(0, 60)} is refused with 422`,
       request: 'POST /api/auth:signUp',
       as: 'nobody',
       body,
-      expect: { status: 422, body: { details: { [name as string]: expect.any(String) } } },
+      expect: { status: 422, code: 'VALUE_INVALID', body: { details: { [name as string]: expect.any(String) } } },
     }),
   ),
   {
-    name: 'a parameter does not help',
+    name: 'a query parameter does not allow the sign-up',
     request: 'POST /api/auth:signUp?roles=admin',
     as: 'nobody',
     body: ann,
-    expect: { status: 400, body: { code: 'PARAMETER_UNKNOWN' } },
+    expect: { status: 400, code: 'PARAMETER_UNKNOWN' },
   },
   {
-    name: 'an address that is taken is 409, in any spelling',
+    name: 'an existing address is refused with 409 in any spelling',
     request: 'POST /api/auth:signUp',
     as: 'nobody',
     body: { ...ann, email: ' ROOT@Example.com' },
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT', details: { email: expect.any(String) } } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT', body: { details: { email: expect.any(String) } } },
   },
 ];
 
@@ -72,9 +76,9 @@ describeEngines('sign-up', (engine) => {
   afterAll(() => server.stop());
   for (const scenario of refusals) test(scenario.name, () => server.play(scenario));
 
-  test('makes an active user with the roles that are given by default, and signs it in', async () => {
+  test('creates an active user with the default roles and signs in', async () => {
     const { body } = await server.play({
-      name: '',
+      name: 'the sign-up creates a user',
       request: 'POST /api/auth:signUp',
       as: 'nobody',
       body: { email: ' Ann@Example.com', username: 'ann', nickname: 'Ann', password },
@@ -88,12 +92,12 @@ describeEngines('sign-up', (engine) => {
     expect(await server.signIn('ann', password)).toMatch(/^tbs_/);
   });
 
-  test('a credential that is sent along gives it nothing', async () => {
+  test('a credential in the request has no effect', async () => {
     const reply = await server.call('POST /api/auth:signUp', { body: { email: 'bob@example.com', password } });
     expect(reply.body.data.user.roles).toEqual(['member']);
   });
 
-  test('of parallel sign-ups with one address one wins', async () => {
+  test('one of several parallel sign-ups with one address succeeds', async () => {
     const body = { email: 'many@example.com', password };
     const replies = await Promise.all(
       [0, 1, 2].map(() => server.call('POST /api/auth:signUp', { as: 'nobody', body })),
@@ -101,11 +105,11 @@ describeEngines('sign-up', (engine) => {
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409]);
   });
 
-  test('a role that is called like the inner grant of a sign-up does not get its plans', async () => {
+  test('a role that is named like the internal grant of a sign-up does not get its plans', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'sign-up' } });
     const permission = { role: 'sign-up', resource: 'users', actions: ['create', 'get'] };
     await server.data('POST /api/permissions:create', { body: permission });
-    const as = await server.key('sign-up');
+    const as = await server.createKey('sign-up');
     // Compiles the plan of a sign-up with these members, which returns the key only; a refusal leaves it in the cache.
     const taken = { email: 'root@example.com', password };
     expect((await server.call('POST /api/auth:signUp', { as: 'nobody', body: taken })).status).toBe(409);
@@ -113,22 +117,22 @@ describeEngines('sign-up', (engine) => {
     expect(made).toMatchObject({ id: expect.any(Number), email: 'second@example.com' });
   });
 
-  test('another application is not named, so nobody signs up there', async () => {
+  test('a sign-up cannot name another application', async () => {
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const headers = { 'x-app': 'shop' };
     const reply = await server.call('POST /api/auth:signUp', { as: 'nobody', body: ann, headers });
     expect(reply).toMatchObject({ status: 403, body: { code: 'SIGN_UP_CLOSED' } });
   });
 
-  test('it is off unless it is allowed', async () => {
+  test('sign-up is off unless it is enabled', async () => {
     await server.running.stop();
     await server.boot({ ALLOW_SIGN_UP: '' });
     await server.play({
-      name: '',
+      name: 'a sign-up is refused while it is off',
       request: 'POST /api/auth:signUp',
       as: 'nobody',
       body: { ...ann, email: 'late@example.com' },
-      expect: { status: 403, body: { code: 'SIGN_UP_CLOSED' } },
+      expect: { status: 403, code: 'SIGN_UP_CLOSED' },
     });
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
-import { TestServer } from '../support/scenario.ts';
+import { type ExpectedOutcome, TestServer } from '../support/scenario.ts';
 
 describeEngines('sort fields and move', (engine) => {
   let server: TestServer;
@@ -33,7 +33,7 @@ describeEngines('sort fields and move', (engine) => {
       expect: { status: 200, events: ['tasks.updated'] },
     });
 
-  test('new records go to the end of their scope', async () => {
+  test('new records are placed at the end of their scope', async () => {
     expect(await server.data('GET /api/tasks:list?fields=sort')).toEqual(
       [1, 2, 3, 4, 5, 1, 1].map((sort) => ({ sort })),
     );
@@ -42,14 +42,14 @@ describeEngines('sort fields and move', (engine) => {
     });
   });
 
-  test('down to the place of another one, and up', async () => {
+  test('a record moves down and up to the position of another one', async () => {
     await move('sourceId=1&targetId=3');
     expect(await order('one')).toBe('bcadef');
     await move('sourceId=5&targetId=2');
     expect(await order('one')).toBe('ebcadf');
   });
 
-  test('before and after', async () => {
+  test('a record moves before or after another one', async () => {
     await move('sourceId=6&targetId=6&sticky=true');
     await move('sourceId=5&targetId=4&method=insertBefore');
     expect(await order('one')).toBe('bcaedf');
@@ -59,7 +59,7 @@ describeEngines('sort fields and move', (engine) => {
     expect(await order('one')).toBe('cfaedb');
   });
 
-  test('to the first place, and to the end of another scope', async () => {
+  test('a record moves to the first position, and to the end of another scope', async () => {
     await move('sourceId=2&sticky=true');
     expect(await order('one')).toBe('bcfaed');
     await move('sourceId=2&targetScope=two');
@@ -75,13 +75,13 @@ describeEngines('sort fields and move', (engine) => {
     expect((await server.call('POST /api/tasks:move?sourceId=3&targetId=4&targetScope=two')).status).toBe(400);
   });
 
-  test('places that are held twice are put in order first', async () => {
+  test('duplicate positions are put in order before a move', async () => {
     await server.data('POST /api/tasks:update?filter={"lane":"two"}', { body: { sort: 7 } });
     await move('sourceId=6&targetId=1');
     expect(await order('two')).toBe('xab');
   });
 
-  test('any moves keep what an array would hold', async () => {
+  test('random moves give the order that an array would have', async () => {
     const expected = [...(await order('one'))];
     const ids = new Map([...'abcdef'].map((title, index) => [title, index < 5 ? index + 1 : 8]));
     let state = 7;
@@ -99,41 +99,41 @@ describeEngines('sort fields and move', (engine) => {
     }
   });
 
-  test('a new sort field numbers what is there', async () => {
+  test('a new sort field numbers the existing records', async () => {
     await server.data('POST /api/fields:create', { body: { collectionName: 'tasks', name: 'rank', type: 'sort' } });
     const ranks = await server.data('GET /api/tasks:list?fields=rank');
     expect(ranks.map((each: { rank: number }) => each.rank)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(await server.data('POST /api/tasks:create', { body: { title: 'z' } })).toMatchObject({ rank: 9 });
   });
 
-  test('refusals', async () => {
-    const rows: [string, number, string?][] = [
-      ['tasks:move', 400],
-      ['tasks:move?sourceId=1', 400],
-      ['tasks:move?sourceId=1&targetId=99', 400],
-      ['tasks:move?sourceId=99&targetId=1', 404],
-      ['tasks:move?sourceId=x&targetId=1', 400],
-      ['tasks:move?sourceId=1&targetId=2&method=over', 400],
-      ['tasks:move?sourceId=1&targetId=2&sortField=title', 400],
-      ['tasks:move?sourceId=1&targetScope=1&sortField=rank', 400],
-      ['tasks:move?sourceId=1&targetId=2&speed=1', 400],
-      ['users:move?sourceId=1&targetId=1', 400],
-      ['tasks:move?sourceId=1&targetId=2', 403, 'viewer'],
+  test('invalid moves are refused', async () => {
+    const rows: [string, ExpectedOutcome, string?][] = [
+      ['tasks:move', { status: 400, code: 'TARGET_MISSING' }],
+      ['tasks:move?sourceId=1', { status: 400, code: 'TARGET_MISSING' }],
+      ['tasks:move?sourceId=1&targetId=99', { status: 400, code: 'REFERENCE_MISSING' }],
+      ['tasks:move?sourceId=99&targetId=1', { status: 404, code: 'RECORD_UNKNOWN' }],
+      ['tasks:move?sourceId=x&targetId=1', { status: 400, code: 'PARAMETER_INVALID' }],
+      ['tasks:move?sourceId=1&targetId=2&method=over', { status: 400, code: 'PARAMETER_INVALID' }],
+      ['tasks:move?sourceId=1&targetId=2&sortField=title', { status: 400, code: 'PARAMETER_INVALID' }],
+      ['tasks:move?sourceId=1&targetScope=1&sortField=rank', { status: 400, code: 'PARAMETER_INVALID' }],
+      ['tasks:move?sourceId=1&targetId=2&speed=1', { status: 400, code: 'PARAMETER_UNKNOWN' }],
+      ['users:move?sourceId=1&targetId=1', { status: 400, code: 'PARAMETER_INVALID' }],
+      ['tasks:move?sourceId=1&targetId=2', { status: 403, code: 'NO_PERMISSION' }, 'viewer'],
     ];
-    await server.key('viewer');
-    for (const [path, status, as] of rows)
-      await server.play({ name: path, request: `POST /api/${path}`, ...(as && { as }), expect: { status } });
+    await server.createKey('viewer');
+    for (const [path, outcome, as] of rows)
+      await server.play({ name: path, request: `POST /api/${path}`, ...(as && { as }), expect: outcome });
     await server.play({
-      name: 'the field of the scopes stays',
+      name: 'a scope field cannot be changed',
       request: 'POST /api/fields:destroy',
       body: { collectionName: 'tasks', name: 'lane' },
-      expect: { status: 409 },
+      expect: { status: 409, code: 'DEPENDANTS_EXIST' },
     });
     await server.play({
-      name: 'a scope that is none',
+      name: 'an invalid scope is refused',
       request: 'POST /api/fields:create',
       body: { collectionName: 'tasks', name: 'other', type: 'sort', scopeKey: 'nope' },
-      expect: { status: 422, body: { details: { scopeKey: expect.any(String) } } },
+      expect: { status: 422, code: 'DEFINITION_INVALID', body: { details: { scopeKey: expect.any(String) } } },
     });
     await server.data('POST /api/fields:update', { body: { collectionName: 'tasks', name: 'lane', newName: 'track' } });
     await server.data('POST /api/tasks:move?sourceId=3&targetScope=two');

@@ -62,17 +62,17 @@ async function library(engine: Parameters<Parameters<typeof describeEngines>[1]>
 /** Played in order. */
 const scenarios: readonly Scenario[] = [
   {
-    name: 'a page alone goes to the trash',
+    name: 'destroying a page moves only that page to the trash',
     request: 'POST /api/pages:destroy?filterByTk=2',
     expect: { status: 200, body: { data: 1 }, events: ['pages.destroyed'] },
   },
   {
-    name: 'and is not there to get',
+    name: 'get of a record in the trash is refused with 404',
     request: 'GET /api/pages:get?filterByTk=2',
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'a shelf takes its books and their pages along',
+    name: 'destroying a shelf also moves its books and their pages to the trash',
     request: 'POST /api/shelves:destroy?filterByTk=1',
     expect: {
       status: 200,
@@ -81,12 +81,12 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'lists leave them out, counts too',
+    name: 'lists and counts leave out records in the trash',
     request: 'GET /api/books:list',
     expect: { status: 200, body: { data: [{ id: 3 }], meta: { count: 1 } } },
   },
   {
-    name: 'withDeleted shows them too',
+    name: 'withDeleted includes records in the trash',
     request: 'GET /api/books:list?withDeleted=true&fields=id,deletedAt',
     expect: {
       status: 200,
@@ -101,116 +101,121 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'onlyDeleted shows them alone',
+    name: 'onlyDeleted returns only records in the trash',
     request: 'GET /api/books:list?onlyDeleted=true&filter={"title":"One"}',
     expect: { status: 200, body: { data: [{ id: 1 }], meta: { count: 1 } } },
   },
   {
-    name: 'get of one in the trash',
+    name: 'get with withDeleted returns a record in the trash',
     request: 'GET /api/books:get?filterByTk=1&withDeleted=true',
     expect: { status: 200, body: { data: { title: 'One' } } },
   },
   {
-    name: 'a stream of the trash',
+    name: 'a stream with onlyDeleted returns the trash',
     request: 'GET /api/books:list?paginate=false&onlyDeleted=true',
     expect: { status: 200, body: { data: [{ id: 1 }, { id: 2 }] } },
   },
   {
-    name: 'what remembers how it went there is told to nobody',
+    name: 'the internal field of the cascade cannot be named',
     request: 'GET /api/books:list?fields=deletedWith',
-    expect: { status: 403 },
+    expect: { status: 403, code: 'FIELD_DENIED' },
   },
   {
-    name: 'a foreign key to it shows nothing, and keeps its value',
+    name: 'a foreign key to a record in the trash keeps its value and is appended as null',
     request: 'GET /api/notes:list?appends=book',
     expect: { status: 200, body: { data: [{ bookId: 1, book: null }] } },
   },
   {
-    name: 'a path through it finds nothing',
+    name: 'a filter through a record in the trash finds nothing',
     request: 'GET /api/notes:list?filter={"book.title":"One"}',
     expect: { status: 200, body: { data: [], meta: { count: 0 } } },
   },
   {
-    name: 'nor does $exists',
+    name: '$exists does not find a record in the trash',
     request: 'GET /api/notes:list?filter={"book":{"$exists":true}}',
     expect: { status: 200, body: { data: [] } },
   },
   {
-    name: 'many-to-many leaves it out from the other side',
+    name: 'a many-to-many relation leaves out records in the trash',
     request: 'GET /api/books:list?withDeleted=true&filter={"id":3}&appends=tags',
     expect: { status: 200, body: { data: [{ id: 3, tags: [{ name: 'old' }] }] } },
   },
   {
-    name: 'sorting by a path through it counts it as null',
+    name: 'sorting through a record in the trash counts as null',
     request: 'GET /api/notes:list?sort=book.title',
     expect: { status: 200, body: { data: [{ id: 1 }] } },
   },
   {
-    name: 'a new foreign key to it is 400',
+    name: 'a new foreign key to a record in the trash is refused with 400',
     request: 'POST /api/notes:create',
     body: { bookId: 1 },
-    expect: { status: 400, body: { code: 'REFERENCE_MISSING', details: { bookId: expect.any(String) } } },
+    expect: { status: 400, code: 'REFERENCE_MISSING', body: { details: { bookId: expect.any(String) } } },
   },
   {
-    name: 'an update of it is 404',
+    name: 'an update of a record in the trash is refused with 404',
     request: 'POST /api/books:update?filterByTk=1',
     body: { title: 'x' },
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'an update by filter passes it over',
+    name: 'an update by filter leaves out records in the trash',
     request: 'POST /api/books:update?filter={"title":{"$ne":null}}',
     body: { title: 'Three!' },
     expect: { status: 200, body: { data: [{ id: 3 }] }, events: ['books.updated'] },
   },
-  { name: 'destroyed again it is 404', request: 'POST /api/books:destroy?filterByTk=1', expect: { status: 404 } },
   {
-    name: 'several of which one is there already are 404',
-    request: 'POST /api/books:destroy?filterByTk=[1,3]',
-    expect: { status: 404 },
+    name: 'destroying a record in the trash again is refused with 404',
+    request: 'POST /api/books:destroy?filterByTk=1',
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'deletedAt is set by the server alone',
+    name: 'destroying several records of which one is in the trash is refused with 404',
+    request: 'POST /api/books:destroy?filterByTk=[1,3]',
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
+  },
+  {
+    name: 'deletedAt can only be set by the server',
     request: 'POST /api/books:update?filterByTk=3',
     body: { deletedAt: '2020-01-01T00:00:00.000Z', title: 'Three' },
     expect: { status: 200, body: { data: { deletedAt: null } }, events: ['books.updated'] },
   },
   {
-    name: 'its unique value is free again',
+    name: 'the unique value of a record in the trash can be used again',
     request: 'POST /api/shelves:create',
     body: { name: 'A' },
     expect: { status: 200, events: ['shelves.created'] },
   },
   {
-    name: 'but not that by which a relation names it',
+    name: 'a value by which a relation refers to a record in the trash cannot be used again',
     request: 'POST /api/shelves:create',
     body: { name: 'C', code: 'a' },
-    expect: { status: 409, body: { details: { code: expect.any(String) } } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT', body: { details: { code: expect.any(String) } } },
   },
   {
-    name: 'restore meets the value that was taken meanwhile: 409',
+    name: 'restore is refused with 409 if a unique value was used meanwhile',
     request: 'POST /api/shelves:restore?filterByTk=1',
-    expect: { status: 409, body: { code: 'UNIQUE_CONFLICT', details: { name: expect.any(String) } } },
+    expect: { status: 409, code: 'UNIQUE_CONFLICT', body: { details: { name: expect.any(String) } } },
   },
   {
-    name: 'a force that is neither true nor false is 400 by its name',
+    name: 'a "force" other than true or false is refused with 400 and names the parameter',
     request: 'POST /api/shelves:destroy?filter={"code":null}&force=abc',
-    expect: { status: 400, body: { code: 'PARAMETER_INVALID', message: '"force" must be true or false.' } },
+    expect: { status: 400, code: 'PARAMETER_INVALID', body: { message: '"force" must be true or false.' } },
   },
   {
-    name: 'the new one is removed for good by force',
+    name: 'destroy with "force" deletes the new record',
     request: 'POST /api/shelves:destroy?filter={"code":null}&force=true',
     expect: { status: 200, body: { data: 1 }, events: ['shelves.destroyed'] },
   },
   {
-    name: 'restore brings back what went along, not what went before',
+    name: 'restore does not accept appends',
     request: 'POST /api/shelves:restore?filterByTk=1&appends=books',
     expect: {
       status: 400,
+      code: 'FIELD_UNKNOWN',
     },
   },
   {
-    name: 'restore replies the record',
+    name: 'restore returns the record',
     request: 'POST /api/shelves:restore?filterByTk=1',
     expect: {
       status: 200,
@@ -219,48 +224,52 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'all but the page that went alone are back',
+    name: 'all pages are restored except the one that was destroyed separately',
     request: 'GET /api/pages:list?fields=id',
     expect: { status: 200, body: { data: [{ id: 1 }, { id: 3 }] } },
   },
   {
-    name: 'links of a record that came back are as they were',
+    name: 'a restored record has its former links',
     request: 'GET /api/books:get?filterByTk=1&appends=tags',
     expect: { status: 200, body: { data: { tags: [{ name: 'old' }, { name: 'red' }] } } },
   },
   {
-    name: 'restore of what is not in the trash is 404',
+    name: 'restore of a record that is not in the trash is refused with 404',
     request: 'POST /api/books:restore?filterByTk=1',
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'restore without a target is 400',
+    name: 'restore without a target is refused with 400',
     request: 'POST /api/books:restore',
-    expect: { status: 400, body: { code: 'TARGET_MISSING' } },
+    expect: { status: 400, code: 'TARGET_MISSING' },
   },
-  { name: 'restore by GET is 405', request: 'GET /api/books:restore?filterByTk=1', expect: { status: 405 } },
   {
-    name: 'a restricting child keeps its parent',
+    name: 'restore by GET is refused with 405',
+    request: 'GET /api/books:restore?filterByTk=1',
+    expect: { status: 405, code: 'METHOD_NOT_ALLOWED' },
+  },
+  {
+    name: 'a restricting child prevents the destroy of its parent',
     request: 'POST /api/books:destroy?filterByTk=3',
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST', message: expect.stringContaining('loans') } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST', body: { message: expect.stringContaining('loans') } },
   },
   {
-    name: 'also where it would go along',
+    name: 'a restricting child also prevents a cascade',
     request: 'POST /api/shelves:destroy?filterByTk=2',
-    expect: { status: 409, body: { code: 'DEPENDANTS_EXIST' } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST' },
   },
   {
-    name: 'a child in the trash keeps nobody',
+    name: 'a restricting child is destroyed',
     request: 'POST /api/loans:destroy?filterByTk=1',
     expect: { status: 200, events: ['loans.destroyed'] },
   },
   {
-    name: 'so that now it goes',
+    name: 'a child in the trash does not prevent the cascade',
     request: 'POST /api/shelves:destroy?filterByTk=2',
     expect: { status: 200, events: ['shelves.destroyed', 'books.destroyed', 'pages.destroyed'] },
   },
   {
-    name: 'by filter they come back together',
+    name: 'restore by filter restores the records of one cascade',
     request: 'POST /api/shelves:restore?filter={"name":"B"}',
     expect: {
       status: 200,
@@ -269,52 +278,52 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: 'a label keeps no trash: make one',
+    name: 'a record of a collection without a trash is created',
     request: 'POST /api/labels:create',
     body: { pageId: 3 },
     expect: { status: 200, events: ['labels.created'] },
   },
   {
-    name: 'a child by cascade without a trash is 409',
+    name: 'a cascade to a collection without a trash is refused with 409',
     request: 'POST /api/shelves:destroy?filterByTk=2',
-    expect: { status: 409, body: { message: expect.stringContaining('labels') } },
+    expect: { status: 409, code: 'DEPENDANTS_EXIST', body: { message: expect.stringContaining('labels') } },
   },
   {
-    name: 'If-Match of an old version is 412',
+    name: 'an outdated If-Match is refused with 412',
     request: 'POST /api/books:destroy?filterByTk=1',
     headers: { 'if-match': '"1"' },
-    expect: { status: 412 },
+    expect: { status: 412, code: 'VERSION_STALE' },
   },
   {
-    name: 'force removes one from the trash for good',
+    name: 'destroy with "force" deletes a record in the trash',
     request: 'POST /api/pages:destroy?filterByTk=2&force=true',
     expect: { status: 200, body: { data: 1 }, events: ['pages.destroyed'] },
   },
   {
-    name: 'so that it is not even there',
+    name: 'a deleted record is not found with withDeleted',
     request: 'GET /api/pages:get?filterByTk=2&withDeleted=true',
-    expect: { status: 404 },
+    expect: { status: 404, code: 'RECORD_UNKNOWN' },
   },
   {
-    name: 'a collection without a trash knows no restore',
+    name: 'a collection without a trash has no restore',
     request: 'POST /api/plain:restore?filterByTk=1',
-    expect: { status: 404, body: { code: 'ROUTE_UNKNOWN' } },
+    expect: { status: 404, code: 'ROUTE_UNKNOWN' },
   },
   {
-    name: 'nor withDeleted',
+    name: 'a collection without a trash has no withDeleted',
     request: 'GET /api/plain:list?withDeleted=true',
-    expect: { status: 400, body: { message: expect.stringContaining('options.paranoid') } },
+    expect: { status: 400, code: 'PARAMETER_INVALID', body: { message: expect.stringContaining('options.paranoid') } },
   },
   {
-    name: 'force is a plain destroy there',
+    name: '"force" has no effect in a collection without a trash',
     request: 'POST /api/plain:destroy?filterByTk=1&force=true',
     expect: { status: 200, body: { data: 1 }, events: ['plain.destroyed'] },
   },
   {
-    name: 'a reader cannot restore',
+    name: 'a viewer cannot restore',
     request: 'POST /api/books:restore?filterByTk=1',
     as: 'viewer',
-    expect: { status: 403, body: { error: 'No permissions' } },
+    expect: { status: 403, code: 'NO_PERMISSION', body: { error: 'No permissions' } },
   },
 ];
 
@@ -322,47 +331,47 @@ describeEngines('the trash', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await library(engine);
-    await server.key('viewer');
+    await server.createKey('viewer');
     await server.data('POST /api/books:update?filterByTk=1', { body: { title: 'One' } });
   });
   afterAll(() => server.stop());
   for (const scenario of scenarios) test(scenario.name, async () => void (await server.play(scenario)));
 
-  test('a role sees and restores its own rows of it alone', async () => {
+  test('a role only sees and restores its own rows of the trash', async () => {
     await server.data('POST /api/roles:create', { body: { name: 'keeper' } });
     const filter = { title: { $startsWith: 'T' } };
     await server.data('POST /api/permissions:create', {
       body: { role: 'keeper', resource: 'books', actions: ['list', 'get', 'destroy'], filter },
     });
-    await server.key('keeper');
+    await server.createKey('keeper');
     await server.data('POST /api/books:destroy?filter={"id":{"$in":[1,2]}}');
     const list = await server.data('GET /api/books:list?onlyDeleted=true', { as: 'keeper' });
     expect(list).toMatchObject([{ id: 2 }]);
     await server.play({
-      name: 'refused',
+      name: 'the request is refused',
       request: 'POST /api/books:restore?filterByTk=1',
       as: 'keeper',
-      expect: { status: 403 },
+      expect: { status: 403, code: 'NO_PERMISSION' },
     });
     await server.play({
-      name: 'restored',
+      name: 'a role restores its own row',
       request: 'POST /api/books:restore?filterByTk=2',
       as: 'keeper',
       expect: { status: 200, events: ['books.restored'] },
     });
   });
 
-  test('a refusal names the collection of dependants that are in the trash, and with force', async () => {
+  test('a refusal names the collection of dependent records in the trash, also with "force"', async () => {
     await server.data('POST /api/books:create', { body: { id: 90, title: 'Held', shelfId: 1 } });
     await server.data('POST /api/loans:create', { body: { id: 90, bookId: 90 } });
     const refused = (request: string): Promise<unknown> =>
       server.play({
-        name: 'refused',
+        name: 'the request is refused',
         request,
         expect: {
           status: 409,
+          code: 'DEPENDANTS_EXIST',
           body: {
-            code: 'DEPENDANTS_EXIST',
             message: expect.stringMatching(/loans depend on this record by "bookId".*trash/),
           },
         },
@@ -376,7 +385,7 @@ describeEngines('the trash', (engine) => {
     await server.data('POST /api/books:destroy?filterByTk=90&force=true');
   });
 
-  test('a field becomes unique over what is not in the trash', async () => {
+  test('a field becomes unique among records that are not in the trash', async () => {
     await server.data('POST /api/tags:create', { body: [{ name: 'twin' }, { name: 'twin' }] });
     const unique = { collectionName: 'tags', name: 'name', unique: true };
     expect((await server.call('POST /api/fields:update', { body: unique })).status).toBe(409);
@@ -384,16 +393,16 @@ describeEngines('the trash', (engine) => {
     expect((await server.call('POST /api/fields:update', { body: unique })).status).toBe(200);
     const target = { collectionName: 'plain', name: 'tag', type: 'belongsTo', target: 'tags', targetKey: 'name' };
     await server.play({
-      name: 'a relation that names records by it needs the trash distinct too',
+      name: 'a relation that refers to the field needs unique values in the trash too',
       request: 'POST /api/fields:create',
       body: target,
-      expect: { status: 409, body: { code: 'UNIQUE_CONFLICT' } },
+      expect: { status: 409, code: 'UNIQUE_CONFLICT' },
     });
     await server.data('POST /api/tags:destroy?filterByTk=4&force=true');
     expect((await server.call('POST /api/fields:create', { body: target })).status).toBe(200);
   });
 
-  test('a destroyed collection and a restart change nothing of it', async () => {
+  test('destroying another collection and a restart do not change the trash', async () => {
     await server.data('POST /api/books:restore?filterByTk=1');
     await server.data('POST /api/pages:destroy?filterByTk=1');
     await server.running.stop();

@@ -237,7 +237,7 @@ describeEngines('field types', (engine) => {
   afterAll(() => server.stop());
 
   describe.each(rows.map((row, index) => ({ ...row, collection: `t${index}` })))('$name', (row) => {
-    test('takes and shows, on create, update and get', async () => {
+    test('accepts values and shows them on create, update and get', async () => {
       for (const [sent, shown = sent] of row.good) {
         const created = await server.data(`POST /api/${row.collection}:create`, { body: { v: sent } });
         expect(created.v).toEqual(shown);
@@ -254,23 +254,23 @@ describeEngines('field types', (engine) => {
         expect((await server.data(`POST /api/${row.collection}:create`, { body: {} })).v).toBeNull();
     });
 
-    test('refuses what does not fit, and changes nothing', async () => {
+    test('refuses invalid values and changes nothing', async () => {
       for (const [sent, message = /./] of row.bad)
         for (const request of [
           `POST /api/${row.collection}:create`,
           `POST /api/${row.collection}:update?filterByTk=1`,
         ]) {
           const reply = await server.play({
-            name: '',
+            name: 'an invalid value is refused',
             request,
             body: { v: sent },
-            expect: { status: 422, body: { error: 'Validation Error', code: 'VALUE_INVALID' } },
+            expect: { status: 422, code: 'VALUE_INVALID', body: { error: 'Validation Error' } },
           });
           expect(reply.body.details.v).toMatch(message);
         }
     });
 
-    test.runIf(row.ascending)('sorts, compares and pages', async () => {
+    test.runIf(row.ascending)('sorts, compares and pages values', async () => {
       const values = row.ascending!;
       await server.data(`POST /api/${row.collection}:destroy?filter=${enc({ id: { $gt: 0 } })}`);
       const shuffled = values.map((_, index) => values[(index * 7 + 3) % values.length]);
@@ -304,7 +304,7 @@ describeEngines('field types', (engine) => {
     });
   });
 
-  test('password: hashed, never shown, no default', async () => {
+  test('passwords are hashed, never shown, and have no default', async () => {
     const fields = [{ name: 'secret', type: 'password' }];
     await server.data('POST /api/collections:create', { body: { name: 'safes', fields } });
     const reply = await server.call('POST /api/safes:create', {
@@ -320,20 +320,28 @@ describeEngines('field types', (engine) => {
     for (const query of ['fields=secret', 'sort=secret', `filter=${enc({ secret: { $null: true } })}`])
       expect((await server.call(`GET /api/safes:list?${query}`)).status).toBe(403);
     await server.play({
-      name: '',
+      name: 'a short password is refused',
       request: 'POST /api/safes:create',
       body: { secret: 'short' },
-      expect: { status: 422, body: { details: { secret: 'At least 8 characters are required.' } } },
+      expect: {
+        status: 422,
+        code: 'VALUE_INVALID',
+        body: { details: { secret: 'At least 8 characters are required.' } },
+      },
     });
     await server.play({
-      name: '',
+      name: 'a default password is refused',
       request: 'POST /api/fields:create',
       body: { collectionName: 'safes', name: 'other', type: 'password', defaultValue: 'long enough' },
-      expect: { status: 422, body: { details: { defaultValue: 'A password field cannot have a default value.' } } },
+      expect: {
+        status: 422,
+        code: 'DEFINITION_INVALID',
+        body: { details: { defaultValue: 'A password field cannot have a default value.' } },
+      },
     });
   });
 
-  test('bigInt keys count up, and past 2^53 they are text', async () => {
+  test('bigInt keys are generated, and are text beyond 2^53', async () => {
     const fields = [{ name: 'id', type: 'bigInt', primaryKey: true, autoIncrement: true }];
     await server.data('POST /api/collections:create', {
       body: { name: 'wide', fields, options: { timestamps: false } },
@@ -348,7 +356,7 @@ describeEngines('field types', (engine) => {
     expect(await server.data('POST /api/wide:destroy?filterByTk=["9007199254740993",1]')).toBe(2);
   });
 
-  test('autoNow and autoNowAdd of date, time and datetime', async () => {
+  test('autoNow and autoNowAdd set date, time and datetime fields', async () => {
     const kinds = ['date', 'time', 'datetime'];
     const fields = kinds.flatMap((type) => [
       { name: `${type}Made`, type, autoNow: true },
@@ -375,12 +383,12 @@ describeEngines('field types', (engine) => {
     [{ type: 'bigInt', min: 5, max: 4 }, { min: '"min" is greater than "max".' }],
     [{ type: 'array', unique: true }, { unique: 'An array field cannot be indexed or unique.' }],
     [{ type: 'boolean', dateOnly: true }, { dateOnly: 'A boolean field has no property "dateOnly".' }],
-  ])('a definition that does not hold is 422: %o', async (field, details) => {
+  ])('an invalid definition is refused with 422: %o', async (field, details) => {
     await server.play({
-      name: '',
+      name: 'an invalid field definition is refused',
       request: 'POST /api/fields:create',
       body: { collectionName: 't0', name: 'extra', ...field },
-      expect: { status: 422, body: { code: 'DEFINITION_INVALID', details } },
+      expect: { status: 422, code: 'DEFINITION_INVALID', body: { details } },
     });
   });
 });

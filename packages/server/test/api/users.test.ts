@@ -1,22 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
-import { hashesWhile } from '../support/password-hashes.ts';
+import { countPasswordHashes } from '../support/password-hashes.ts';
 import type { TestServer } from '../support/scenario.ts';
-import { checkRole, password, startStaff } from '../support/staff.ts';
+import { checkRole, staffPassword, startStaffServer } from '../support/staff-server.ts';
 
 describeEngines('users', (engine) => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await startStaff(engine);
+    server = await startStaffServer(engine);
   });
   afterAll(() => server?.stop());
   const check = (as: string, role?: string): ReturnType<TestServer['call']> => checkRole(server, as, role);
 
   describe('roles of a session', () => {
-    test('the default role is the one that it starts with, X-Role takes another held one', async () => {
-      const body = { email: 'two-roles@example.com', password, roles: ['viewer', 'editor'], defaultRole: 'editor' };
+    test('the session starts in the default role, and X-Role chooses another held role', async () => {
+      const body = {
+        email: 'two-roles@example.com',
+        password: staffPassword,
+        roles: ['viewer', 'editor'],
+        defaultRole: 'editor',
+      };
       const { id } = await server.data('POST /api/users:create', { body });
-      const login = await server.signIn(body.email, password);
+      const login = await server.signIn(body.email, staffPassword);
       expect((await check(login)).body.data).toMatchObject({ currentRole: 'editor', roles: ['viewer', 'editor'] });
       expect((await check(login, 'viewer')).body.data.currentRole).toBe('viewer');
       for (const other of ['admin', 'clerk', 'public', 'nobody', 'Viewer', '', 'viewer,editor'])
@@ -33,26 +38,26 @@ describeEngines('users', (engine) => {
       expect((await server.call('GET /api/posts:list', { as: login })).status).toBe(403);
     });
 
-    test('auth:check gives the titles of the roles held, as they are now, and of no others', async () => {
+    test('auth:check returns the current titles of the held roles, and of no others', async () => {
       await server.data('POST /api/roles:create', {
         body: [{ name: 'shopWindow', title: 'Shop window' }, { name: 'bare' }],
       });
-      const body = { email: 'titled@example.com', password, roles: ['shopWindow', 'bare'] };
+      const body = { email: 'titled@example.com', password: staffPassword, roles: ['shopWindow', 'bare'] };
       await server.data('POST /api/users:create', { body });
-      const login = await server.signIn(body.email, password);
+      const login = await server.signIn(body.email, staffPassword);
       const titles = async (as: string): Promise<unknown> => (await check(as)).body.data.roleTitles;
       expect(await titles(login)).toEqual({ shopWindow: 'Shop window', bare: null });
       await server.data('POST /api/roles:update?filterByTk=shopWindow', { body: { title: 'Show case' } });
       expect(await titles(login)).toEqual({ shopWindow: 'Show case', bare: null });
-      expect(await titles(await server.key('viewer'))).toEqual({ viewer: 'Viewer' });
+      expect(await titles(await server.createKey('viewer'))).toEqual({ viewer: 'Viewer' });
     });
 
     test('an API key ignores X-Role', async () => {
-      const token = await server.key('viewer');
+      const token = await server.createKey('viewer');
       expect((await check(token, 'admin')).body.data.currentRole).toBe('viewer');
     });
 
-    test('users without roles get those that are given by default, and no others', async () => {
+    test('users without roles get exactly the default roles', async () => {
       await server.data('POST /api/roles:create', { body: { name: 'everyone', default: true } });
       const make = async (body: object): Promise<unknown> => {
         const { id } = await server.data('POST /api/users:create', { body });
@@ -67,13 +72,13 @@ describeEngines('users', (engine) => {
     });
   });
 
-  test('passwords that come nested are hashed before the transaction', async () => {
+  test('nested passwords are hashed before the transaction', async () => {
     await server.data('POST /api/fields:create', {
       body: { collectionName: 'posts', name: 'readers', type: 'belongsToMany', target: 'users' },
     });
     const people = (part: string): unknown =>
-      Array.from({ length: 12 }, (_, index) => ({ email: `${part}${index}@example.com`, password }));
-    const hashes = await hashesWhile(server, async () => {
+      Array.from({ length: 12 }, (_, index) => ({ email: `${part}${index}@example.com`, password: staffPassword }));
+    const hashes = await countPasswordHashes(server, async () => {
       await server.data('POST /api/posts:create', { body: { readers: people('a') } });
       const { id } = await server.data('POST /api/posts:create', { body: {} });
       await server.data(`POST /api/posts:update?filterByTk=${id}`, { body: { readers: people('b') } });
@@ -82,7 +87,7 @@ describeEngines('users', (engine) => {
     });
     expect(hashes).toEqual({ all: 48, withinTransactions: 0 });
     for (const name of ['a0', 'a11', 'b3', 'c7'])
-      expect(await server.signIn(`${name}@example.com`, password)).toMatch(/^tbs_/);
+      expect(await server.signIn(`${name}@example.com`, staffPassword)).toMatch(/^tbs_/);
     const [rows] = await server.running.applications.main.database.read([
       { text: "SELECT count(DISTINCT password) FROM users WHERE email LIKE 'a%'", values: [] },
     ]);

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { behind, entriesOf, verified } from '../support/audit-entries.ts';
-import { describeEngines, type Engine, nodesOf, type Store } from '../support/engines.ts';
+import { listAuditEntries, runOnJournalStore, verifyJournal } from '../support/audit-entries.ts';
+import { describeEngines, type Engine, type Store, shareStore } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
-import { ServerChild } from '../support/server-child.ts';
-import { processorTime } from '../support/timing.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { measureProcessorTime } from '../support/timing.ts';
 
 const role = (server: TestServer, name: string): Promise<unknown> =>
   server.data('POST /api/roles:create', { body: { name } });
@@ -13,18 +13,18 @@ const role = (server: TestServer, name: string): Promise<unknown> =>
 /** What somebody with the journal's store alone may do to it; which entry is the first that does not hold. */
 const tampering: readonly { readonly name: string; readonly statements: readonly string[]; readonly broken: number }[] =
   [
-    { name: 'a changed word', statements: ["UPDATE _audit SET target='tampered' WHERE id=3"], broken: 3 },
+    { name: 'a changed text', statements: ["UPDATE _audit SET target='tampered' WHERE id=3"], broken: 3 },
     { name: 'a changed count', statements: ['UPDATE _audit SET count=2 WHERE id=3'], broken: 3 },
     {
-      name: 'a moment moved by a millisecond',
+      name: 'a time changed by a millisecond',
       statements: ["UPDATE _audit SET at='2020-01-01T00:00:00.001Z' WHERE id=2"],
       broken: 2,
     },
     { name: 'a removed entry', statements: ['DELETE FROM _audit WHERE id=3'], broken: 4 },
-    { name: 'the first one removed', statements: ['DELETE FROM _audit WHERE id=1'], broken: 2 },
-    { name: 'the newest one removed', statements: ['DELETE FROM _audit WHERE id=6'], broken: 6 },
+    { name: 'a removed first entry', statements: ['DELETE FROM _audit WHERE id=1'], broken: 2 },
+    { name: 'a removed newest entry', statements: ['DELETE FROM _audit WHERE id=6'], broken: 6 },
     {
-      name: 'the newest one removed, and the end moved back',
+      name: 'a removed newest entry with an adjusted end of the chain',
       statements: [
         'DELETE FROM _audit WHERE id=6',
         "UPDATE _audit_chains SET place=5,last_id=5,hash=(SELECT hash FROM _audit WHERE id=5) WHERE chain='acts'",
@@ -32,7 +32,7 @@ const tampering: readonly { readonly name: string; readonly statements: readonly
       broken: 5,
     },
     {
-      name: 'the first ones removed, and the beginning moved up',
+      name: 'removed first entries with an adjusted beginning of the chain',
       statements: [
         "UPDATE _audit_chains SET anchor_place=2,anchor_hash=(SELECT hash FROM _audit WHERE id=2) WHERE chain='acts'",
         'DELETE FROM _audit WHERE id<=2',
@@ -71,10 +71,10 @@ describeEngines('the hash chain of the audit journal', (engine) => {
   });
   afterEach(() => server.stop());
 
-  test('holds over what is written', async () => {
-    const entries = await entriesOf(server);
+  test('is valid for all entries', async () => {
+    const entries = await listAuditEntries(server);
     expect(entries.map(({ target }) => target)).toEqual([null, 'r0', 'r1', 'r2', 'r3', 'r4']);
-    expect(await verified(server)).toEqual({
+    expect(await verifyJournal(server)).toEqual({
       entries: 6,
       from: entries[0]!.at,
       to: entries[5]!.at,
@@ -83,45 +83,45 @@ describeEngines('the hash chain of the audit journal', (engine) => {
     });
   });
 
-  describe('tells', () => {
+  describe('detects', () => {
     for (const { name, statements, broken } of tampering)
       test(name, async () => {
-        for (const each of statements) await behind(server, each);
-        expect(await verified(server)).toMatchObject({ valid: false, firstBroken: broken });
+        for (const each of statements) await runOnJournalStore(server, each);
+        expect(await verifyJournal(server)).toMatchObject({ valid: false, firstBroken: broken });
         // What is written afterwards does not make it whole again, and is written nevertheless.
         await role(server, 'afterwards');
-        expect(await verified(server)).toMatchObject({ valid: false });
-        expect((await entriesOf(server)).at(-1)).toMatchObject({ target: 'afterwards' });
+        expect(await verifyJournal(server)).toMatchObject({ valid: false });
+        expect((await listAuditEntries(server)).at(-1)).toMatchObject({ target: 'afterwards' });
       });
   });
 
-  test('outlives a restart, and a change of APP_KEY that names the former one', async () => {
+  test('is valid after a restart, and after a change of APP_KEY that names the former one', async () => {
     await server.call('GET /api/roles:list', { as: 'nobody' });
     await server.running.stop();
     await server.boot();
-    expect(await verified(server)).toMatchObject({ valid: true, entries: 8 });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true, entries: 8 });
     await server.running.stop();
     const key = { APP_KEY: 'another key for tests, long enough too' };
     const former = { APP_KEY_PREVIOUS: 'a key for tests only, long enough to be quiet' };
     await server.boot({ ...key, ...former });
-    expect(await verified(server)).toMatchObject({ valid: true });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true });
     await server.running.applications.main.journal.openFlushedStore();
     await server.running.stop();
     await server.boot(key);
-    expect(await verified(server)).toMatchObject({ valid: true });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true });
     await server.running.stop();
     await server.boot({ APP_KEY: 'a key that has nothing to do with the others' });
-    expect(await verified(server)).toMatchObject({ valid: false });
+    expect(await verifyJournal(server)).toMatchObject({ valid: false });
   });
 
   if (engine.name === 'sqlite')
-    test('tells that the whole file was taken away', async () => {
-      await entriesOf(server);
+    test('detects that the whole file was removed', async () => {
+      await listAuditEntries(server);
       await server.running.stop();
       const path = join(server.store.dataDir, 'applications', '1.audit.db');
       for (const each of [path, `${path}-wal`, `${path}-shm`]) rmSync(each, { force: true });
       await server.boot();
-      expect(await verified(server)).toMatchObject({ valid: false });
+      expect(await verifyJournal(server)).toMatchObject({ valid: false });
     });
 });
 
@@ -148,20 +148,20 @@ describeEngines('retention of the audit journal', (engine) => {
     await server.running.applications.main.journal.openFlushedStore();
   };
 
-  test('by number: the oldest go, the chain holds, and that they went is an entry', async () => {
+  test('by number, the oldest entries are removed, the chain stays valid, and the removal is an entry', async () => {
     for (let batch = 0; batch < 4; batch += 1)
       await server.data('POST /api/roles:create', {
         body: Array.from({ length: 60 }, (_, index) => ({ name: `b${batch}n${index}` })),
       });
     await anHourLater();
-    const entries = await entriesOf(server);
+    const entries = await listAuditEntries(server);
     expect(entries.length).toBe(101);
     expect(entries.at(-2)).toMatchObject({ target: 'b3n59' });
     expect(entries.at(-1)).toMatchObject({ action: 'audit:prune', target: 'acts', count: 141, actor: null });
-    expect(await verified(server)).toMatchObject({ valid: true, entries: 101 });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true, entries: 101 });
   });
 
-  test('a flood of refusals drives out no act', async () => {
+  test('a flood of refused requests does not remove administrative actions', async () => {
     const { journal } = server.running.applications.main;
     for (let n = 0; n < 150; n += 1)
       journal.recordRefusal({
@@ -177,38 +177,38 @@ describeEngines('retention of the audit journal', (engine) => {
         requestId: null,
       });
     await anHourLater();
-    const entries = await entriesOf(server);
+    const entries = await listAuditEntries(server);
     expect(entries.filter(({ outcome }) => outcome === 'refused')).toHaveLength(25);
     expect(entries.filter(({ action }) => action === 'roles:create').length).toBeGreaterThan(95);
-    expect(await verified(server)).toMatchObject({ valid: true });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true });
   });
 
-  test('by age', async () => {
+  test('by age, old entries are removed', async () => {
     now += 4 * days;
     await role(server, 'young');
     await anHourLater();
-    const entries = await entriesOf(server);
+    const entries = await listAuditEntries(server);
     expect(entries.map(({ target, action }) => `${action} ${target}`)).toEqual([
       'roles:create young',
       'audit:prune acts',
       'audit:prune refusals',
     ]);
-    expect(await verified(server)).toMatchObject({ valid: true, entries: 3 });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true, entries: 3 });
   });
 
-  test('a pruned chain still tells tampering', async () => {
-    const [first] = await entriesOf(server);
-    await behind(server, `DELETE FROM _audit WHERE id=${first!.id}`);
-    expect(await verified(server)).toMatchObject({ valid: false });
+  test('a pruned chain still detects tampering', async () => {
+    const [first] = await listAuditEntries(server);
+    await runOnJournalStore(server, `DELETE FROM _audit WHERE id=${first!.id}`);
+    expect(await verifyJournal(server)).toMatchObject({ valid: false });
   });
 });
 
 describeEngines('a flood of refused requests', (engine) => {
   // The bound is the same on both; one of them is enough to see it far off.
   const requests = engine.name === 'sqlite' ? 10_000 : 2000;
-  test('ten thousand leave few entries that count them all, and slow nobody', async () => {
+  test('ten thousand refusals write few entries that count them all, and delay no other request', async () => {
     const server = await TestServer.start(engine, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
-    const before = (await entriesOf(server)).length;
+    const before = (await listAuditEntries(server)).length;
     const begun = performance.now();
     let sent = 0;
     const attacker = async (): Promise<void> => {
@@ -223,14 +223,14 @@ describeEngines('a flood of refused requests', (engine) => {
       }
     };
     await Promise.all(Array.from({ length: 16 }, attacker));
-    const refused = (await entriesOf(server)).slice(before);
+    const refused = (await listAuditEntries(server)).slice(before);
     expect(refused.reduce((sum, { count }) => sum + count, 0)).toBe(sent);
     // Two hundred told apart and the rest, for each flush that fell into the flood: one in half a minute, and the last.
     const flushes = 2 + Math.ceil((performance.now() - begun) / 30_000);
     expect(refused.length).toBeLessThanOrEqual(flushes * 201);
-    expect(await verified(server)).toMatchObject({ valid: true });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true });
     const { journal } = server.running.applications.main;
-    const noted = await processorTime(() => {
+    const noted = await measureProcessorTime(() => {
       for (let n = 0; n < 100_000; n += 1)
         journal.recordRefusal({
           at: '2026-11-20T12:00:00.000Z',
@@ -252,13 +252,13 @@ describeEngines('a flood of refused requests', (engine) => {
 });
 
 describeEngines('administrative acts and kill -9', (engine) => {
-  test('whatever was done is in the journal once, and nothing else is', async () => {
+  test('every action is in the journal once, and nothing else is', async () => {
     const store = await engine.store();
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round += 1) await killed(store, round, acknowledged);
     const kept: Engine = { name: engine.name, store: async () => store };
     const server = await TestServer.start(kept);
-    const targets = (await entriesOf(server))
+    const targets = (await listAuditEntries(server))
       .filter(({ action }) => action === 'roles:create')
       .map(({ target }) => target!);
     const there = ((await server.data('GET /api/roles:list')) as { name: string }[]).map(({ name }) => name);
@@ -266,14 +266,14 @@ describeEngines('administrative acts and kill -9', (engine) => {
     expect(acknowledged.length).toBeGreaterThan(20);
     expect(targets.toSorted()).toEqual(made.toSorted());
     expect(acknowledged.filter((name) => !targets.includes(name))).toEqual([]);
-    expect(await verified(server)).toMatchObject({ valid: true });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true });
     await server.stop();
   }, 60_000);
 });
 
 /** Makes roles by several clients until the server is killed. */
 async function killed(store: Store, round: number, acknowledged: string[]): Promise<void> {
-  const server = await ServerChild.start(store);
+  const server = await ServerProcess.start(store);
   const maker = async (client: number): Promise<void> => {
     for (let n = 0; ; n += 1) {
       const name = `k${round}c${client}n${n}`;
@@ -288,8 +288,8 @@ async function killed(store: Store, round: number, acknowledged: string[]): Prom
   await Promise.all([server.kill(), ...makers]);
 }
 
-describeEngines('a journal that fails', (engine) => {
-  test('an act that was taken over before a crash enters once', async () => {
+describeEngines('a failing journal', (engine) => {
+  test('stores an action that was taken over before a crash once', async () => {
     const server = await TestServer.start(engine);
     const { database, journal } = server.running.applications.main;
     const insert = async (uid: string): Promise<void> => {
@@ -302,19 +302,19 @@ describeEngines('a journal that fails', (engine) => {
       await journal.openFlushedStore();
     };
     const times = async (): Promise<number> =>
-      (await entriesOf(server)).filter(({ target }) => target === 'again').length;
+      (await listAuditEntries(server)).filter(({ target }) => target === 'again').length;
     await insert('one');
     await insert('one');
     expect(await times()).toBe(1);
     await insert('another');
     expect(await times()).toBe(2);
-    expect(await verified(server)).toMatchObject({ valid: true });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true });
     await server.stop();
   });
 
   if (engine.name === 'postgres') return;
 
-  test('stops no act: each waits beside the data until the journal can be written again', async () => {
+  test('does not prevent actions, and each is queued until the journal can be written again', async () => {
     const server = await TestServer.start(engine);
     await server.running.stop();
     const path = join(server.store.dataDir, 'applications', '1.audit.db');
@@ -327,22 +327,22 @@ describeEngines('a journal that fails', (engine) => {
     await server.call('GET /api/roles:list', { as: 'nobody' });
     rmSync(path, { recursive: true });
     for (const each of [path, `${path}-wal`, `${path}-shm`]) move(`${each}.away`, each);
-    const entries = await entriesOf(server);
+    const entries = await listAuditEntries(server);
     expect(entries.filter(({ target }) => target === 'meanwhile')).toHaveLength(1);
     expect(entries.filter(({ action, code }) => action === 'roles:list' && code === 'TOKEN_MISSING')).toHaveLength(1);
-    expect(await verified(server)).toMatchObject({ valid: true });
+    expect(await verifyJournal(server)).toMatchObject({ valid: true });
     await server.stop();
   });
 });
 
-describeEngines('several servers and one journal', (engine) => {
+describeEngines('several servers with one journal', (engine) => {
   if (engine.name === 'sqlite') {
     test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
     return;
   }
-  test('write one chain, and sum the use of keys', async () => {
+  test('write one chain and add up the use of API keys', async () => {
     const store = await engine.store();
-    const shared = nodesOf(engine, store);
+    const shared = shareStore(engine, store);
     const nodes = await Promise.all([TestServer.start(shared), TestServer.start(shared)]);
     const [first, second] = nodes as [TestServer, TestServer];
     const key = await first.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });
@@ -358,13 +358,13 @@ describeEngines('several servers and one journal', (engine) => {
     };
     await Promise.all([client(first, 0), client(second, 1), client(first, 2), client(second, 3)]);
     for (const node of nodes) await node.running.applications.main.journal.openFlushedStore();
-    const entries = await entriesOf(first);
+    const entries = await listAuditEntries(first);
     const targets = entries.filter(({ action }) => action === 'roles:create').map(({ target }) => target!);
     expect(made.length).toBeGreaterThan(24);
     expect(targets.toSorted()).toEqual(made.toSorted());
     const refused = entries.filter(({ action }) => action === 'users:list');
     expect(refused.reduce((sum, { count }) => sum + count, 0)).toBe(48);
-    expect(await verified(second)).toMatchObject({ valid: true, entries: entries.length });
+    expect(await verifyJournal(second)).toMatchObject({ valid: true, entries: entries.length });
     expect(await second.data(`GET /api/apiKeys:stats?filterByTk=${key.id}`)).toMatchObject({
       requests: 96,
       failedAttempts: 48,

@@ -1,5 +1,6 @@
 /** `tablinum backup` while a server works: the copy starts, holds together, and sends nothing with WEBHOOKS off. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,19 +8,20 @@ import { readConfig } from '../../src/base/config.ts';
 import { runBackupCommand } from '../../src/cli-backup.ts';
 import { backupFolder } from '../../src/database/sqlite/backup-folder.ts';
 import { type Engine, sqlite } from '../support/engines.ts';
-import { rawMail } from '../support/raw-mail.ts';
-import { fails, Receiver } from '../support/receiver.ts';
+import { fetchBytes } from '../support/file-server.ts';
+import { makeRawMail } from '../support/raw-mail.ts';
 import { TestServer } from '../support/scenario.ts';
+import { failMessage, WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-'));
 const env = { OUTBOUND_ALLOW: '127.0.0.1' };
 const shop = { 'x-app': 'shop' };
 let server: TestServer;
-let receiver: Receiver;
+let receiver: WebhookReceiver;
 
 beforeAll(async () => {
-  receiver = await Receiver.start();
-  receiver.behaviour = fails;
+  receiver = await WebhookReceiver.start();
+  receiver.behaviour = failMessage;
   server = await TestServer.start(sqlite, { env });
   const things = { name: 'things', fields: [{ name: 'n', type: 'integer' }] };
   await server.data('POST /api/collections:create', { body: things });
@@ -30,9 +32,14 @@ beforeAll(async () => {
   server.tokens.set('shop', entered.token);
   await server.data('POST /api/collections:create', { as: 'shop', headers: shop, body: things });
   await server.data('POST /api/accounts:create', { body: { name: 'Shop', address: 'shop@example.com' } });
-  const letter = rawMail({ subject: 'Broken turntable', from: 'Cora <cora@example.net>', id: 'a1@example.net' });
+  const letter = makeRawMail({ subject: 'Broken turntable', from: 'Cora <cora@example.net>', id: 'a1@example.net' });
   const headers = { 'content-type': 'message/rfc822' };
   await server.data('POST /api/emails:import?account=1', { headers, body: letter });
+  const form = ['--b', 'Content-Disposition: form-data; name="f"; filename="a.txt"', '', 'A file.', '--b--', ''];
+  const type = { 'content-type': 'multipart/form-data; boundary=b' };
+  await server.data('POST /api/files:upload', { headers: type, body: form.join('\r\n') });
+  await mkdir(join(server.store.dataDir, 'applications', '1.files', '0', 'in'), { recursive: true });
+  await writeFile(join(server.store.dataDir, 'applications', '1.files', '0', 'in', 'in-1'), 'still arriving');
 });
 afterAll(async () => {
   await server.stop();
@@ -40,7 +47,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-test('a backup of a working server starts, holds together, and sends no webhook with WEBHOOKS off', async () => {
+test('a backup of a running server starts, is consistent, and sends no webhook with WEBHOOKS off', async () => {
   await server.data('POST /api/things:create', { body: { n: 1 } });
   await receiver.messages('/original', 1);
   const target = join(root, 'copy');
@@ -58,7 +65,7 @@ test('a backup of a working server starts, holds together, and sends no webhook 
   });
   await Promise.all(writers);
   expect(report.databases.map(({ path }) => path.endsWith('.audit.db'))).toEqual([false, true, false, true]);
-  expect(report.files).toBe(1);
+  expect(report.files).toBe(2); // without bytes that are still arriving
   expect(existsSync(join(target, 'server.lock'))).toBe(false);
 
   const store = { dataDir: target, databaseUrl: null, copy: async () => async () => {}, remove: async () => {} };
@@ -72,6 +79,7 @@ test('a backup of a working server starts, holds together, and sends no webhook 
   }
   const [email] = await copy.data('GET /api/emails:list');
   expect((await copy.call(`GET /api/emails:raw?filterByTk=${email.id}`)).text).toContain('Broken turntable');
+  expect(await (await fetchBytes(copy, '/api/files/1', { as: 'admin' })).text()).toBe('A file.');
 
   const { webhooks } = copy.running.applications.main;
   expect([webhooks.listening, await webhooks.nextDue()]).toEqual([false, null]);

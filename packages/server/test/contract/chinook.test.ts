@@ -33,7 +33,7 @@ describeEngines('a real data set', (engine) => {
   }, 120_000);
   afterAll(() => server?.stop());
 
-  test.runIf(there)('is there wholly, ids kept', async () => {
+  test.runIf(there)('is imported completely with its ids', async () => {
     const names = 'artists albums tracks genres mediaTypes customers employees invoices invoiceLines playlists';
     for (const name of names.split(' ')) {
       const records = file(name);
@@ -46,7 +46,7 @@ describeEngines('a real data set', (engine) => {
     }
   });
 
-  test.runIf(there)('an album with its artist, and its tracks in order', async () => {
+  test.runIf(there)('an album is read with its artist and its tracks in order', async () => {
     const [album] = file('albums').filter((each) => each['title'] === 'Let There Be Rock');
     const tracks = file('tracks').filter((each) => each['albumId'] === album!.id);
     const artist = file('artists').find((each) => each.id === album!['artistId']);
@@ -57,7 +57,7 @@ describeEngines('a real data set', (engine) => {
     );
   });
 
-  test.runIf(there)("a customer's invoices with lines and track names", async () => {
+  test.runIf(there)('invoices of a customer are read with lines and track names', async () => {
     const customer = file('customers')[0]!;
     const invoices = file('invoices').filter((each) => each['customerId'] === customer.id);
     const names = new Map(file('tracks').map((each) => [each.id, each['name']]));
@@ -75,7 +75,7 @@ describeEngines('a real data set', (engine) => {
     );
   });
 
-  test.runIf(there)('playlists with their tracks, and a manager with reports', async () => {
+  test.runIf(there)('playlists are read with their tracks, and a manager with reports', async () => {
     const links = file('playlistTracks');
     expect((await server.call('GET /api/playlistTracks:list?pageSize=1')).body.meta.count).toBe(links.length);
     const wanted = links.filter((link) => link['playlistId'] === 16).map((link) => link['trackId'] as number);
@@ -91,7 +91,7 @@ describeEngines('a real data set', (engine) => {
     );
   });
 
-  test.runIf(there)('tracks by the name of the artist of their album', async () => {
+  test.runIf(there)('tracks are filtered by the name of the artist of their album', async () => {
     const artist = file('artists').find((each) => each['name'] === 'Iron Maiden')!;
     const albums = new Set(
       file('albums')
@@ -108,7 +108,7 @@ describeEngines('a real data set', (engine) => {
     expect(body.data.map(({ id }: Entity) => id)).toEqual(wanted.sort((a, b) => a - b));
   });
 
-  test.runIf(there)('five genres with most revenue, as the files say', async () => {
+  test.runIf(there)('the five genres with the highest revenue are those of the files', async () => {
     const tracks = new Map(file('tracks').map((each) => [each.id, each['genreId']]));
     const genres = new Map(file('genres').map((each) => [each.id, each['name'] as string]));
     const cents = new Map<string, number>();
@@ -128,7 +128,7 @@ describeEngines('a real data set', (engine) => {
     expect(found).toEqual(expected.map(([genre, sum]) => ({ genre, revenue: (sum / 100).toFixed(2) })));
   });
 
-  test.runIf(there)('revenue by month and country adds up to all of it', async () => {
+  test.runIf(there)('revenue by month and country adds up to the total', async () => {
     const body = {
       dimensions: [
         { field: 'invoiceDate', format: 'YYYY-MM', alias: 'month' },
@@ -146,7 +146,7 @@ describeEngines('a real data set', (engine) => {
     expect(found[0]!.month).toBe(first);
   });
 
-  test.runIf(there)('customers of Jane, playlists with a track, and the chain of managers', async () => {
+  test.runIf(there)('customers of Jane, playlists with a track, and the chain of managers are found', async () => {
     const jane = file('employees').find((each) => each['firstName'] === 'Jane')!;
     const wanted = file('customers').filter((each) => each['supportRepId'] === jane.id);
     const reply = await server.call(`GET /api/customers:list?${filter({ 'supportRep.firstName': 'Jane' })}`);

@@ -24,7 +24,7 @@ describeEngines('conditional requests and pages', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('an unchanged reply is 304', async () => {
+  test('an unchanged reply is answered with 304', async () => {
     const first = await server.call('GET /api/items:get?filterByTk=1');
     const tag = first.headers.get('etag')!;
     expect(tag).toMatch(/^"1\..+"$/);
@@ -32,33 +32,39 @@ describeEngines('conditional requests and pages', (engine) => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  test('If-Match: one of two writers wins', async () => {
+  test('one of two writers with the same If-Match succeeds', async () => {
     const tag = (await server.call('GET /api/items:get?filterByTk=2')).headers.get('etag')!;
     const write = (label: string): ReturnType<TestServer['call']> =>
       server.call('POST /api/items:update?filterByTk=2', { body: { label }, headers: { 'if-match': tag } });
     const replies = await Promise.all([write('a'), write('b')]);
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412]);
     await server.play({
-      name: '',
+      name: 'a destroy with an outdated tag is refused',
       request: 'POST /api/items:destroy?filterByTk=2',
       headers: { 'if-match': tag },
-      expect: { status: 412, body: { error: 'Precondition Failed', code: 'VERSION_STALE' } },
+      expect: { status: 412, code: 'VERSION_STALE', body: { error: 'Precondition Failed' } },
     });
   });
 
-  test('If-Match: a list of tags, and tags that this server did not make', async () => {
+  test('If-Match accepts a list of tags, and refuses tags that this server did not make', async () => {
     const update = 'POST /api/items:update?filterByTk=3';
     const tag = (await server.call('GET /api/items:get?filterByTk=3')).headers.get('etag')!;
     const body = { label: 'unchanged' };
     for (const stale of ['"abc"', 'W/"abc"', '""', '"abc", W/"77.x"', '"99999999999999999999"', ', "77" ,', '"\u00e9"'])
-      await server.play({ name: '', request: update, body, headers: { 'if-match': stale }, expect: { status: 412 } });
+      await server.play({
+        name: 'an unknown tag is refused',
+        request: update,
+        body,
+        headers: { 'if-match': stale },
+        expect: { status: 412, code: 'VERSION_STALE' },
+      });
     for (const malformed of ['abc', '*, "1"', '"a" "b"', 'w/"a"', '"a', ','])
       await server.play({
-        name: '',
+        name: 'a malformed tag is refused',
         request: update,
         body,
         headers: { 'if-match': malformed },
-        expect: { status: 400 },
+        expect: { status: 400, code: 'HEADER_INVALID' },
       });
     const headers = { 'if-match': `"abc", "77.x",W/${tag}` };
     expect((await server.call(update, { body: { label: 'new' }, headers })).status).toBe(200);
@@ -66,7 +72,7 @@ describeEngines('conditional requests and pages', (engine) => {
   });
 
   test.each(['n', '-n', 'n,-label', '-n,label', 'label', '-id', ''])(
-    'pages by cursor under sort "%s" are the whole list',
+    'pages by cursor under the sort "%s" make up the whole list',
     async (sort) => {
       const whole = (await server.data(`GET /api/items:list?pageSize=1000&sort=${sort}`)) as { id: number }[];
       const seen: number[] = [];
@@ -83,7 +89,7 @@ describeEngines('conditional requests and pages', (engine) => {
     },
   );
 
-  test('nulls come last in both directions', async () => {
+  test('nulls are last in both directions', async () => {
     for (const sort of ['n', '-n']) {
       const values = (
         (await server.data(`GET /api/items:list?pageSize=1000&sort=${sort}`)) as { n: number | null }[]
@@ -100,7 +106,7 @@ describeEngines('conditional requests and pages', (engine) => {
     expect(reply.body).toMatchObject({ error: 'Bad Request', code: 'CURSOR_INVALID' });
   });
 
-  test('counts follow writes at once', async () => {
+  test('counts include writes immediately', async () => {
     const count = async (): Promise<number> =>
       (await server.call('GET /api/items:list?filter={"label":"counted"}')).body.meta.count;
     expect(await count()).toBe(0);
@@ -110,7 +116,7 @@ describeEngines('conditional requests and pages', (engine) => {
     expect(await count()).toBe(0);
   });
 
-  test('NDJSON is a record a line', async () => {
+  test('NDJSON has one record in each line', async () => {
     const { text, headers } = await server.call('GET /api/items:list?paginate=false&fields=id', {
       headers: { accept: 'application/x-ndjson' },
     });

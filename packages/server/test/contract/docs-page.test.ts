@@ -1,10 +1,10 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findChromium, type Misdeeds, openBrowser, watched } from '../support/browser.ts';
+import { findChromium, openBrowser, type PageProblems, watchPage } from '../support/browser.ts';
 import { sqlite } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
-const none: Misdeeds = { violations: [], errors: [], foreign: [] };
+const none: PageProblems = { violations: [], errors: [], foreign: [] };
 const long = 60_000;
 
 let server: TestServer;
@@ -25,15 +25,15 @@ beforeAll(async () => {
   await server.data('POST /api/roles:create', { body: { name: 'reader' } });
   for (const resource of ['posts', 'marked'])
     await server.data('POST /api/permissions:create', { body: { role: 'reader', resource, actions: ['view'] } });
-  await server.key('reader');
+  await server.createKey('reader');
 });
 afterAll(() => server.stop());
 
-describe('the page over HTTP', () => {
+describe('the reference page over HTTP', () => {
   const fetched = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(server.running.url + path, { headers });
 
-  test('is small, and lets in no script but those of this server', async () => {
+  test('is small, and only permits scripts of this server', async () => {
     const response = await fetched('/docs');
     const html = await response.text();
     expect(response.status).toBe(200);
@@ -57,7 +57,7 @@ describe('the page over HTTP', () => {
   });
 
   test.each(['/docs/page.js', '/docs/page.css', '/docs/scalar.js'])(
-    '%s is packed, and 304 while it is the same',
+    '%s is compressed, and answered with 304 while it is unchanged',
     async (path) => {
       const response = await fetched(path);
       expect([response.status, response.headers.get('content-encoding')]).toEqual([200, 'gzip']);
@@ -68,7 +68,7 @@ describe('the page over HTTP', () => {
     },
   );
 
-  test('nothing else lies there', async () => {
+  test('other files do not exist', async () => {
     for (const path of [
       '/docs/docs-page.ts',
       '/docs/../docs-page.ts',
@@ -81,14 +81,14 @@ describe('the page over HTTP', () => {
 
 const chromium = findChromium();
 
-describe.skipIf(chromium === null)('the page in Chromium', () => {
+describe.skipIf(chromium === null)('the reference page in Chromium', () => {
   let browser: Browser;
   let page: Page;
-  let misdeeds: Misdeeds;
+  let misdeeds: PageProblems;
   beforeAll(async () => {
     browser = await openBrowser(chromium!);
     page = await browser.newPage();
-    misdeeds = await watched(page, server.running.url);
+    misdeeds = await watchPage(page, server.running.url);
     await page.goto(`${server.running.url}/docs`);
   }, long);
   afterAll(() => browser?.close());
@@ -102,7 +102,7 @@ describe.skipIf(chromium === null)('the page in Chromium', () => {
   const stored = (): Promise<string> =>
     page.evaluate('JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])');
 
-  test('opens with the public part', { timeout: long }, async () => {
+  test('opens with the public operations', { timeout: long }, async () => {
     await state(/operations, without a credential/);
     await page.getByText('signIn', { exact: false }).first().waitFor();
     expect(await page.locator('#reference').textContent()).not.toContain('posts');
@@ -111,7 +111,7 @@ describe.skipIf(chromium === null)('the page in Chromium', () => {
     expect(misdeeds).toEqual(none);
   });
 
-  test('a key shows the operations of its role', { timeout: long }, async () => {
+  test('shows the operations of the role of an API key', { timeout: long }, async () => {
     await show(server.tokens.get('reader')!);
     await page
       .getByRole('button', { name: 'posts' })
@@ -124,7 +124,7 @@ describe.skipIf(chromium === null)('the page in Chromium', () => {
     expect(misdeeds).toEqual(none);
   });
 
-  test('words of definitions are text, whatever they hold', { timeout: long }, async () => {
+  test('shows texts of definitions as text, whatever they contain', { timeout: long }, async () => {
     let opened = false;
     page.once('dialog', () => (opened = true));
     await page
@@ -139,7 +139,7 @@ describe.skipIf(chromium === null)('the page in Chromium', () => {
     expect([opened, misdeeds.violations, misdeeds.errors]).toEqual([false, [], []]);
   });
 
-  test('a list is tried out, as the role and without what was not chosen', { timeout: long }, async () => {
+  test('executes a list in the role and only with chosen parameters', { timeout: long }, async () => {
     await page
       .getByRole('button', { name: 'posts' })
       .or(page.getByRole('link', { name: 'posts' }))
@@ -159,7 +159,7 @@ describe.skipIf(chromium === null)('the page in Chromium', () => {
     expect(misdeeds).toEqual(none);
   });
 
-  test('the credential is kept in memory alone', { timeout: long }, async () => {
+  test('keeps the credential only in memory', { timeout: long }, async () => {
     const secret = server.tokens.get('reader')!;
     expect(await stored()).not.toContain(secret.slice(4, 20));
     expect(await page.evaluate('indexedDB.databases().then((all) => all.length)')).toBe(0);
@@ -168,7 +168,7 @@ describe.skipIf(chromium === null)('the page in Chromium', () => {
     expect(await page.inputValue('input[name=token]')).toBe('');
   });
 
-  test('a refusal is said, and the former document stays', { timeout: long }, async () => {
+  test('reports a refusal and keeps the former document', { timeout: long }, async () => {
     await show('nonsense');
     await state(/invalid or missing token/);
     expect(await page.locator('#state').getAttribute('data-failed')).not.toBeNull();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, type Store } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
-import { ServerChild } from '../support/server-child.ts';
+import { ServerProcess } from '../support/server-process.ts';
 import { SocketClient } from '../support/socket-client.ts';
 
 /** `EVENT_SYNC_WRITES=10000 EVENT_SYNC_KILLS=20 vitest run event-sync` does as many. */
@@ -27,7 +27,7 @@ class Copy {
    *
    * @returns whether it was told to begin anew, which it then does.
    */
-  async connect(server: ServerChild): Promise<boolean> {
+  async connect(server: ServerProcess): Promise<boolean> {
     this.#client = await SocketClient.connect(server.url);
     this.#client.send({ type: 'authenticate', token: server.token });
     this.#taken = 0;
@@ -76,7 +76,7 @@ class Copy {
 }
 
 /** All records, page by page. */
-async function tableOf(server: ServerChild, filter?: object): Promise<Json[]> {
+async function tableOf(server: ServerProcess, filter?: object): Promise<Json[]> {
   const table: Json[] = [];
   for (let page = 1; ; page += 1) {
     const records = await server.data('things:list', { pageSize: 1000, page, ...(filter && { filter }) });
@@ -86,7 +86,7 @@ async function tableOf(server: ServerChild, filter?: object): Promise<Json[]> {
 }
 
 /** Writes at random until the server is gone. @param wrote is called for each one that was done. */
-async function writeOn(server: ServerChild, wrote: () => void): Promise<void> {
+async function writeOn(server: ServerProcess, wrote: () => void): Promise<void> {
   let highest = 50;
   for (;;) {
     const draw = Math.random();
@@ -105,13 +105,13 @@ async function writeOn(server: ServerChild, wrote: () => void): Promise<void> {
   }
 }
 
-describeEngines('a copy that lives on events', (engine) => {
+describeEngines('a copy that is kept current by events', (engine) => {
   let store: Store;
-  let server: ServerChild;
+  let server: ServerProcess;
   const copies = [new Copy(), new Copy({ on: true })];
   beforeAll(async () => {
     store = await engine.store();
-    server = await ServerChild.start(store);
+    server = await ServerProcess.start(store);
     await server.data('collections:create', {
       name: 'things',
       fields: [
@@ -159,21 +159,21 @@ describeEngines('a copy that lives on events', (engine) => {
     for (let kills = 0; kills < rounds; kills += 1) {
       expect(await connect()).toEqual([false, false]);
       await round(writesWanted / rounds);
-      server = await ServerChild.start(store);
+      server = await ServerProcess.start(store);
     }
     expect(await connect()).toEqual([false, false]);
     await compare();
   });
 
-  test('is told to begin anew after a restored backup, and equals the table again', { timeout: 60_000 }, async () => {
+  test('is told to reload after a restored backup, and equals the table again', { timeout: 240_000 }, async () => {
     await server.kill();
     await Promise.all(copies.map((copy) => copy.drop()));
     const putBack = await store.copy();
-    server = await ServerChild.start(store);
+    server = await ServerProcess.start(store);
     expect(await connect()).toEqual([false, false]);
     await round(30);
     await putBack();
-    server = await ServerChild.start(store);
+    server = await ServerProcess.start(store);
     // What the copies were told of last is not there any more, and other writes stand in its place.
     for (let n = 0; n < 40; n += 1) await server.data('things:create', { n, on: true });
     expect(await connect()).toEqual([true, true]);
@@ -181,7 +181,7 @@ describeEngines('a copy that lives on events', (engine) => {
   });
 });
 
-async function reached({ url }: ServerChild): Promise<boolean> {
+async function reached({ url }: ServerProcess): Promise<boolean> {
   return fetch(`${url}/api/health`).then(
     () => true,
     () => false,

@@ -2,27 +2,27 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Caller } from '../support/oracle/caller.ts';
-import type { CollectionModel, Row, World } from '../support/oracle/model.ts';
-import { Sight } from '../support/oracle/sight.ts';
-import { asSeen } from '../support/random-worlds/as-seen.ts';
-import { Draw } from '../support/random-worlds/draw.ts';
-import { changedWhereHidden } from '../support/random-worlds/hidden.ts';
-import { installRole, installUser, installWorld, type Place } from '../support/random-worlds/install.ts';
-import { type RandomWorld, randomWorld } from '../support/random-worlds/random-world.ts';
-import { randomList, randomQuery, wireOf } from '../support/random-worlds/requests.ts';
-import { now, zones } from '../support/random-worlds/values.ts';
+import type { CollectionModel, Dataset, Row } from '../support/oracle/model.ts';
+import { Visibility } from '../support/oracle/visibility.ts';
+import { Draw } from '../support/random-data/draw.ts';
+import { changeHiddenValues } from '../support/random-data/hidden-values.ts';
+import { type InstallTarget, installDataset, installRole, installUser } from '../support/random-data/install.ts';
+import { makeRandomDataset, type RandomDataset } from '../support/random-data/random-dataset.ts';
+import { makeRandomList, makeRandomQuery, toRequestBody } from '../support/random-data/requests.ts';
+import { now, zones } from '../support/random-data/values.ts';
+import { limitToVisible } from '../support/random-data/visible-schema.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const runs = Number(process.env['PROPERTY_RUNS'] ?? 12);
 const seed = Number(process.env['RANDOM_SEED'] ?? 20261121);
 const names = ['left', 'right'] as const;
 
-describeEngines('what a role may not see changes no reply', (engine) => {
+describeEngines('hidden data', (engine) => {
   let server: TestServer;
   let user: Row;
   let count = 0;
   let compared = 0;
-  const places: Place[] = [];
+  const places: InstallTarget[] = [];
 
   beforeAll(async () => {
     server = await TestServer.start(engine, { env: { LIMIT_COLLECTIONS: '100000' }, clock: { now: () => now } });
@@ -40,13 +40,13 @@ describeEngines('what a role may not see changes no reply', (engine) => {
   const callerOf = (role: string): Caller => ({ role, user, calendar: { now, zone: 'UTC' } });
 
   /** The same definitions and permissions in both applications, over data that differs where it is hidden. */
-  async function install(draw: Draw): Promise<RandomWorld | null> {
-    const random = randomWorld(draw, `h${count}`);
-    const { schema, world, role, permissions } = random;
-    const other = changedWhereHidden(draw, world, (each) => new Sight(each, callerOf(role), permissions));
+  async function install(draw: Draw): Promise<RandomDataset | null> {
+    const random = makeRandomDataset(draw, `h${count}`);
+    const { schema, dataset: world, role, permissions } = random;
+    const other = changeHiddenValues(draw, world, (each) => new Visibility(each, callerOf(role), permissions));
     if (other === null) return null;
     for (const [index, place] of places.entries()) {
-      await installWorld(place, schema, index === 0 ? world : other);
+      await installDataset(place, schema, index === 0 ? world : other);
       server.tokens.set(`${role} ${place.as}`, await installRole(place, role, permissions));
     }
     return random;
@@ -63,26 +63,26 @@ describeEngines('what a role may not see changes no reply', (engine) => {
     compared += 1;
   }
 
-  async function ask(draw: Draw, collection: CollectionModel, role: string, world: World): Promise<void> {
+  async function ask(draw: Draw, collection: CollectionModel, role: string, world: Dataset): Promise<void> {
     const zone = draw.pick(zones);
-    const list = { ...wireOf(randomList(draw, collection, world)), pageSize: 1 + draw.below(5) };
+    const list = { ...toRequestBody(makeRandomList(draw, collection, world)), pageSize: 1 + draw.below(5) };
     const [row] = world.rows.get(collection.name) ?? [];
     await draw.pick([
       () => compare(`${collection.name}:list`, list, role, zone),
       () => compare(`${collection.name}:list`, list, role, zone),
-      () => compare(`${collection.name}:query`, randomQuery(draw, collection, world), role, zone),
+      () => compare(`${collection.name}:query`, makeRandomQuery(draw, collection, world), role, zone),
       () => compare(`${collection.name}:get`, { filterByTk: row?.[collection.key] ?? 1 }, role, zone),
     ])();
   }
 
-  test('status, body and ETag are the same, byte for byte', { timeout: 3_600_000 }, async () => {
+  test('does not change the status, body or ETag of any reply', { timeout: 3_600_000 }, async () => {
     const property = fc.asyncProperty(fc.gen(), async (value) => {
       count += 1;
       const draw = new Draw(value);
       const installed = await install(draw);
       if (installed === null) return;
-      const { role, world, permissions } = installed;
-      const seen = asSeen(world, new Sight(world, callerOf(role), permissions));
+      const { role, dataset: world, permissions } = installed;
+      const seen = limitToVisible(world, new Visibility(world, callerOf(role), permissions));
       for (let request = 0; request < 20; request += 1) {
         const named = draw.chance(75) ? seen : world;
         await ask(draw, draw.pick([...named.collections.values()]), role, named);

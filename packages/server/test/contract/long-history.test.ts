@@ -4,7 +4,7 @@ import { TestServer } from '../support/scenario.ts';
 
 const entries = 100_000;
 
-describeEngines('a record of a hundred thousand entries', (engine) => {
+describeEngines('a record with a hundred thousand history entries', (engine) => {
   let server: TestServer;
 
   beforeAll(async () => {

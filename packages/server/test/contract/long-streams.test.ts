@@ -7,7 +7,7 @@ import { TestServer } from '../support/scenario.ts';
 const records = 4000;
 
 /** Streams that last: what happens to the caller's rights and to the definitions meanwhile. */
-describeEngines('streams that last', (engine) => {
+describeEngines('long-running streams', (engine) => {
   const clock = new MovingClock();
   let server: TestServer;
   beforeAll(async () => {
@@ -54,8 +54,8 @@ describeEngines('streams that last', (engine) => {
   }
 
   for (const query of ['', 'sort=n'])
-    test(`go on when others change roles and other collections (${query || 'by key'})`, async () => {
-      const token = await server.key('reader');
+    test(`continue when others change roles and other collections (${query || 'by key'})`, async () => {
+      const token = await server.createKey('reader');
       const all = await lines(query, token, async () => {
         await server.data('POST /api/roles:create', { body: { name: `r${query.length}` } });
         await server.data('POST /api/fields:create', {
@@ -100,8 +100,8 @@ describeEngines('streams that last', (engine) => {
       });
 
   for (const query of ['', 'sort=n'])
-    test(`show from then on what the role still may (${query || 'by key'})`, async () => {
-      const token = await server.key('reader');
+    test(`show what the role may still see after a change (${query || 'by key'})`, async () => {
+      const token = await server.createKey('reader');
       const [permission] = (await server.call('GET /api/permissions:list?filter={"role":"reader"}')).body.data;
       const change = (body: object): Promise<unknown> =>
         server.data(`POST /api/permissions:update?filterByTk=${permission.id}`, { body });
@@ -113,7 +113,7 @@ describeEngines('streams that last', (engine) => {
     });
 
   test('end when the collection itself changes', async () => {
-    const token = await server.key('reader');
+    const token = await server.createKey('reader');
     const all = await lines('', token, () =>
       server.data('POST /api/fields:create', { body: { collectionName: 'items', name: 'more', type: 'string' } }),
     );

@@ -6,7 +6,7 @@ import { readMailSource } from '../../src/mail/files/mail-source.ts';
 import { writeMbox } from '../../src/mail/files/mbox-writer.ts';
 import { computeMailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { describeEngines } from '../support/engines.ts';
-import { openMailWorld, upload } from '../support/mail-world.ts';
+import { startMailAccountServer, upload } from '../support/mail-account-server.ts';
 import type { TestServer } from '../support/scenario.ts';
 
 const folder = join(process.env['SHARED_DATA_DIR'] ?? join(import.meta.dirname, '../../../../../shared/data'), 'mail');
@@ -20,18 +20,18 @@ async function* some(messages: AsyncIterable<FileMessage>): AsyncGenerator<FileM
 
 if (!there) process.stdout.write(`skipped: real mail, since ${folder} is absent\n`);
 
-describe.skipIf(!there)('of others', () => {
+describe.skipIf(!there)('with messages of other people', () => {
   describeEngines('real mail', (engine) => {
     let server: TestServer;
     async function* one(raw: Uint8Array): AsyncGenerator<Uint8Array> {
       yield raw;
     }
     beforeAll(async () => {
-      server = await openMailWorld(engine);
+      server = await startMailAccountServer(engine);
     });
     afterAll(() => server.stop());
 
-    test('real messages are stored, and found', { timeout: 240_000 }, async () => {
+    test('real messages are stored and found', { timeout: 240_000 }, async () => {
       const begun = performance.now();
       const mbox = writeMbox(some(readMailSource(join(folder, 'easy-ham'))));
       const report = await upload(server, 'ann', 1, mbox, 'application/mbox');
@@ -48,7 +48,7 @@ describe.skipIf(!there)('of others', () => {
       expect(await server.data('GET /api/emails?search=spamassassin', { as: 'ann' })).toHaveLength(20);
     });
 
-    test('messages that are hard to read are stored and listed, and stop nothing', { timeout: 240_000 }, async () => {
+    test('malformed messages are stored and listed, and do not stop the import', { timeout: 240_000 }, async () => {
       await server.data('POST /api/accounts:create', { as: 'bob', body: { address: 'bob@example.com' } });
       const files = readdirSync(join(folder, 'fixtures'), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.eml'))

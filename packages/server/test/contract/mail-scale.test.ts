@@ -6,10 +6,10 @@ import { findReferencedBlobs } from '../../src/database/mail/blob-references.ts'
 import { findExistingEmails } from '../../src/database/mail/mail-writer.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { describeEngines } from '../support/engines.ts';
-import { parsedCorpus, storeCopies } from '../support/mail-copies.ts';
-import { searches as meanings, wordsOf } from '../support/mail-search-oracle.ts';
-import { openMailWorld } from '../support/mail-world.ts';
+import { startMailAccountServer } from '../support/mail-account-server.ts';
+import { searchExpectations as meanings, readIndexedWords } from '../support/mail-search-oracle.ts';
 import type { TestServer } from '../support/scenario.ts';
+import { parseCorpus, storeMailCopies } from '../support/stored-mail-copies.ts';
 
 /** E-mails in the big account; the large form is MAIL_SCALE=100000. */
 const scale = Number(process.env['MAIL_SCALE'] ?? 2000);
@@ -44,15 +44,15 @@ describeEngines('a hundred thousand e-mails', (engine) => {
   let server: TestServer;
   let corpus: readonly ParsedMail[];
   beforeAll(async () => {
-    server = await openMailWorld(engine);
-    corpus = await parsedCorpus(existsSync(folder) ? folder : null, Math.min(2500, scale));
+    server = await startMailAccountServer(engine);
+    corpus = await parseCorpus(existsSync(folder) ? folder : null, Math.min(2500, scale));
     const body = { email: 'cara@example.com', password: 'correct horse', roles: ['editor'] };
     await server.data('POST /api/users:create', { body });
     server.tokens.set('cara', await server.signIn(body.email, body.password));
-    const perSecond = await storeCopies(server, { id: 1, address: 'shop@example.com' }, corpus, scale);
+    const perSecond = await storeMailCopies(server, { id: 1, address: 'shop@example.com' }, corpus, scale);
     const make = async (as: string, address: string, count: number): Promise<void> => {
       const { id } = await server.data('POST /api/accounts:create', { as, body: { address } });
-      await storeCopies(server, { id, address }, corpus, count);
+      await storeMailCopies(server, { id, address }, corpus, count);
     };
     await make('bob', 'bob@example.com', 40);
     for (let index = 0; index < accountsOfCara; index += 1)
@@ -112,7 +112,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
       }
     });
 
-  test('pages far down, and counts', { timeout: 240_000 }, async () => {
+  test('pages far down the list and counts are fast', { timeout: 240_000 }, async () => {
     for (const words of ['the', 'linux']) {
       const path = `/api/emails?search=${words}`;
       let after = '';
@@ -158,8 +158,8 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     ['bob', 40],
     ['cara', Math.ceil(scale / 200)],
   ] as const)
-    test(`searches of ${who} find what a plain look finds`, { timeout: 240_000 }, async () => {
-      const words = corpus.map(wordsOf);
+    test(`searches of ${who} find what a linear search finds`, { timeout: 240_000 }, async () => {
+      const words = corpus.map(readIndexedWords);
       const accounts: { id: number }[] = await server.data('GET /api/accounts:list?pageSize=100', { as: who });
       const mails = (await Promise.all(accounts.map(({ id }) => stored(who, id)))).flatMap((list) =>
         list.map((each, index) => {
@@ -213,7 +213,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     );
   }
 
-  test('the sweep of blobs and the look for known messages go by their indexes', { timeout: 120_000 }, async () => {
+  test('the blob sweep and the check for known messages use their indexes', { timeout: 120_000 }, async () => {
     const { database, registry } = server.running.applications.main;
     const indexOf = (name: string, fields: readonly string[], unique = false): string => {
       const { id, byName } = registry.get(name);
@@ -232,7 +232,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
       expect(plan).not.toMatch(/Seq Scan on "?(?:emails|mailContents)|SCAN (?:emails|mailContents)/);
   });
 
-  test('flags', { timeout: 120_000 }, async () => {
+  test('flags are set quickly', { timeout: 120_000 }, async () => {
     const emails = (await server.data(`GET /api/emails?pageSize=${isMeasured ? 100 : 20}`, { as: 'ann' })) as {
       id: number;
     }[];
@@ -253,7 +253,7 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     expect(at(taken, 0.5)).toBeLessThan(20 * patience);
   });
 
-  test('pages follow each other to the end, and show every e-mail once', { timeout: 120_000 }, async () => {
+  test('pages continue to the end and show every e-mail once', { timeout: 120_000 }, async () => {
     for (const who of ['bob', 'cara']) {
       const seen = new Set<number>();
       let after = '';

@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Row } from '../support/oracle/model.ts';
-import { Draw } from '../support/random-worlds/draw.ts';
-import { installUser } from '../support/random-worlds/install.ts';
-import { randomWorld } from '../support/random-worlds/random-world.ts';
-import { now } from '../support/random-worlds/values.ts';
+import { Draw } from '../support/random-data/draw.ts';
+import { installUser } from '../support/random-data/install.ts';
+import { makeRandomDataset } from '../support/random-data/random-dataset.ts';
+import { now } from '../support/random-data/values.ts';
+import { RandomReadChecker } from '../support/random-read-checker.ts';
 import { TestServer } from '../support/scenario.ts';
-import { WorldReader } from '../support/world-reader.ts';
 
 const runs = Number(process.env['PROPERTY_RUNS'] ?? 20);
 const seed = Number(process.env['RANDOM_SEED'] ?? 20261121);
 
-describeEngines('reads against an oracle', (engine) => {
+describeEngines('reads compared with an oracle', (engine) => {
   let server: TestServer;
   let user: Row;
   let count = 0;
@@ -22,12 +22,12 @@ describeEngines('reads against an oracle', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('random schemas, data, roles and requests', { timeout: 3_600_000 }, async () => {
+  test('have the expected replies for random schemas, data, roles and requests', { timeout: 3_600_000 }, async () => {
     const property = fc.asyncProperty(fc.gen(), async (value) => {
       count += 1;
       const draw = new Draw(value);
-      const random = randomWorld(draw, `w${count}`);
-      const reader = await WorldReader.install(server, random, user);
+      const random = makeRandomDataset(draw, `w${count}`);
+      const reader = await RandomReadChecker.install(server, random, user);
       await reader.play(draw);
     });
     await fc.assert(property, { numRuns: runs, seed, endOnFailure: true, verbose: 0 });

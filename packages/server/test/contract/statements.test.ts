@@ -128,7 +128,7 @@ describeEngines('statements', (engine) => {
     return seen;
   }
 
-  test('are those of the golden file, carry no value, and a read is one', async () => {
+  test('equal those of the golden file, contain no values, and a read is one statement', async () => {
     const parts: string[] = [];
     for (const [name, path] of Object.entries(reads)) {
       const statements = await statementsOf(`GET /api/${path}`, name.startsWith('restricted') ? 'shop' : 'admin');
@@ -157,7 +157,7 @@ describeEngines('statements', (engine) => {
     await expect(parts.join('\n')).toMatchFileSnapshot(golden);
   });
 
-  test('a page is one text, cut at a separator', async () => {
+  test('a page of statements is one text that is split at a separator', async () => {
     const { body, text } = await server.call('GET /api/albums:list?count=none&pageSize=2&sort=-id');
     expect(body.data).toHaveLength(2);
     expect(text).toContain('},\n{');

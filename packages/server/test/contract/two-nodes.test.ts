@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { anonymous } from '../../src/identity/authenticator.ts';
 import { createReset } from '../../src/records/system/own-account.ts';
-import { describeEngines, nodesOf, type Store } from '../support/engines.ts';
+import { describeEngines, type Store, shareStore } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 describeEngines('two servers on one store', (engine) => {
@@ -13,7 +13,7 @@ describeEngines('two servers on one store', (engine) => {
   let nodes: TestServer[];
   beforeAll(async () => {
     store = await engine.store();
-    const shared = nodesOf(engine, store);
+    const shared = shareStore(engine, store);
     nodes = await Promise.all([TestServer.start(shared), TestServer.start(shared), TestServer.start(shared)]);
   });
   afterAll(async () => {
@@ -21,14 +21,14 @@ describeEngines('two servers on one store', (engine) => {
     await store.remove();
   });
 
-  test('started at once on an empty store, they make it once', async () => {
+  test('that start at the same time on an empty store create it once', async () => {
     const [first] = nodes;
     const roles = (await first!.data('GET /api/roles:list')) as unknown[];
     const users = (await first!.data('GET /api/users:list')) as unknown[];
     expect([roles.length, users.length]).toEqual([5, 1]);
   });
 
-  test('a definition made on one serves on the other with its reply', async () => {
+  test('serve a definition created on one at the other when its reply has arrived', async () => {
     const [first, second] = nodes;
     await first!.data('POST /api/collections:create', {
       body: { name: 'things', fields: [{ name: 'n', type: 'integer' }] },
@@ -39,7 +39,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(await second!.data('GET /api/things:list?fields=m')).toEqual([{ m: null }, { m: 'x' }]);
   });
 
-  test('a key revoked on one is dead on the other at the next request', async () => {
+  test('refuse an API key revoked on one at the next request on the other', async () => {
     const [first, second] = nodes;
     const key = (await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } })) as {
       id: number;
@@ -51,7 +51,7 @@ describeEngines('two servers on one store', (engine) => {
     expect((await list()).status).toBe(401);
   });
 
-  test('a key whose maker loses the role on one is dead on the other at the next request', async () => {
+  test('refuse an API key whose creator lost the role on one at the next request on the other', async () => {
     const [first, second] = nodes;
     const body = { email: 'maker@example.com', password: 'correct horse', roles: ['viewer'] };
     const { id } = await first!.data('POST /api/users:create', { body });
@@ -69,7 +69,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(await list()).toBe(401);
   });
 
-  test('a key rotated on one is dead on the other when its overlap is over', async () => {
+  test('refuse an API key rotated on one on the other after its overlap', async () => {
     const [first, second] = nodes;
     const key = await first!.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });
     const check = (token: string): Promise<number> =>
@@ -82,7 +82,7 @@ describeEngines('two servers on one store', (engine) => {
     expect([await check(key.token), await check(next.token)]).toEqual([401, 200]);
   });
 
-  test('sessions ended on one, in every way, are over on the other at the next request', async () => {
+  test('refuse sessions ended on one in any way at the next request on the other', async () => {
     const [first, second] = nodes;
     const body = { email: 'ann@example.com', password: 'correct horse', roles: ['viewer'] };
     const { id } = await first!.data('POST /api/users:create', { body });
@@ -112,7 +112,7 @@ describeEngines('two servers on one store', (engine) => {
     }
   });
 
-  test('a token to set a password, used on two at once, works once', async () => {
+  test('accept a password token that is used on both at once only once', async () => {
     const [first] = nodes;
     const body = { email: 'ben@example.com', password: 'correct horse' };
     await first!.data('POST /api/users:create', { body });
@@ -129,7 +129,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 400, 400]);
   });
 
-  test('admins who strip each other on two at once leave one', async () => {
+  test('keep one of the administrators who remove each other on both at once', async () => {
     const [first, second] = nodes;
     const body = { email: 'second@example.com', password: 'correct horse', roles: ['admin'] };
     const other = await first!.data('POST /api/users:create', { body });
@@ -146,7 +146,7 @@ describeEngines('two servers on one store', (engine) => {
     }
   });
 
-  test('a permission taken away on one is gone on the other, for reads and writes', async () => {
+  test('apply a permission removed on one to reads and writes on the other', async () => {
     const [first, second] = nodes;
     await first!.data('POST /api/roles:create', { body: { name: 'brief' } });
     const row = (await first!.data('POST /api/permissions:create', {
@@ -163,7 +163,7 @@ describeEngines('two servers on one store', (engine) => {
     expect((await second!.call('GET /api/things:list', { as: key.token })).status).toBe(403);
   });
 
-  test('users made by many clients at once are made or refused with 503, none in half', async () => {
+  test('create users of many parallel clients completely, or refuse them with 503', async () => {
     const [first] = nodes;
     const count = async (): Promise<number> => (await first!.call('GET /api/users:list?pageSize=1')).body.meta.count;
     const before = await count();
@@ -179,7 +179,7 @@ describeEngines('two servers on one store', (engine) => {
     expect((await count()) - before).toBe(made);
   });
 
-  test('statements that are read together see one state', async () => {
+  test('return one state for statements that are read together', async () => {
     // Definitions are read by several: a collection must not be seen without the fields that went with it.
     const { database } = nodes[0]!.running.applications.main;
     const begun = { text: 'SELECT now()::text', values: [] };
@@ -187,7 +187,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(first).toEqual(second);
   });
 
-  test('a collection destroyed and made again under readers and writers gives right answers or clear errors', async () => {
+  test('return correct results or clear errors while a collection is destroyed and created again', async () => {
     const [first, second, third] = nodes;
     let going = true;
     const seen = new Set<number>();
@@ -212,7 +212,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(seen.has(200)).toBe(true);
   });
 
-  test('an application made, stopped, started and destroyed on one is so on the others', async () => {
+  test('apply create, stop, start and destroy of an application on all of them', async () => {
     const [first, second] = nodes;
     const app = { 'x-app': 'shop' };
     await first!.data('POST /api/applications:create', { body: { name: 'shop' } });
@@ -231,7 +231,7 @@ describeEngines('two servers on one store', (engine) => {
     expect(known.status).toBe(404);
   });
 
-  test('parallel first requests on all nodes give birth to it once', async () => {
+  test('bootstrap an application once for parallel first requests on all of them', async () => {
     const [first] = nodes;
     const made = await Promise.all(
       nodes.map((node) => node.call('POST /api/applications:create', { body: { name: 'born' } })),

@@ -10,7 +10,7 @@ import { TestServer } from '../support/scenario.ts';
 
 const script = 'console.log("a script that is long enough to be worth packing")';
 
-describe('what the build has made', () => {
+describe('the built interface', () => {
   let folder: string;
   let fastify: FastifyInstance;
   beforeAll(() => {
@@ -30,8 +30,8 @@ describe('what the build has made', () => {
   });
   const get = (url: string, headers: Record<string, string> = {}) => fastify.inject({ url, headers });
 
-  test.each(['/', '/setup', '/reset-password', '/a/main', '/a/main/data/albums?sort=-price'])(
-    '%s is the page',
+  test.each(['/', '/setup', '/reset-password', '/mail-sign-in?state=x', '/a/main', '/a/main/data/albums?sort=-price'])(
+    '%s returns the page',
     async (url) => {
       const { statusCode, headers, body } = await get(url);
       expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([
@@ -43,7 +43,7 @@ describe('what the build has made', () => {
     },
   );
 
-  test('its policy lets in scripts and styles of this server alone, and a nonce that is another one each time', async () => {
+  test('has a policy that only permits scripts and styles of this server, and a new nonce for each reply', async () => {
     const first = await get('/');
     const policy = String(first.headers['content-security-policy']);
     const rules = Object.fromEntries(policy.split('; ').map((rule) => [rule.split(' ')[0], rule]));
@@ -63,7 +63,7 @@ describe('what the build has made', () => {
     expect((await get('/')).body).not.toContain(nonce);
   });
 
-  test('a file is kept for good, in the best packing that is taken', async () => {
+  test('has files that are cached permanently, in the best accepted compression', async () => {
     const asset = (accepted: string) => get('/assets/a-1.js', { 'accept-encoding': accepted });
     const encodings = await Promise.all(['gzip, br', 'gzip', 'identity'].map(asset));
     expect(encodings.map(({ headers }) => headers['content-encoding'])).toEqual(['br', 'gzip', undefined]);
@@ -81,17 +81,17 @@ describe('what the build has made', () => {
     '/assets/..%2fsecret.js',
     '/assets/%2e%2e%2findex.html',
     '/assets/',
-  ])('%s is not there', async (url) => expect((await get(url)).statusCode).not.toBe(200));
+  ])('%s does not exist', async (url) => expect((await get(url)).statusCode).not.toBe(200));
 });
 
-describe('beside the API', () => {
+describe('next to the API', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await TestServer.start(sqlite);
   });
   afterAll(() => server.stop());
 
-  test('unknown addresses stay the API’s own 404, and a write is no page', async () => {
+  test('unknown API addresses keep their own 404, and a write does not return the page', async () => {
     for (const [method, path] of [
       ['GET', '/nothing'],
       ['GET', '/api'],
@@ -109,7 +109,7 @@ describe('beside the API', () => {
     }
   });
 
-  test('where nothing is built, / says what to do', async () => {
+  test('an interface that is not built is reported at /', async () => {
     const built = existsSync(new URL('../../../web/dist/index.html', import.meta.url));
     const response = await fetch(`${server.running.url}/`);
     expect([response.status, await response.text()]).toEqual(

@@ -1,17 +1,17 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeEngines, nodesOf, type Store } from '../support/engines.ts';
+import { describeEngines, type Store, shareStore } from '../support/engines.ts';
 import { hour, MovingClock } from '../support/moving-clock.ts';
-import { accepts, fails, hangs, Receiver } from '../support/receiver.ts';
 import { TestServer } from '../support/scenario.ts';
-import { ServerChild } from '../support/server-child.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { acceptMessage, failMessage, neverAnswer, WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const env = { OUTBOUND_ALLOW: '127.0.0.1' };
 const orders = { name: 'orders', fields: [{ name: 'n', type: 'integer' }] };
 
 async function hook(
   server: TestServer,
-  receiver: Receiver,
+  receiver: WebhookReceiver,
   headers: Record<string, string> = {},
   as = 'admin',
 ): Promise<number> {
@@ -19,21 +19,21 @@ async function hook(
   return (await server.data('POST /api/webhooks:create', { body, headers, as })).id;
 }
 
-const told = (receiver: Receiver): number[] =>
+const told = (receiver: WebhookReceiver): number[] =>
   receiver.received.map(({ body }) => body.data.record.n).sort((a, b) => a - b);
 
-describeEngines('several servers', (engine) => {
+describeEngines('several servers with webhooks', (engine) => {
   if (engine.name === 'sqlite') {
     test('one process serves a SQLite file', () => expect(engine.name).toBe('sqlite'));
     return;
   }
   let store: Store;
   let nodes: TestServer[];
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   beforeAll(async () => {
-    receiver = await Receiver.start();
+    receiver = await WebhookReceiver.start();
     store = await engine.store();
-    const shared = nodesOf(engine, store);
+    const shared = shareStore(engine, store);
     nodes = await Promise.all([1, 2, 3].map(() => TestServer.start(shared, { env })));
   });
   afterAll(async () => {
@@ -42,7 +42,7 @@ describeEngines('several servers', (engine) => {
     await store.remove();
   });
 
-  test('three servers send each message once', async () => {
+  test('send each message once', async () => {
     await nodes[0]!.data('POST /api/collections:create', { body: orders });
     await hook(nodes[0]!, receiver);
     const numbers = Array.from({ length: 90 }, (_, n) => n);
@@ -52,7 +52,7 @@ describeEngines('several servers', (engine) => {
     expect(told(receiver)).toEqual(numbers);
   });
 
-  test('a transaction that runs for long holds messages back, and loses none', async () => {
+  test('send messages of a long transaction late, and lose none', async () => {
     receiver.received.length = 0;
     const other = new pg.Client({ connectionString: store.databaseUrl! });
     await other.connect();
@@ -70,10 +70,10 @@ describeEngines('several servers', (engine) => {
   });
 });
 
-describeEngines('a server that is killed', (engine) => {
+describeEngines('a killed server with webhooks', (engine) => {
   test('leaves every message of an acknowledged write to the next one', async () => {
-    const receiver = await Receiver.start();
-    receiver.behaviour = hangs;
+    const receiver = await WebhookReceiver.start();
+    receiver.behaviour = neverAnswer;
     const clock = new MovingClock();
     const server = await TestServer.start(engine, { clock, env });
     try {
@@ -82,7 +82,7 @@ describeEngines('a server that is killed', (engine) => {
       await server.running.stop();
       const acknowledged = await writtenUntilKilled(server.store);
       expect(acknowledged.length).toBeGreaterThan(20);
-      receiver.behaviour = accepts;
+      receiver.behaviour = acceptMessage;
       receiver.received.length = 0;
       clock.advance(2 * 60_000); // what it had taken on is due again
       await server.boot();
@@ -98,7 +98,7 @@ describeEngines('a server that is killed', (engine) => {
 
 /** Writes orders through a server of its own process, which is killed amid them; returns those that it acknowledged. */
 async function writtenUntilKilled(store: Store): Promise<number[]> {
-  const server = await ServerChild.start(store, env);
+  const server = await ServerProcess.start(store, env);
   const acknowledged: number[] = [];
   let gone: Promise<void> | null = null;
   for (let n = 0; n < 100_000; n += 1) {
@@ -111,10 +111,10 @@ async function writtenUntilKilled(store: Store): Promise<number[]> {
   return acknowledged;
 }
 
-describeEngines('applications', (engine) => {
-  test('one that was closed is opened when a delivery of it is due', async () => {
+describeEngines('applications with webhooks', (engine) => {
+  test('that are closed are opened when a delivery is due', async () => {
     const clock = new MovingClock();
-    const receiver = await Receiver.start();
+    const receiver = await WebhookReceiver.start();
     const server = await TestServer.start(engine, { clock, env: { ...env, APPLICATION_IDLE_SECONDS: '1' } });
     const { applications } = server.running;
     try {
@@ -124,7 +124,7 @@ describeEngines('applications', (engine) => {
       const headers = { 'x-app': 'shop' };
       await server.data('POST /api/collections:create', { body: orders, headers, as: 'shop' });
       await hook(server, receiver, headers, 'shop');
-      receiver.behaviour = fails;
+      receiver.behaviour = failMessage;
       await server.data('POST /api/orders:create', { body: { n: 5 }, headers, as: 'shop' });
       await expect.poll(() => receiver.received.length).toBe(1);
       await expect
@@ -136,7 +136,7 @@ describeEngines('applications', (engine) => {
       };
       await expect.poll(closed, { interval: 300 }).toBe(0);
       expect(receiver.received.length).toBe(1);
-      receiver.behaviour = accepts;
+      receiver.behaviour = acceptMessage;
       clock.advance(hour);
       await applications.tick();
       await expect.poll(() => receiver.received.length).toBe(2);
@@ -152,9 +152,9 @@ describeEngines('applications', (engine) => {
   });
 });
 
-describeEngines('a store from before there were webhooks', (engine) => {
-  test('gets them at its opening', async () => {
-    const receiver = await Receiver.start();
+describeEngines('a store of a version without webhooks', (engine) => {
+  test('gets them when it is opened', async () => {
+    const receiver = await WebhookReceiver.start();
     const server = await TestServer.start(engine, { env });
     const { database } = server.running.applications.main;
     await database.write(async (transaction) => {
@@ -183,9 +183,9 @@ describeEngines('a store from before there were webhooks', (engine) => {
 /** `WEBHOOK_MESSAGES=10000 vitest run contract/webhooks` measures as many. */
 const messages = Number(process.env['WEBHOOK_MESSAGES'] ?? 500);
 
-describeEngines('many messages', (engine) => {
+describeEngines('many webhook messages', (engine) => {
   test('reach one receiver', { timeout: 30_000 + messages * 20 }, async () => {
-    const receiver = await Receiver.start();
+    const receiver = await WebhookReceiver.start();
     const server = await TestServer.start(engine, { env });
     await server.data('POST /api/collections:create', { body: orders });
     await hook(server, receiver);

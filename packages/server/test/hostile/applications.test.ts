@@ -2,11 +2,11 @@ import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemActions } from '../../src/http/action-table.ts';
 import { describeEngines } from '../support/engines.ts';
-import { type Operation, operationsOf } from '../support/hostile/attempts.ts';
-import { type Reply, TestServer } from '../support/scenario.ts';
+import { listOperations, type Operation } from '../support/hostile/attempts.ts';
+import { type ExpectedRefusal, type Reply, TestServer } from '../support/scenario.ts';
 
 /** Every endpoint with the credentials of one application and the names and ids of another one. */
-describeEngines('applications never reach into each other', (engine) => {
+describeEngines('separate applications', (engine) => {
   let server: TestServer;
   let operations: Operation[];
   const alpha = { 'x-app': 'alpha' };
@@ -23,7 +23,7 @@ describeEngines('applications never reach into each other', (engine) => {
     ] as const) {
       await server.data('POST /api/applications:create', { body: { name, displayName: name } });
       server.tokens.set(name, (await server.data(`POST /api/applications:enter?filterByTk=${name}`)).token);
-      server.pictured.set(name, name);
+      server.snapshotTokens.set(name, name);
       const make = (path: string, body: unknown) => server.data(`POST /api/${path}`, { as: name, headers, body });
       await make('collections:create', {
         name: 'items',
@@ -54,11 +54,11 @@ describeEngines('applications never reach into each other', (engine) => {
         roles: ['ofBeta'],
       });
     for (let count = 0; count < 6; count += 1) await inBeta('apiKeys:create', { role: { name: 'ofBeta' } });
-    await server.key('admin');
+    await server.createKey('admin');
     server.tokens.set('main key', server.tokens.get('admin')!);
     server.tokens.set('admin', await server.signIn('root@example.com', 'correct horse battery'));
     const document = (await server.call('GET /api/docs:openapi', { as: 'beta', headers: beta })).body;
-    operations = operationsOf(document, systemActions).filter(
+    operations = listOperations(document, systemActions).filter(
       ({ resource, action }) => !systemActions[`${resource}:${action}`]?.public,
     );
   });
@@ -90,9 +90,9 @@ describeEngines('applications never reach into each other', (engine) => {
     ['main key', 403, 'APPLICATION_MISMATCH'],
     ['alpha', 401, 'TOKEN_INVALID'],
     ['admin', 401, 'TOKEN_INVALID'],
-  ] as const)('%s in beta', (as, status, code) => {
-    test(`every action is ${status} and changes nothing`, { timeout: 120_000 }, async () => {
-      const before = await server.picture();
+  ] as const)('a credential of alpha as %s in beta', (as, status, code) => {
+    test(`gets ${status} for every action and changes nothing`, { timeout: 120_000 }, async () => {
+      const before = await server.readSnapshot();
       const others: string[] = [];
       for (const operation of operations)
         for (const body of [{}, { filterByTk: ofBeta, values: [1], title: 'x', role: 'admin', name: 'x' }]) {
@@ -103,12 +103,12 @@ describeEngines('applications never reach into each other', (engine) => {
         }
       expect(others).toEqual([]);
       expect(operations.length).toBeGreaterThan(60);
-      expect(await server.picture()).toBe(before);
+      expect(await server.readSnapshot()).toBe(before);
     });
   });
 
-  test('ids of beta in alpha reach nothing of beta', { timeout: 120_000 }, async () => {
-    const pictured = (await server.picture()).length;
+  test('ids of beta do not reach records of beta from alpha', { timeout: 120_000 }, async () => {
+    const pictured = (await server.readSnapshot()).length;
     const before = await betaAlone();
     const told: string[] = [];
     for (const operation of operations) {
@@ -136,42 +136,49 @@ describeEngines('applications never reach into each other', (engine) => {
     server.call(request, { as: 'alpha', headers: alpha, ...more });
 
   test.each([
-    ['GET /api/onlyBeta:list', undefined, 404],
-    ['POST /api/onlyBeta:create', { title: 'x' }, 404],
-    ['GET /api/collections:get?filterByTk=onlyBeta', undefined, 404],
-    ['POST /api/fields:create', { collectionName: 'onlyBeta', name: 'x', type: 'string' }, 404],
+    ['GET /api/onlyBeta:list', undefined, 404, 'COLLECTION_UNKNOWN'],
+    ['POST /api/onlyBeta:create', { title: 'x' }, 404, 'COLLECTION_UNKNOWN'],
+    ['GET /api/collections:get?filterByTk=onlyBeta', undefined, 404, 'COLLECTION_UNKNOWN'],
+    ['POST /api/fields:create', { collectionName: 'onlyBeta', name: 'x', type: 'string' }, 404, 'COLLECTION_UNKNOWN'],
     [
       'POST /api/collections:create',
       { name: 'y', fields: [{ name: 'b', type: 'belongsTo', target: 'onlyBeta' }] },
       422,
+      'DEFINITION_INVALID',
     ],
     [
       'POST /api/collections:create',
       { name: 'y', fields: [{ name: 'b', type: 'belongsTo', target: 'beta.items' }] },
       422,
+      'DEFINITION_INVALID',
     ],
-    ['POST /api/permissions:create', { role: 'viewer', resource: 'onlyBeta', actions: 'list' }, 422],
-    ['POST /api/permissions:create', { role: 'ofBeta', resource: 'items', actions: 'list' }, 422],
-    ['POST /api/users:create', { email: 'x@example.com', roles: ['ofBeta'] }, 422],
-    ['POST /api/apiKeys:create', { role: { name: 'ofBeta' } }, 422],
-    ['POST /api/items:create', { title: 'x', nextId: 999 }, 400],
-    ['GET /api/beta.items:list', undefined, 404],
-    ['GET /api/beta%2Fitems:list', undefined, 404],
-    ['GET /api/..%2Fbeta%2Fitems:list', undefined, 404],
-    ['POST /api/applications:destroy?filterByTk=beta&confirm=beta', undefined, 403],
-    ['POST /api/applications:enter?filterByTk=beta', undefined, 403],
-  ] as const)('%s %j in alpha is %i', async (request, body, status) => {
+    [
+      'POST /api/permissions:create',
+      { role: 'viewer', resource: 'onlyBeta', actions: 'list' },
+      422,
+      'DEFINITION_INVALID',
+    ],
+    ['POST /api/permissions:create', { role: 'ofBeta', resource: 'items', actions: 'list' }, 422, 'DEFINITION_INVALID'],
+    ['POST /api/users:create', { email: 'x@example.com', roles: ['ofBeta'] }, 422, 'DEFINITION_INVALID'],
+    ['POST /api/apiKeys:create', { role: { name: 'ofBeta' } }, 422, 'DEFINITION_INVALID'],
+    ['POST /api/items:create', { title: 'x', nextId: 999 }, 400, 'REFERENCE_MISSING'],
+    ['GET /api/beta.items:list', undefined, 404, 'COLLECTION_UNKNOWN'],
+    ['GET /api/beta%2Fitems:list', undefined, 404, 'COLLECTION_UNKNOWN'],
+    ['GET /api/..%2Fbeta%2Fitems:list', undefined, 404, 'COLLECTION_UNKNOWN'],
+    ['POST /api/applications:destroy?filterByTk=beta&confirm=beta', undefined, 403, 'SYSTEM_PROTECTED'],
+    ['POST /api/applications:enter?filterByTk=beta', undefined, 403, 'SYSTEM_PROTECTED'],
+  ] as const)('%s %j in alpha is answered with %i', async (request, body, status, code) => {
     await server.play({
       name: request,
       request,
       as: 'alpha',
       headers: alpha,
       ...(body && { body }),
-      expect: { status },
+      expect: { status, code } as ExpectedRefusal,
     });
   });
 
-  test('a role of beta is not held in alpha, nor an account', async () => {
+  test('a role or user of beta cannot be used in alpha', async () => {
     expect((await inAlpha('GET /api/auth:check', { headers: { ...alpha, 'x-role': 'ofBeta' } })).status).toBe(403);
     const body = { email: 'keeper@beta.example', password: 'correct horse' };
     const signIn = (headers: Record<string, string>): Promise<Reply> =>
@@ -181,7 +188,7 @@ describeEngines('applications never reach into each other', (engine) => {
     expect((await signIn(beta)).status).toBe(200);
   });
 
-  test('cursors and ETags of beta tell nothing in alpha', async () => {
+  test('cursors and ETags of beta reveal nothing in alpha', async () => {
     const list = 'GET /api/items:list?pageSize=2&sort=-title';
     const page = await server.call(list, { as: 'beta', headers: beta });
     const cursor = page.body.meta.nextCursor as string;
@@ -207,7 +214,7 @@ describeEngines('applications never reach into each other', (engine) => {
     'alpha/../beta',
   ];
   const others = ['pg_catalog', 'public', 'information_schema', '1', '*', '__proto__', 'constructor', 'x'.repeat(300)];
-  test.each([...spellings, ...others])('X-App: %s is no application', async (name) => {
+  test.each([...spellings, ...others])('X-App: %s does not name an application', async (name) => {
     for (const as of ['beta key', 'beta', 'alpha key', 'admin', 'nobody']) {
       const reply = await server.call('GET /api/items:list', { as, headers: { 'x-app': name } });
       expect([as, [401, 404].includes(reply.status)]).toEqual([as, true]);
@@ -216,7 +223,7 @@ describeEngines('applications never reach into each other', (engine) => {
     }
   });
 
-  test('X-App twice is 400, whichever comes first', async () => {
+  test('a repeated X-App is refused with 400 in any order', async () => {
     for (const names of [
       ['alpha', 'beta'],
       ['beta', 'alpha'],
@@ -236,7 +243,7 @@ describeEngines('applications never reach into each other', (engine) => {
     }
   });
 
-  test('requests to both at once keep to their own', async () => {
+  test('parallel requests to both applications stay separate', async () => {
     const ask = async (name: string, headers: Record<string, string>): Promise<void> => {
       const { text, status } = await server.call('GET /api/items:list', { as: `${name} key`, headers });
       expect([status, text.includes(name === 'alpha' ? 'beta' : 'alpha')]).toEqual([200, false]);

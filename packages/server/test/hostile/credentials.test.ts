@@ -15,7 +15,7 @@ describeEngines('credentials', (engine) => {
   beforeAll(async () => {
     server = await TestServer.start(engine);
     await server.data('POST /api/collections:create', { body: { name: 'posts' } });
-    key = await server.key('viewer');
+    key = await server.createKey('viewer');
     login = server.tokens.get('admin')!;
   });
   afterAll(() => server.stop());
@@ -41,9 +41,9 @@ describeEngines('credentials', (engine) => {
     ['a tail of one character', (token) => `Bearer ${token}0`],
     ['without its last character', (token) => `Bearer ${token.slice(0, -1)}`],
     ['without its first character', (token) => `Bearer ${token.slice(1)}`],
-    ['another last character', (token) => `Bearer ${token.slice(0, -1)}${last(token)}`],
-    ['another character in the middle', (token) => `Bearer ${middle(token)}`],
-    ['the other kind', (token) => `Bearer ${token.startsWith('tbk') ? 'tbs' : 'tbk'}${token.slice(3)}`],
+    ['a changed last character', (token) => `Bearer ${token.slice(0, -1)}${last(token)}`],
+    ['a changed character in the middle', (token) => `Bearer ${middle(token)}`],
+    ['a token of the other kind', (token) => `Bearer ${token.startsWith('tbk') ? 'tbs' : 'tbk'}${token.slice(3)}`],
     ['another kind', (token) => `Bearer tbx${token.slice(3)}`],
     ['upper case', (token) => `Bearer ${token.toUpperCase()}`],
     ['percent-encoded', (token) => `Bearer ${encodeURIComponent(token).replace('_', '%5F')}`],
@@ -51,15 +51,15 @@ describeEngines('credentials', (engine) => {
     ['undefined', () => 'Bearer undefined'],
     ['nothing', () => 'Bearer '],
     ['an empty header', () => ''],
-    ['a JWT that is signed by nobody', () => 'Bearer eyJhbGciOiJub25lIn0.eyJyb2xlIjoiYWRtaW4ifQ.'],
-    ['a very long one', () => `Bearer tbk_${'a'.repeat(20_000)}`],
+    ['an unsigned JWT', () => 'Bearer eyJhbGciOiJub25lIn0.eyJyb2xlIjoiYWRtaW4ifQ.'],
+    ['a very long token', () => `Bearer tbk_${'a'.repeat(20_000)}`],
     ['its hash', (token) => `Bearer ${Buffer.from(token).toString('hex')}`],
     ['LIKE wildcards', () => 'Bearer tbk_%'],
     ['SQL', () => `Bearer ' OR 1=1 --`],
   ];
 
-  describe.each(spellings)('%s', (_name, spelled) => {
-    test.each(['key', 'login'])('of a %s is 401', async (kind) => {
+  describe.each(spellings)('placed elsewhere: %s', (_name, spelled) => {
+    test.each(['key', 'login'])('with a %s is refused with 401', async (kind) => {
       const header = spelled(kind === 'key' ? key : login);
       await server.play({
         name: header,
@@ -67,6 +67,7 @@ describeEngines('credentials', (engine) => {
         as: `header:${header}`,
         expect: {
           status: 401,
+          code: 'TOKEN_INVALID',
           body: { error: 'Unauthorized', message: expect.stringContaining('invalid or missing token') },
           absent: [key.slice(8), login.slice(8)],
         },
@@ -85,7 +86,7 @@ describeEngines('credentials', (engine) => {
     'Authorization',
     'bearer',
     'session',
-  ])('in a URL as %s it is never read', async (name) => {
+  ])('in a URL as %s is never read', async (name) => {
     for (const token of [key, login, `Bearer ${key}`, `Bearer%20${login}`]) {
       const reply = await server.call(`GET /api/posts:list?${name}=${token}`, { as: 'nobody' });
       expect([reply.status, reply.text.includes(key)]).toEqual([401, false]);
@@ -93,7 +94,7 @@ describeEngines('credentials', (engine) => {
   });
 
   test.each(['cookie', 'x-api-key', 'x-auth-token', 'x-authorization', 'proxy-authorization', 'x-access-token'])(
-    'in the header %s it is never read',
+    'in the header %s is never read',
     async (name) => {
       for (const value of [key, `Bearer ${key}`, `token=${key}`, `authorization=Bearer ${login}`]) {
         const { status } = await server.call('GET /api/posts:list', { as: 'nobody', headers: { [name]: value } });
@@ -102,12 +103,12 @@ describeEngines('credentials', (engine) => {
     },
   );
 
-  test('in a body it is never read', async () => {
+  test('in a body is never read', async () => {
     const body = { token: key, authorization: `Bearer ${key}`, apiKey: key };
     expect((await server.call('POST /api/posts:list', { as: 'nobody', body })).status).toBe(401);
   });
 
-  test('a revoked key reads as one that never was', async () => {
+  test('a revoked API key gets the same reply as an unknown one', async () => {
     const made = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'viewer' } } });
     await server.data(`POST /api/apiKeys:destroy?filterByTk=${made.id}`);
     const said = async (token: string): Promise<Reply['body']> => {
@@ -117,7 +118,7 @@ describeEngines('credentials', (engine) => {
     expect(await said(made.token)).toEqual(await said(makeToken('tbk')));
   });
 
-  test('wrong accounts and wrong passwords read alike, in any spelling', async () => {
+  test('unknown accounts and wrong passwords get the same reply in any spelling', async () => {
     const replies = new Set<string>();
     for (const email of [
       'root@example.com',
@@ -147,7 +148,7 @@ describeEngines('credentials', (engine) => {
     expect([...replies]).toHaveLength(1);
   });
 
-  test('what is no text is no credential', async () => {
+  test('a value that is not text is not a credential', async () => {
     for (const value of [null, 1, true, [], {}, { $ne: '' }, ['root@example.com'], { $gt: '' }])
       for (const body of [
         { email: value, password: 'x' },
@@ -158,7 +159,7 @@ describeEngines('credentials', (engine) => {
       }
   });
 
-  test('a password counts to its last byte', async () => {
+  test('a password is compared over all its bytes', async () => {
     const long = 'ü'.repeat(100);
     await server.data('POST /api/users:create', {
       body: { email: 'long@example.com', password: `${long}1`, roles: ['viewer'] },

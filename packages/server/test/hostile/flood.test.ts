@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Store, sqlite } from '../support/engines.ts';
 import { HealthProber } from '../support/health-prober.ts';
 import { TestServer } from '../support/scenario.ts';
-import { ServerChild } from '../support/server-child.ts';
+import { ServerProcess } from '../support/server-process.ts';
 
 /** Requests of each kind: 10,000 by FLOOD_REQUESTS; the suite sends fewer. */
 const requests = Number(process.env['FLOOD_REQUESTS'] ?? 200);
@@ -45,14 +45,14 @@ const relationPaths = (index: number, count: number): object => ({
 
 const kinds: readonly Kind[] = [
   {
-    name: 'names of resources of 60 KB in a body',
+    name: '60 KB resource names in a body',
     as: 'nobody',
     request: () => 'POST changes:list',
     body: (index) => JSON.stringify({ resource: padded(index, 60_000) }),
     statuses: [400],
   },
   {
-    name: 'names of resources of 9 MB',
+    name: '9 MB resource names in a body',
     as: 'nobody',
     costly: true,
     request: () => 'POST changes:list',
@@ -60,53 +60,53 @@ const kinds: readonly Kind[] = [
     statuses: [413],
   },
   {
-    name: 'names of resources of 60 KB in a query',
+    name: '60 KB resource names in a query',
     as: 'nobody',
     request: (index) => `GET changes:list?resource=${padded(index, 60_000)}`,
     statuses: [400],
   },
   {
-    name: 'names of resources as long as may be',
+    name: 'resource names of the maximum length',
     as: 'nobody',
     request: (index) => `GET changes:list?resource=${padded(index, 500)}`,
     statuses: [401],
   },
   {
-    name: 'paths and parameters that nobody has sent before',
+    name: 'paths and parameters that were never sent before',
     as: 'nobody',
     request: (index) => `GET ${padded(index, 250)}:list?filter[a${index}]=${padded(index, 1500)}`,
     statuses: [401],
   },
   {
-    name: 'accounts of 60 KB',
+    name: '60 KB account names',
     as: 'nobody',
     request: () => 'POST auth:signIn',
     body: (index) => JSON.stringify({ account: padded(index, 60_000), password: '' }),
     statuses: [401, 422],
   },
   {
-    name: 'bodies over the limit of strangers',
+    name: 'bodies over the limit without a credential',
     as: 'nobody',
     request: () => 'POST posts:create',
     body: () => `["\\u0061",${repeated('1,', 200_000)}1]`,
     statuses: [413],
   },
   {
-    name: 'bodies of strangers of as many values as fit',
+    name: 'bodies with the maximum number of values without a credential',
     as: 'nobody',
     request: () => 'POST posts:create',
     body: (index) => `["\\u0061",${index}${repeated(',1', almost64 - 50)}]`,
     statuses: [401],
   },
   {
-    name: 'bodies of strangers, nested',
+    name: 'deeply nested bodies without a credential',
     as: 'nobody',
     request: () => 'POST posts:create',
     body: () => repeated('[', almost64),
     statuses: [400],
   },
   {
-    name: 'headers that nobody has sent before',
+    name: 'headers that were never sent before',
     as: 'nobody',
     request: () => 'GET things:list',
     headers: (index) => ({
@@ -117,14 +117,14 @@ const kinds: readonly Kind[] = [
     statuses: [401],
   },
   {
-    name: 'counts under filters of 60 KB',
+    name: 'counts with filters of 60 KB',
     as: 'reader',
     request: () => 'POST things:list',
     body: (index) => filtered({ text: { $in: [padded(index, 30_000), padded(index, 29_000)] } }),
     statuses: [200],
   },
   {
-    name: 'counts under filters of 9 MB',
+    name: 'counts with filters of 9 MB',
     as: 'reader',
     costly: true,
     request: () => 'POST things:list',
@@ -132,7 +132,7 @@ const kinds: readonly Kind[] = [
     statuses: [400],
   },
   {
-    name: 'filters of 500 conditions',
+    name: 'filters with 500 conditions',
     as: 'reader',
     costly: true,
     request: () => 'POST things:list',
@@ -145,7 +145,7 @@ const kinds: readonly Kind[] = [
     statuses: [200],
   },
   {
-    name: 'filters along as many relations as are allowed',
+    name: 'filters along the maximum number of relations',
     as: 'reader',
     costly: true,
     request: () => 'POST things:list',
@@ -153,21 +153,21 @@ const kinds: readonly Kind[] = [
     statuses: [200],
   },
   {
-    name: 'filters along more relations',
+    name: 'filters along more than the maximum number of relations',
     as: 'reader',
     request: () => 'POST things:list',
     body: (index) => filtered(relationPaths(index, 499)),
     statuses: [400],
   },
   {
-    name: 'shapes of requests',
+    name: 'requests of different shapes',
     as: 'reader',
     request: (index) =>
       `GET things:list?fields=id,${index % 2 ? 'text' : 'other'}&sort=${index % 3 ? '-' : ''}parent.parent.text&pageSize=${(index % 1000) + 1}`,
     statuses: [200],
   },
   {
-    name: 'bodies of more different keys than are allowed',
+    name: 'bodies with more different members than permitted',
     as: 'reader',
     costly: true,
     request: () => 'POST things:create',
@@ -175,7 +175,7 @@ const kinds: readonly Kind[] = [
     statuses: [400],
   },
   {
-    name: 'bodies of 10 MB of values',
+    name: 'bodies with 10 MB of values',
     as: 'reader',
     costly: true,
     request: () => 'POST things:create',
@@ -183,7 +183,7 @@ const kinds: readonly Kind[] = [
     statuses: [400],
   },
   {
-    name: 'bodies of 10 MB of levels',
+    name: 'bodies with 10 MB of nesting',
     as: 'reader',
     costly: true,
     request: () => 'POST things:create',
@@ -194,7 +194,7 @@ const kinds: readonly Kind[] = [
 
 /** SQLite, where statements are prepared and counts are cached in the server's own process. */
 let store: Store;
-let server: ServerChild;
+let server: ServerProcess;
 const tokens = { nobody: '', reader: '' };
 
 beforeAll(async () => {
@@ -215,9 +215,9 @@ beforeAll(async () => {
     filter: { 'parent.text': { $ne: 'secret' } },
   };
   await prepared.data('POST /api/permissions:create', { body: permission });
-  tokens.reader = await prepared.key('reader');
+  tokens.reader = await prepared.createKey('reader');
   await prepared.running.stop();
-  server = await ServerChild.start(store, { RATE_LIMIT_SIGN_IN: 'off' }, flags);
+  server = await ServerProcess.start(store, { RATE_LIMIT_SIGN_IN: 'off' }, flags);
 });
 afterAll(async () => {
   await server.kill();
@@ -225,7 +225,7 @@ afterAll(async () => {
 });
 
 test.skipIf(!existsSync('/proc/self/status')).each(kinds)(
-  '$name neither fill the memory nor hold others up',
+  '$name neither fill the memory nor delay other requests',
   { timeout: 3_600_000 },
   async ({ name, as, costly, request, body, headers, statuses }) => {
     const total = costly ? costlyRequests : requests;

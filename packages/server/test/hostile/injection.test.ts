@@ -58,7 +58,7 @@ describeEngines('injection', (engine) => {
   afterAll(() => server.stop());
 
   describe.each(texts)('%j', (text) => {
-    test('as a key it names its own record, on every path that reads it back', async () => {
+    test('names its own record as a key on every path that reads it back', async () => {
       await server.data('POST /api/places:create', { body: { code: text, text: 'own' } });
       const visit = await server.data('POST /api/visits:create', { body: { place: text, no: 1 } });
       await server.data(`POST /api/places/plain/near:add`, { body: [text] });
@@ -82,7 +82,7 @@ describeEngines('injection', (engine) => {
       expect(await get('places:list?fields=code')).toEqual([{ code: 'plain' }]);
     });
 
-    test('as title, description, default and choice it stays text', async () => {
+    test('stays text as title, description, default and choice', async () => {
       const fields = [
         { name: 'a', type: 'string', title: text, description: text, defaultValue: text },
         { name: 'b', type: 'select', enum: [text, 'other'], defaultValue: text },
@@ -102,7 +102,7 @@ describeEngines('injection', (engine) => {
       await server.data('POST /api/collections:destroy?filterByTk=worded');
     });
 
-    test('as a name in a definition, or a header, it is refused', async () => {
+    test('is refused as a name in a definition or as a header', async () => {
       const field = (more: object): object => ({ collectionName: 'places', name: 'x', type: 'string', ...more });
       const bodies: [string, unknown][] = [
         ['fields:create', field({ name: text })],
@@ -123,7 +123,7 @@ describeEngines('injection', (engine) => {
         ['visits:query', { measures: [{ aggregation: 'count' }], orders: [{ alias: 'count', order: text }] }],
         ['visits:query', { measures: [{ aggregation: 'count' }], dimensions: [{ field: 'createdAt', format: text }] }],
       ];
-      const before = await server.picture();
+      const before = await server.readSnapshot();
       for (const [action, body] of bodies) {
         const reply = await server.call(`POST /api/${action}`, { body });
         expect([action, JSON.stringify(body), [400, 422].includes(reply.status)]).toEqual([
@@ -141,7 +141,7 @@ describeEngines('injection', (engine) => {
           });
           expect([name, status]).toEqual([name, 400]);
         }
-      expect(await server.picture()).toBe(before);
+      expect(await server.readSnapshot()).toBe(before);
     });
   });
 });

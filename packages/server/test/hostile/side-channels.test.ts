@@ -5,7 +5,7 @@ import { TestServer } from '../support/scenario.ts';
 
 /**
  * What errors, documents, tags and statuses say beside the point. 404 against 403 and ETags over hidden data:
- * `hostile/second-path.test.ts`, `contract/hidden-data.test.ts`; time of sign-in: `contract/sign-in-flood.test.ts`.
+ * `hostile/permission-bypass.test.ts`, `contract/hidden-data.test.ts`; time of sign-in: `contract/sign-in-flood.test.ts`.
  */
 describeEngines('side channels', (engine) => {
   let server: TestServer;
@@ -38,30 +38,38 @@ describeEngines('side channels', (engine) => {
       { role: 'writer', resource: 'people', actions: ['view'], fields: ['name'], filter: { name: 'Bob' } },
       { role: 'writer', resource: 'people', actions: ['create', 'update'] },
     ]);
-    for (const role of ['definer', 'reader', 'writer']) await server.key(role);
+    for (const role of ['definer', 'reader', 'writer']) await server.createKey(role);
   });
   afterAll(() => server.stop());
 
   const changes: [string, object][] = [
-    ['a type that nothing converts to', { type: 'integer' }],
-    ['a bound that nothing holds', { maxLength: 1 }],
-    ['a pattern that nothing fits', { pattern: '^x$' }],
+    ['a type change that no value permits', { type: 'integer' }],
+    ['a bound that every value violates', { maxLength: 1 }],
+    ['a pattern that every value violates', { pattern: '^x$' }],
   ];
-  test.each(changes)('who changes definitions and reads no records is told of no record: %s', async (_name, change) => {
-    const body = { collectionName: 'people', name: 'wage', ...change };
-    await server.play({
-      name: '',
-      request: 'POST /api/fields:update',
-      as: 'definer',
-      body,
-      expect: { status: 422, absent: [secret, 'open'] },
-    });
-    await server.play({ name: '', request: 'POST /api/fields:update', body, expect: { status: 422, body: {} } });
-    const { text } = await server.call('POST /api/fields:update', { body });
-    expect(text).toContain(`code ${secret}`);
-  });
+  test.each(changes)(
+    'a caller who changes definitions but cannot read records learns nothing about records: %s',
+    async (_name, change) => {
+      const body = { collectionName: 'people', name: 'wage', ...change };
+      await server.play({
+        name: 'the refusal contains no values',
+        request: 'POST /api/fields:update',
+        as: 'definer',
+        body,
+        expect: { status: 422, code: 'DEFINITION_INVALID', absent: [secret, 'open'] },
+      });
+      await server.play({
+        name: 'an administrator gets the same refusal',
+        request: 'POST /api/fields:update',
+        body,
+        expect: { status: 422, code: 'DEFINITION_INVALID' },
+      });
+      const { text } = await server.call('POST /api/fields:update', { body });
+      expect(text).toContain(`code ${secret}`);
+    },
+  );
 
-  test('the same of unique and required, and of a trial', async () => {
+  test('unique and required in definitions, also in dry runs, reveal no records', async () => {
     await server.data('POST /api/people:create', { body: { code: 'third', name: 'Bob', wage: null, tax: null } });
     for (const change of [{ unique: true }, { required: true }, { type: 'integer' }])
       for (const query of ['', '?dryRun=true'])
@@ -76,22 +84,22 @@ describeEngines('side channels', (engine) => {
   test('a conflict names the field, and nothing of the record that has the value', async () => {
     const body = { code: 'mine', name: 'Eve', tax: secret };
     const reply = await server.play({
-      name: '',
+      name: 'the conflict is refused',
       request: 'POST /api/people:create',
       as: 'writer',
       body,
-      expect: { status: 409, absent: [secret, 'Ann'] },
+      expect: { status: 409, code: 'UNIQUE_CONFLICT', absent: [secret, 'Ann'] },
     });
     expect(Object.keys(reply.body.details)).toEqual(['tax']);
   });
 
-  test('a write reply shows no more than a get', async () => {
+  test('the reply to a write shows the same fields as a get', async () => {
     const request = 'POST /api/people:update?filterByTk=open';
     const { text } = await server.call(request, { as: 'writer', body: { wage: 'written', name: 'Bob' } });
     expect(text).not.toContain('written');
   });
 
-  test('the document of a role names nothing that is not its own', async () => {
+  test('the OpenAPI document of a role only names what the role can see', async () => {
     for (const as of ['reader', 'nobody']) {
       const { text } = await server.call('GET /api/docs:openapi', { as });
       for (const hidden of ['wage', 'hiddenThings', 'Hidden things', 'abyss', secret, 'hidden wage'])
@@ -99,7 +107,7 @@ describeEngines('side channels', (engine) => {
     }
   });
 
-  test('a tag of another identity is no key to a reply', async () => {
+  test('the ETag of another caller does not give a 304', async () => {
     const list = 'GET /api/people:list?sort=code';
     const mine = await server.call(list);
     const theirs = await server.call(list, { as: 'reader', headers: { 'if-none-match': mine.headers.get('etag')! } });
@@ -108,7 +116,7 @@ describeEngines('side channels', (engine) => {
       expect((await server.call(list, { as: 'nobody', headers: { 'if-none-match': tag } })).status).toBe(401);
   });
 
-  test('refusals say the same of names that are there and names that are not', async () => {
+  test('refusals are the same for existing and for unknown names', async () => {
     const ask = async (request: string): Promise<string> => {
       const headers = { 'x-request-id': 'same' };
       const { text } = await server.call(request, { as: 'reader', headers });
@@ -129,7 +137,7 @@ describeEngines('side channels', (engine) => {
     }
   });
 
-  test('health and liveness say nothing of what is inside', async () => {
+  test('health and liveness reveal nothing internal', async () => {
     for (const path of ['/api/health', '/live', '/ready']) {
       const body = (await (await fetch(server.running.url + path)).json()) as { data: object };
       expect(Object.keys(body.data).sort()).toEqual(['status', 'uptime']);

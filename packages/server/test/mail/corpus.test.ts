@@ -3,19 +3,19 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { parseMail } from '../../src/mail/parse/parse-mail.ts';
 import { ParsePool } from '../../src/mail/parse/parse-pool.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
-import { corpus, messageAt, messagesIn } from './corpus.ts';
+import { corpusFolder, listMessages, readMessage } from './corpus.ts';
 
-const fixtures = messagesIn('fixtures');
-const ham = messagesIn('easy-ham');
+const fixtures = listMessages('fixtures');
+const ham = listMessages('easy-ham');
 
-describe.skipIf(corpus === null)('mail that others wrote', { timeout: 180_000 }, () => {
+describe.skipIf(corpusFolder === null)('mail written by other people', { timeout: 180_000 }, () => {
   const pool = new ParsePool({ threads: 2 });
   afterAll(() => pool.close());
 
-  test('every message is parsed whole', async () => {
+  test('every message is parsed completely', async () => {
     const paths = [...fixtures, ...ham];
     expect(paths.length).toBeGreaterThan(2500);
-    const mails = await Promise.all(paths.map((path) => pool.parse(messageAt(path))));
+    const mails = await Promise.all(paths.map((path) => pool.parse(readMessage(path))));
     expect(paths.filter((_, at) => mails[at]!.bodyState !== 'complete')).toEqual([]);
     expect(ham.filter((_, at) => mails[fixtures.length + at]!.sentAt === null)).toEqual([]);
     expect(mails.filter((mail) => mail.snippet.length > 400 || /[\n\r]/.test(mail.snippet))).toEqual([]);
@@ -23,10 +23,10 @@ describe.skipIf(corpus === null)('mail that others wrote', { timeout: 180_000 },
     expect(texts.filter((text) => text.includes('\0') || !text.isWellFormed())).toEqual([]);
   });
 
-  test('another parser reads the same, but for what is listed', async () => {
+  test('another parser gives the same result, except for the listed differences', async () => {
     const found: Record<string, string[]> = {};
     for (const path of [...fixtures, ...ham.filter((_, at) => at % 10 === 0)]) {
-      const message = messageAt(path);
+      const message = readMessage(path);
       const fields = different(await parseMail(message), await PostalMime.parse(message));
       if (fields.length > 0) found[path] = fields;
     }

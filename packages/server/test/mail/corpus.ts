@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** Real messages that nobody here wrote; null (said once) where the folder is absent. */
-export const corpus: string | null = ((): string | null => {
+export const corpusFolder: string | null = ((): string | null => {
   const folder = join(process.env['SHARED_DATA_DIR'] ?? join(root, '../shared/data'), 'mail');
   if (existsSync(folder)) return folder;
   process.stdout.write(`mail corpus skipped: there is no folder ${folder}; SHARED_DATA_DIR names another\n`);
@@ -13,19 +13,19 @@ export const corpus: string | null = ((): string | null => {
 })();
 
 /** Paths below the corpus, in order. */
-export function messagesIn(folder: string): string[] {
-  if (corpus === null) return [];
-  const names = readdirSync(join(corpus, folder), { recursive: true, encoding: 'utf8' });
+export function listMessages(folder: string): string[] {
+  if (corpusFolder === null) return [];
+  const names = readdirSync(join(corpusFolder, folder), { recursive: true, encoding: 'utf8' });
   return names
     .filter((name) => name.endsWith('.eml'))
     .sort()
     .map((name) => `${folder}/${name}`);
 }
 
-export const messageAt = (path: string): Uint8Array => new Uint8Array(readFileSync(join(corpus!, path)));
+export const readMessage = (path: string): Uint8Array => new Uint8Array(readFileSync(join(corpusFolder!, path)));
 
 /** A raw message of headers and a body, with CRLF. */
-export function raw(headers: Readonly<Record<string, string>> | string, body = ''): Uint8Array {
+export function makeRawMessage(headers: Readonly<Record<string, string>> | string, body = ''): Uint8Array {
   const head =
     typeof headers === 'string'
       ? headers

@@ -7,21 +7,21 @@ import { partitionIntoThreads } from '../../src/mail/threads/partition.ts';
 const until = new Date('2026-03-01T10:00:00Z');
 const made = generateDemoMail({ seed: 7, count: 300, until });
 
-test('the same seed gives the same bytes, another seed others', () => {
+test('the same seed gives the same bytes, and another seed gives others', () => {
   const bytes = (seed: number): string =>
     Buffer.concat(generateDemoMail({ seed, count: 50, until }).map(({ raw }) => raw)).toString('base64');
   expect(bytes(1)).toBe(bytes(1));
   expect(bytes(1)).not.toBe(bytes(2));
 });
 
-test.each([0, 1, 2, 37])('%i messages are that many, the last at the given moment', (count) => {
+test.each([0, 1, 2, 37])('%i messages are generated, the last one at the given time', (count) => {
   const mails = generateDemoMail({ seed: 3, count, until });
   expect(mails.length).toBe(count);
   if (count > 0) expect(mails.at(-1)!.receivedAt).toBe(until.toISOString());
   expect(mails.map(({ receivedAt }) => receivedAt)).toEqual(mails.map(({ receivedAt }) => receivedAt).sort());
 });
 
-test('they are ASCII with CRLF and short lines', () => {
+test('generated messages are ASCII with CRLF and short lines', () => {
   for (const { raw } of made) {
     const text = Buffer.from(raw).toString('latin1');
     expect(text).toMatch(/^[\x20-\x7e\r\n\t]*$/);
@@ -30,7 +30,7 @@ test('they are ASCII with CRLF and short lines', () => {
   }
 });
 
-test('they parse whole, in both parsers alike, without warnings, and hold what an inbox holds', async () => {
+test('generated messages are parsed completely and equally by both parsers, without warnings, and have the features of an inbox', async () => {
   const mails = await Promise.all(made.map(({ raw }) => parseMail(raw)));
   const others = await Promise.all(made.map(({ raw }) => PostalMime.parse(raw)));
   expect(mails.filter((mail) => mail.bodyState !== 'complete' || mail.warnings.length > 0)).toEqual([]);
@@ -52,7 +52,7 @@ test('they parse whole, in both parsers alike, without warnings, and hold what a
   expect([Math.min(...sizes), Math.max(...sizes)]).toEqual([1, 8]);
 });
 
-test('an answer quotes a day on which something came, and not a later one than its own', async () => {
+test('a reply quotes the day of the original, which is not later than its own', async () => {
   const days = new Set(made.map(({ receivedAt }) => receivedAt!.slice(0, 10)));
   const quoted = await Promise.all(
     made.map(async ({ raw, receivedAt }) => {

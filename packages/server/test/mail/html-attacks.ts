@@ -324,6 +324,6 @@ const spellings: readonly ((shape: string) => string)[] = [
   (shape) => `<svg><p>${shape}</p></svg>${shape}`,
 ];
 
-export const attacks: readonly string[] = shapes.flatMap((shape) =>
+export const htmlAttacks: readonly string[] = shapes.flatMap((shape) =>
   spellings.map((spell) => spell(shape.replaceAll('JS', script).replaceAll('URL', address))),
 );

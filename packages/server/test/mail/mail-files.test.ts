@@ -7,7 +7,7 @@ import type { FileMessage, MailFlag } from '../../src/mail/files/mail-file.ts';
 import { readMailSource } from '../../src/mail/files/mail-source.ts';
 import { type MboxVariant, readMbox } from '../../src/mail/files/mbox-reader.ts';
 import { writeExactMbox, writeMbox } from '../../src/mail/files/mbox-writer.ts';
-import { processorTime } from '../support/timing.ts';
+import { measureProcessorTime } from '../support/timing.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -28,16 +28,16 @@ const readText = async (text: string, variant?: MboxVariant, length = 7): Promis
 
 describe('mbox', () => {
   test.each(['1:11 ', '1:11 19', '1:11:11 19 20 ', 'a '])(
-    'lines that are almost separators hold nobody up: %j',
+    'lines that look like separators are read in linear time: %j',
     async (text) => {
       const line = `From a@b.example ${text.repeat(Math.floor(970 / text.length))}\n\n`;
       const read = async (): Promise<void> =>
         expect(await all(readMbox([Buffer.from(line.repeat(3000))]))).toHaveLength(1);
-      expect(await processorTime(read)).toBeLessThan(2500);
+      expect(await measureProcessorTime(read)).toBeLessThan(7500);
     },
   );
 
-  test('messages, their times and flags', async () => {
+  test('messages are read with their times and flags', async () => {
     const file = `From a@b.example Thu Aug 22 12:36:23 2002
 Subject: one
 Status: RO
@@ -66,7 +66,7 @@ Subject: two
     ]);
   });
 
-  test('mboxo takes back one kind of mark alone', async () => {
+  test('mboxo removes only one kind of escape', async () => {
     const file = 'From a Thu Aug 22 12:36:23 2002\nA: b\n\n>From x\n>>From y\n';
     expect((await readText(file, 'mboxo')).map(textOf)).toEqual(['A: b\n\nFrom x\n>>From y\n']);
   });
@@ -92,7 +92,7 @@ Subject: two
     for (const length of [1, 2, 1000]) expect((await readText(file, 'mboxrd', length)).map(textOf)).toEqual(messages);
   });
 
-  test('a message beyond the limit is told of, not kept; the next one is read', async () => {
+  test('a message over the limit is reported and not stored, and the next one is read', async () => {
     const line = Buffer.alloc(1024 * 1024, 'x');
     line[line.length - 1] = 0x0a;
     function* file(): Generator<Uint8Array> {
@@ -109,7 +109,7 @@ Subject: two
     expect([next!.tooLong, textOf(next!)]).toEqual([undefined, 'Subject: next\n']);
   });
 
-  test('what was written is read again', async () => {
+  test('a written mbox is read back', async () => {
     const flags = fc.option(fc.subarray<MailFlag>(['seen', 'answered', 'flagged', 'deleted', 'draft']), {
       nil: undefined,
     });
@@ -160,13 +160,13 @@ Subject: two
   });
 });
 
-describe('folders', () => {
+describe('mail folders', () => {
   const put = (path: string, text: string): void => {
     mkdirSync(join(folder, path, '..'), { recursive: true });
     writeFileSync(join(folder, path), text);
   };
 
-  test('a Maildir with sub-folders, flags and times; what is not there yet, and links, are passed over', async () => {
+  test('a Maildir is read with sub-folders, flags and times; incomplete messages and links are skipped', async () => {
     put('box/cur/1700000000.a.host:2,FRS', 'Subject: 1');
     put('box/new/1700000001.b.host', 'Subject: 2');
     put('box/tmp/1700000002.c.host', 'Subject: 3');
@@ -187,7 +187,7 @@ describe('folders', () => {
     expect(found.every(({ receivedAt }) => /^\d{4}-/.test(receivedAt!))).toBe(true);
   });
 
-  test('a folder of .eml files, with folders below it', async () => {
+  test('a folder of .eml files is read with its sub-folders', async () => {
     put('eml/b.eml', 'Subject: b');
     put('eml/a.EML', 'Subject: a');
     put('eml/Sent/2026/c.eml', 'Subject: c');
@@ -200,7 +200,7 @@ describe('folders', () => {
     ]);
   });
 
-  test('a tree of Maildir++ folders without messages of its own', async () => {
+  test('a tree of Maildir++ folders without own messages is read', async () => {
     put('tree/.Archive.2025/cur/1700000000.a:2,T', 'Subject: 1');
     put('tree/.Sent/new/x', 'no');
     put('tree/.Sent/cur/y', 'Subject: 2');
@@ -213,7 +213,7 @@ describe('folders', () => {
     expect(found[0]!.origin).toContain('1700000000.a:2,T');
   });
 
-  test('a Thunderbird profile: folders without an ending, those below in .sbd', async () => {
+  test('a Thunderbird profile is read: folders without an extension, and sub-folders in .sbd', async () => {
     const message = (subject: string, status = '0001'): string =>
       `From \r\nX-Mozilla-Status: ${status}\r\nSubject: ${subject}\r\n\r\nx\r\n\r\n`;
     put('profile/prefs.js', 'user_pref()');
@@ -233,7 +233,7 @@ describe('folders', () => {
     expect(found[2]!.origin).toMatch(/Inbox, message 2$/);
   });
 
-  test('mailboxes of Apple Mail: .emlx files with flags, and an mbox in a folder', async () => {
+  test('mailboxes of Apple Mail are read: .emlx files with flags, and an mbox in a folder', async () => {
     const emlx = (raw: string, flags: number): string =>
       `${String(raw.length).padEnd(10)}\n${raw}<?xml version="1.0"?><plist><dict><key>date-received</key>\n<integer>1700000000</integer><key>flags</key><integer>${flags}</integer></dict></plist>`;
     put(
@@ -267,7 +267,7 @@ describe('folders', () => {
     expect(read.map(textOf)).toEqual(raws);
   });
 
-  test('one message, one mbox file, and a message beyond the limit', async () => {
+  test('a single message, a single mbox file, and a message over the limit are read', async () => {
     put('one.eml', 'Subject: one');
     put('all.mbox', 'From a Thu Aug 22 12:36:23 2002\nA: b\n\nFrom a Thu Aug 22 12:36:23 2002\nA: c\n');
     put('long.eml', 'Subject: long');

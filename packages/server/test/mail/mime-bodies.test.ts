@@ -2,21 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { parseMail } from '../../src/mail/parse/parse-mail.ts';
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { buildEmail } from '../../src/mail/store/new-email.ts';
-import { raw } from './corpus.ts';
+import { makeRawMessage } from './corpus.ts';
 
 const latin = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const multipart = (type: string, ...parts: string[]): Uint8Array =>
-  raw(
+  makeRawMessage(
     { Subject: 'x', 'Content-Type': `multipart/${type}; boundary=b` },
     `${parts.map((part) => `--b\n${part}\n`).join('')}--b--\n`,
   );
 const files = (mail: ParsedMail) =>
   mail.attachments.map(({ filename, contentType, disposition, size }) => [filename, contentType, disposition, size]);
 
-describe('boundaries', () => {
-  test('white space after a boundary is padding', async () => {
+describe('multipart boundaries', () => {
+  test('may be followed by white space', async () => {
     const mail = await parseMail(
-      raw(
+      makeRawMessage(
         { 'Content-Type': 'multipart/mixed; boundary="b "' },
         'preamble\n--b  \t\nContent-Type: text/html\n\n<p>Padded</p>\n--b \nContent-Type: text/x-log; name=a.log\n\nlog\n--b-- \t \nepilogue',
       ),
@@ -28,30 +28,30 @@ describe('boundaries', () => {
     ]);
   });
 
-  test('a line that begins with the boundary counts only where no line is one', async () => {
+  test('match lines that begin with the boundary only if no line equals it', async () => {
     const lines = '--bc\n\ninner\n--bc--\n';
     const headers = { 'Content-Type': 'multipart/mixed; boundary=b' };
-    expect((await parseMail(raw(headers, `--b\n\n${lines}--b--\n`))).text).toBe('--bc\n\ninner\n--bc--');
-    expect((await parseMail(raw(headers, lines))).text).toBe('inner');
+    expect((await parseMail(makeRawMessage(headers, `--b\n\n${lines}--b--\n`))).text).toBe('--bc\n\ninner\n--bc--');
+    expect((await parseMail(makeRawMessage(headers, lines))).text).toBe('inner');
   });
 
   test.each([
     ['another boundary in the body', 'multipart/mixed; boundary=other', '--b\n\nHello <b>you</b>\n--b--\n'],
     ['no boundary', 'multipart/alternative', 'Hello <b>you</b>\n'],
-  ])('a multipart without a part shows its body as it is written, and says so: %s', async (_, type, body) => {
-    const mail = await parseMail(raw({ 'Content-Type': type }, body));
+  ])('that never occur leave the body as text with a warning: %s', async (_, type, body) => {
+    const mail = await parseMail(makeRawMessage({ 'Content-Type': type }, body));
     expect([mail.bodyState, mail.html, mail.text]).toEqual(['raw', null, body.trimEnd()]);
     const around = `--out\nContent-Type: text/html\n\n<i>Hi</i>\n--out\nContent-Type: ${type}\n\n${body}\n--out--`;
-    const inner = await parseMail(raw({ 'Content-Type': 'multipart/mixed; boundary=out' }, around));
+    const inner = await parseMail(makeRawMessage({ 'Content-Type': 'multipart/mixed; boundary=out' }, around));
     expect([inner.bodyState, inner.html!.includes('&lt;b&gt;you')]).toEqual(['raw', true]);
   });
 
-  test('an empty multipart is empty', async () => {
-    const mail = await parseMail(raw({ 'Content-Type': 'multipart/mixed; boundary=b' }, '\n \n'));
+  test('without parts give an empty message', async () => {
+    const mail = await parseMail(makeRawMessage({ 'Content-Type': 'multipart/mixed; boundary=b' }, '\n \n'));
     expect([mail.bodyState, mail.text]).toEqual(['complete', '']);
   });
 
-  test('exactly 1000 parts are read', async () => {
+  test('separate up to 1000 parts', async () => {
     const mail = await parseMail(multipart('mixed', ...Array.from({ length: 1000 }, () => '\nx')));
     expect([mail.bodyState, mail.text.length]).toEqual(['complete', 1999]);
   });
@@ -77,7 +77,7 @@ describe('content types', () => {
       '',
       [['a', 'application/octet-stream', 'attachment', 4]],
     ],
-  ])('a part whose type is %s', async (_, part, text, attachments) => {
+  ])('a part of the type %s', async (_, part, text, attachments) => {
     const mail = await parseMail(multipart('mixed', part));
     expect([mail.bodyState, mail.text, files(mail)]).toEqual(['complete', text, attachments]);
   });
@@ -98,7 +98,7 @@ describe('content types', () => {
   });
 });
 
-describe('text that is a file', () => {
+describe('text attachments', () => {
   const own = new Set(['shop@example.com']);
   const hasAttachments = (mail: ParsedMail): boolean => {
     const flags = { read: false, starred: false, answered: false, draft: false };
@@ -107,7 +107,7 @@ describe('text that is a file', () => {
     return buildEmail({ incoming, mail, identity: 'x', threadKeys: signs, receivedAt: 0 }, 1, own).hasAttachments;
   };
 
-  test('lies inline with a name: shown and an attachment', async () => {
+  test('that are inline with a name are shown and listed as attachments', async () => {
     const mail = await parseMail(
       multipart(
         'mixed',
@@ -123,12 +123,12 @@ describe('text that is a file', () => {
     expect([mail.text, hasAttachments(mail)]).toEqual(['See the patch\n+ one\ntwo', true]);
   });
 
-  test('the body of the message is no file, whatever it is called', async () => {
-    const mail = await parseMail(raw({ 'Content-Type': 'text/plain; name=body.txt' }, 'Hello'));
+  test('do not include the body of the message, whatever its file name', async () => {
+    const mail = await parseMail(makeRawMessage({ 'Content-Type': 'text/plain; name=body.txt' }, 'Hello'));
     expect([mail.text, mail.attachments, hasAttachments(mail)]).toEqual(['Hello', [], false]);
   });
 
-  test('pictures of the HTML are no files', async () => {
+  test('do not include pictures of the HTML', async () => {
     const picture = 'Content-Type: image/png; name=a.png\nContent-ID: <p@1>\nContent-Disposition: inline\n\nx';
     const mail = await parseMail(multipart('related', 'Content-Type: text/html\n\n<img src="cid:p@1">', picture));
     expect([mail.attachments.length, hasAttachments(mail)]).toEqual([1, false]);
@@ -174,7 +174,7 @@ describe('charsets', () => {
     expect([mail.text, mail.bodyState]).toEqual([text, 'complete']);
   });
 
-  test('a part without a charset is of the one that another part names', async () => {
+  test('of a part without a charset are taken from another part', async () => {
     const message = latin(
       'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=gb2312\r\n\r\n\xc4\xe3\xba\xc3\r\n--b\r\n\r\n\xb7\xa2\xc6\xb1\r\n--b--',
     );
@@ -187,7 +187,7 @@ describe('charsets', () => {
     ['inside an encoded word, decoded once', 'X-A: b', '=?iso-8859-1?Q?Fr\xf6sche_=FC?=', 'Frösche ü'],
     ['inside an encoded word, in UTF-8', 'X-A: b', '=?utf-8?Q?Fr\xc3\xb6sche_=C3=BC?=', 'Frösche ü'],
     ['inside an encoded word of another charset', 'X-A: b', '=?big5?Q?\xb5o\xb2\xbc_=B5o?=', '發票 發'],
-  ])('8-bit headers %s', async (_, header, subject, expected) => {
+  ])('8-bit headers are decoded: %s', async (_, header, subject, expected) => {
     const body = '--b\r\nContent-Type: text/plain; charset=euc-kr\r\n\r\nx\r\n--b--';
     expect((await parseMail(latin(`Subject: ${subject}\r\n${header}\r\n\r\n${body}`))).subject).toBe(expected);
   });
@@ -199,17 +199,17 @@ describe('charsets', () => {
     ['=?utf-8?Q?Really??=', 'Really?'],
     ['=?utf-8*en?Q?=41?=', 'A'],
     ['=?utf-8?Q?=E4?=', 'ä'],
-  ])('the encoded words %s', async (words, subject) => {
-    expect((await parseMail(raw({ Subject: words }))).subject).toBe(subject);
+  ])('encoded words are decoded: %s', async (words, subject) => {
+    expect((await parseMail(makeRawMessage({ Subject: words }))).subject).toBe(subject);
   });
 });
 
-describe('a message inside the message', () => {
+describe('a message inside a message', () => {
   const inner = (body: string, more = ''): string =>
     `Content-Type: message/rfc822\n${more}\nFrom: Ada <ada@b.example>\nDate: Wed, 29 May 2002 17:51:47 +0800\nSubject: Inner <b>one</b>\n\n${body}`;
   const heading = 'From: Ada <ada@b.example>\nDate: Wed, 29 May 2002 17:51:47 +0800\nSubject: Inner <b>one</b>\n';
 
-  test('that lies inline is shown with its headers, set off, and is an attachment', async () => {
+  test('that is inline is shown with its headers, separated, and listed as an attachment', async () => {
     const mail = await parseMail(
       multipart('mixed', '\nOuter', inner('Words', 'Content-Disposition: inline\n'), '\nFooter'),
     );
@@ -219,7 +219,7 @@ describe('a message inside the message', () => {
     expect([mail.subject, files(mail)]).toEqual(['x', [[null, 'message/rfc822', 'inline', 100]]]);
   });
 
-  test('its headers are text in the HTML', async () => {
+  test('has its headers as text in the HTML', async () => {
     const html = 'Content-Type: text/html\n\n<p>Outer</p><script>bad()</script>';
     const mail = await parseMail(multipart('mixed', html, inner('Words', 'Content-Disposition: inline\n')));
     expect(mail.html).toContain('Subject: Inner &lt;b&gt;one&lt;/b&gt;');
@@ -227,7 +227,7 @@ describe('a message inside the message', () => {
     expect(mail.html).not.toContain('bad');
   });
 
-  test('of a digest too; one in another belongs to it', async () => {
+  test('in a digest is listed too, and one inside another belongs to it', async () => {
     const second = inner('Content-Type: x', 'Content-Disposition: inline\n');
     const nested = `From: c@d.example\nContent-Type: multipart/mixed; boundary=c\n\n--c\n${second}\n--c--`;
     const mail = await parseMail(multipart('digest', `\nFrom: a@b.example\nSubject: first\n\nOne`, `\n${nested}`));
@@ -239,10 +239,12 @@ describe('a message inside the message', () => {
     expect(files(mail).map(([, type]) => type)).toEqual(['message/rfc822', 'message/rfc822']);
   });
 
-  test('is decoded once, not again in each other', async () => {
+  test('is decoded once and not again in its parent', async () => {
     const encoded = (body: string): string =>
       `Content-Type: message/rfc822\nContent-Disposition: inline\nContent-Transfer-Encoding: quoted-printable\n\n${body}`;
-    const mail = await parseMail(raw(`Subject: x\n${encoded(`Subject: one\n${encoded('Subject: two\n\nWords')}`)}`));
+    const mail = await parseMail(
+      makeRawMessage(`Subject: x\n${encoded(`Subject: one\n${encoded('Subject: two\n\nWords')}`)}`),
+    );
     expect([mail.text.match(/Subject: .*/g), files(mail).length]).toEqual([['Subject: one'], 2]);
   });
 
@@ -252,11 +254,11 @@ describe('a message inside the message', () => {
   });
 });
 
-describe('text', () => {
+describe('text bodies', () => {
   const flowed = async (text: string, more = ''): Promise<string> =>
-    (await parseMail(raw({ 'Content-Type': `text/plain; format=flowed${more}` }, text))).text;
+    (await parseMail(makeRawMessage({ 'Content-Type': `text/plain; format=flowed${more}` }, text))).text;
 
-  test('format=flowed is joined inside quotations of one depth', async () => {
+  test('format=flowed lines of one quotation depth are joined', async () => {
     expect(await flowed('> last \n> month\n>> deeper \n>> still \n> back\nmine \ngoes on\n')).toBe(
       '> last month\n>> deeper still \n> back\nmine goes on',
     );
@@ -267,10 +269,10 @@ describe('text', () => {
     expect(await flowed('a \n-- \nb')).toBe('a \n-- \nb');
   });
 
-  test('cells and rows of a table are apart, in what is searched too', async () => {
+  test('cells and rows of a table are separated, also for the search', async () => {
     const html =
       '<table><tr><th>Article</th><th>Quantity</th></tr><tr><td>Guitar</td><td>2</td></tr></table><dl><dt>Term</dt><dd>Meaning</dd></dl>Ampli&shy;fier';
-    const { text } = await parseMail(raw({ 'Content-Type': 'text/html' }, html));
+    const { text } = await parseMail(makeRawMessage({ 'Content-Type': 'text/html' }, html));
     expect(
       text
         .split('\n')
@@ -280,9 +282,9 @@ describe('text', () => {
   });
 });
 
-test('the newest Received header that has a date is known', async () => {
+test('the time of the newest Received header with a date is read', async () => {
   const received =
     'Received: from a by b; someday\nReceived: from a\n\tby b (x; y); Wed, 29 May 2002 10:28:03 +0200\nReceived: x; 1 May 2002 00:00:00 +0000';
-  const mail = await parseMail(raw(received));
+  const mail = await parseMail(makeRawMessage(received));
   expect([mail.sentAt, mail.tracedAt]).toEqual([null, '2002-05-29T08:28:03.000Z']);
 });

@@ -9,14 +9,14 @@ import { limitReferences, parseMessageIds } from '../../src/mail/parse/message-i
 import { parseMail } from '../../src/mail/parse/parse-mail.ts';
 import { sniffType } from '../../src/mail/parse/sniff-type.ts';
 import { createSnippet } from '../../src/mail/parse/snippet.ts';
-import { raw } from './corpus.ts';
+import { makeRawMessage } from './corpus.ts';
 
 const latin = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 
 describe('headers', () => {
-  test('are listed as they stood, unfolded and decoded', async () => {
+  test('are listed in their order, unfolded and decoded', async () => {
     const mail = await parseMail(
-      raw(
+      makeRawMessage(
         'Received: a\n\tb\nX-Odd:\nsubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\n =?utf-8?B?IGF1cyBLw7Zsbg==?=\nnot a header\nX-Odd: 2',
         'x',
       ),
@@ -31,17 +31,21 @@ describe('headers', () => {
   });
 
   test.each([
-    ['UTF-8 as it is', Buffer.from('Subject: Grüße 🎉\r\n\r\n'), 'Grüße 🎉'],
-    ['Windows-1252 as it is', latin('Subject: Gr\xfc\xdfe\r\n\r\n'), 'Grüße'],
+    ['raw UTF-8', Buffer.from('Subject: Grüße 🎉\r\n\r\n'), 'Grüße 🎉'],
+    ['raw Windows-1252', latin('Subject: Gr\xfc\xdfe\r\n\r\n'), 'Grüße'],
     ['ISO-2022-JP', latin('Subject: =?ISO-2022-JP?B?GyRCRnxLXBsoQg==?=\r\n\r\n'), '日本'],
     ['a charset that does not exist', latin('Subject: =?x-none?Q?a=41?=\r\n\r\n'), 'aA'],
-    ['a word that is none', latin('Subject: =?utf-8?Q?a\r\n\r\n'), '=?utf-8?Q?a'],
-    ['line ends and controls in a word', latin('Subject: =?utf-8?Q?a=0D=0ABcc:_x=00?=\r\n\r\n'), 'a Bcc: x'],
-    ['nothing but LF', latin('Subject: a\n\nb'), 'a'],
-    ['a leading line of mbox', latin('From a@b Thu Jan 1 00:00:00 1970\nSubject: a\n\nb'), 'a'],
-    ['two of them', latin('Subject: first\r\nSubject: second\r\n\r\n'), 'first'],
+    ['a malformed encoded word', latin('Subject: =?utf-8?Q?a\r\n\r\n'), '=?utf-8?Q?a'],
+    [
+      'line breaks and control characters in an encoded word',
+      latin('Subject: =?utf-8?Q?a=0D=0ABcc:_x=00?=\r\n\r\n'),
+      'a Bcc: x',
+    ],
+    ['only LF line breaks', latin('Subject: a\n\nb'), 'a'],
+    ['a leading mbox separator', latin('From a@b Thu Jan 1 00:00:00 1970\nSubject: a\n\nb'), 'a'],
+    ['two leading mbox separators', latin('Subject: first\r\nSubject: second\r\n\r\n'), 'first'],
     ['no headers', latin('\r\nbody'), ''],
-    ['nothing at all', latin(''), ''],
+    ['an empty message', latin(''), ''],
   ])('%s', async (_, message, subject) => {
     const mail = await parseMail(message);
     expect([mail.subject, mail.bodyState]).toEqual([subject, 'complete']);
@@ -75,7 +79,7 @@ test.each([
   ['', []],
   ['<>', []],
   [',,;:', []],
-])('addresses of %j', (written, expected) => {
+])('addresses are read from %j', (written, expected) => {
   expect(parseAddresses([written]).map(({ name, address }) => [name, address])).toEqual(expected);
 });
 
@@ -108,13 +112,13 @@ const dates: readonly (readonly [written: string, date: string | null])[] = [
   ['9'.repeat(100_000), null],
 ];
 test.each(dates.map(([written, date]) => [written.slice(0, 80), date, written] as const))(
-  'the date %j is %j',
+  'the date %j is read as %j',
   (_, date, written) => {
     expect(parseMailDate(written)).toBe(date);
   },
 );
 
-test('ids are taken out of what stands around them', () => {
+test('message ids are read from surrounding text', () => {
   expect(parseMessageIds('<a@b> <c@d>\t<a@b>')).toEqual(['a@b', 'c@d']);
   expect(parseMessageIds('Message from Ada of "Monday" <a@b>')).toEqual(['a@b']);
   expect(parseMessageIds('a@b, c@d')).toEqual(['a@b', 'c@d']);
@@ -142,7 +146,7 @@ test.each([
   expect(cleanFilename(written)).toBe(kept);
 });
 
-test('whatever a file is called, its name may be kept', () => {
+test('every file name can be stored', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (written) => {
       const name = cleanFilename(written);
@@ -166,11 +170,11 @@ test.each([
   ['svg', '<svg xmlns="x">', null],
   ['a program', 'MZ\x90\x00', null],
   ['nothing', '', null],
-])('the bytes of %s', (_, bytes, type) => {
+])('the decoded bytes of %s', (_, bytes, type) => {
   expect(sniffType(latin(bytes))).toBe(type);
 });
 
-test('a snippet leaves quotations and signatures out where there is anything else', () => {
+test('a snippet leaves out quotations and signatures if there is other text', () => {
   expect(createSnippet('Yes,\nlet us do that.\n\nOn Monday, Ada wrote:\n> Shall we?\n\n-- \nBob\nTel. 1')).toBe(
     'Yes, let us do that.',
   );
@@ -183,18 +187,18 @@ test('a snippet leaves quotations and signatures out where there is anything els
 });
 
 describe('bodies', () => {
-  test('HTML alone gives text and snippet too', async () => {
+  test('HTML without plain text gives text and snippet', async () => {
     const html =
       '<style>p{color:red}</style><h1>Title</h1><p>One <a href="https://a.example">link</a></p><script>no</script>';
-    const mail = await parseMail(raw({ Subject: 'a', 'Content-Type': 'text/html; charset=utf-8' }, html));
+    const mail = await parseMail(makeRawMessage({ Subject: 'a', 'Content-Type': 'text/html; charset=utf-8' }, html));
     expect(mail.text).toBe('Title\n\nOne link');
     expect([mail.snippet, mail.bodyState]).toEqual(['Title One link', 'complete']);
     expect(mail.html).toContain('<h1>Title</h1>');
   });
 
-  test('plain text beside HTML (a footer of a list) is in both', async () => {
+  test('plain text next to HTML, such as a list footer, is in both', async () => {
     const mail = await parseMail(
-      raw(
+      makeRawMessage(
         { 'Content-Type': 'multipart/mixed; boundary=b' },
         '--b\nContent-Type: text/html\n\n<p>Hello</p>\n--b\nContent-Type: text/plain\n\nFooter <x>\n--b--\n',
       ),
@@ -204,9 +208,9 @@ describe('bodies', () => {
     expect(mail.text).toBe('Hello\nFooter <x>');
   });
 
-  test('plain text instead of HTML is in the text alone', async () => {
+  test('plain text as an alternative to HTML is only in the text', async () => {
     const mail = await parseMail(
-      raw(
+      makeRawMessage(
         { 'Content-Type': 'multipart/alternative; boundary=b' },
         '--b\n\nHello plain\n--b\nContent-Type: text/html\n\n<p>Hello</p>\n--b--\n',
       ),
@@ -214,9 +218,9 @@ describe('bodies', () => {
     expect([mail.text, mail.html]).toEqual(['Hello plain', '<p>Hello</p>']);
   });
 
-  test('names of files in RFC 2231 and 2047, inline pictures with their ids', async () => {
+  test('file names are read in RFC 2231 and RFC 2047, and inline pictures with their ids', async () => {
     const mail = await parseMail(
-      raw(
+      makeRawMessage(
         { 'Content-Type': 'multipart/related; boundary=b' },
         `--b\nContent-Type: text/html\n\n<img src="cid:p%401">\n--b
 Content-Type: image/png\nContent-ID: <p@1>\nContent-Disposition: inline;\n filename*0*=utf-8''Gr%C3%BC;\n filename*1*=%C3%9Fe.png\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n--b
@@ -247,7 +251,7 @@ Content-Type: application/octet-stream; name="=?utf-8?Q?=C3=A4.pdf?="\nContent-D
   });
 });
 
-describe('bounds', () => {
+describe('limits of a message', () => {
   const multipart = (depth: number): string =>
     Array.from({ length: depth }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\n\n--b${at}\n`).join('');
 
@@ -267,14 +271,14 @@ describe('bounds', () => {
       `Subject: still here\nContent-Type: multipart/mixed; boundary=b\n\n${'--b\n\nx\n'.repeat(1100)}--b--`,
       'It has more than 1000 parts.',
     ],
-    ['70 multiparts in each other', `Subject: still here\n${multipart(70)}`, 'Its parts lie more than 64 deep.'],
+    ['70 nested multiparts', `Subject: still here\n${multipart(70)}`, 'Its parts lie more than 64 deep.'],
     [
-      '300 messages in each other',
+      '300 nested messages',
       `Subject: still here\n${'Content-Type: message/rfc822\nContent-Disposition: inline\n\n'.repeat(300)}x`,
       'Its parts lie more than 64 deep.',
     ],
-  ])('%s: stored with envelope, and says why', async (_, message, why) => {
-    const mail = await parseMail(raw(message));
+  ])('%s: it is stored with its envelope and the reason', async (_, message, why) => {
+    const mail = await parseMail(makeRawMessage(message));
     expect([mail.bodyState, mail.subject, mail.html, mail.attachments.length]).toEqual([
       'unparsable',
       'still here',
@@ -284,7 +288,7 @@ describe('bounds', () => {
     expect(mail.text).toBe(`This message could not be read. ${why}`);
   });
 
-  test('boundaries that are missing, empty, doubled or beginnings of each other', async () => {
+  test('missing, empty, repeated and overlapping boundaries are read', async () => {
     const bodies = [
       'boundary=',
       'boundary=""',
@@ -296,7 +300,7 @@ describe('bounds', () => {
     ];
     for (const parameter of bodies) {
       const mail = await parseMail(
-        raw(
+        makeRawMessage(
           { Subject: 'a', 'Content-Type': `multipart/mixed; ${parameter}` },
           '--a\n\nb\n--ab\n\nc\n--a--\n--\n\n----\n',
         ),
@@ -308,7 +312,7 @@ describe('bounds', () => {
     }
   });
 
-  test('a body in an unknown encoding, charset, or cut off', async () => {
+  test('a body with an unknown encoding or charset, or a truncated body, is read', async () => {
     for (const headers of [
       { 'Content-Type': 'text/plain; charset=x-none' },
       { 'Content-Type': 'text/plain; charset=' },
@@ -317,17 +321,17 @@ describe('bounds', () => {
       { 'Content-Type': '/' },
       { 'Content-Type': ';;;=' },
     ]) {
-      const mail = await parseMail(raw({ Subject: 'a', ...headers }, '\0%%%=ZZ=\n'));
+      const mail = await parseMail(makeRawMessage({ Subject: 'a', ...headers }, '\0%%%=ZZ=\n'));
       expect([mail.subject, mail.bodyState, mail.text.includes('\0')]).toEqual(['a', 'complete', false]);
     }
   });
 
-  test('texts beyond the limit are cut, and say so', async () => {
-    const mail = await parseMail(raw({ Subject: 'a' }, 'word '.repeat(500_000)));
+  test('texts over the limit are truncated with a warning', async () => {
+    const mail = await parseMail(makeRawMessage({ Subject: 'a' }, 'word '.repeat(500_000)));
     expect([mail.bodyState, mail.text.length]).toEqual(['truncated', 2 * 1024 * 1024]);
   });
 
-  test('random bytes give something that may be stored', async () => {
+  test('random bytes give a message that can be stored', async () => {
     const pieces = fc.constantFrom(
       'From: ',
       'To: a:b;,',
@@ -374,7 +378,7 @@ describe('bounds', () => {
 
 describe('warnings', () => {
   const warned = async (headers: Record<string, string>, body = ''): Promise<readonly string[]> =>
-    (await parseMail(raw(headers, body))).warnings;
+    (await parseMail(makeRawMessage(headers, body))).warnings;
 
   test.each([
     ['"ada@bank.example.com" <x@evil.test>', ['senderNameShowsOtherAddress']],
@@ -387,27 +391,37 @@ describe('warnings', () => {
     ['Ada <x@bücher.test>', []],
     ['Ada <x@почта.рф>', []],
     ['Ada <x@日本.test>', []],
-  ])('sender %s', async (from, expected) => {
+  ])('for the sender: %s', async (from, expected) => {
     expect(await warned({ From: from })).toEqual(expected);
   });
 
-  test('replies that go elsewhere, but for lists', async () => {
+  test('for replies that go elsewhere, except for lists', async () => {
     const headers = { From: 'a@b.test', 'Reply-To': 'x@evil.test' };
     expect(await warned(headers)).toEqual(['replyGoesElsewhere']);
     expect(await warned({ ...headers, 'List-Id': '<l.b.test>' })).toEqual([]);
     expect(await warned({ From: 'a@b.test', 'Reply-To': 'x@mail.b.test' })).toEqual([]);
   });
 
-  test('links', async () => {
+  test('for links', async () => {
     const body = '<a href="https://evil.test">www.bank.test</a>';
     expect(await warned({ 'Content-Type': 'text/html' }, body)).toEqual(['linkShowsOtherDomain']);
   });
 
-  test('what the receiving server says: the topmost alone, comments aside', async () => {
+  test('for the topmost result of the receiving server, without comments', async () => {
     const results =
       'Authentication-Results: mx.b.test; spf=softfail smtp.mailfrom=x (dkim=pass); dkim=fail reason="x"; dkim=pass; dmarc=fail';
-    const mail = await parseMail(raw(`${results}\nAuthentication-Results: evil; spf=pass; dmarc=pass\nFrom: a@b.test`));
-    expect(mail.authentication).toEqual({ spf: 'softfail', dkim: 'pass', dmarc: 'fail' });
+    const mail = await parseMail(
+      makeRawMessage(`${results}\nAuthentication-Results: evil; spf=pass; dmarc=pass\nFrom: a@b.test`),
+    );
+    expect(mail.authentication).toEqual({
+      authservId: 'mx.b.test',
+      results: [
+        { method: 'spf', result: 'softfail', domain: 'x' },
+        { method: 'dkim', result: 'fail', domain: null },
+        { method: 'dkim', result: 'pass', domain: null },
+        { method: 'dmarc', result: 'fail', domain: null },
+      ],
+    });
     expect(mail.warnings).toEqual(['spfFailed', 'dmarcFailed']);
     expect(readAuthentication([])).toBeNull();
     expect(readAuthentication(['mx.b.test; none'])).toBeNull();

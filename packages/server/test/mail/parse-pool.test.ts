@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { computeMailIdentity } from '../../src/mail/parse/mail-identity.ts';
 import { MailTooLarge, ParsePool, ParsePoolClosed, type ParsePoolOptions } from '../../src/mail/parse/parse-pool.ts';
 import { toSharedBytes } from '../../src/mail/parse/shared-bytes.ts';
-import { raw } from './corpus.ts';
+import { makeRawMessage } from './corpus.ts';
 
 let pool: ParsePool;
 const start = (options: ParsePoolOptions = {}): ParsePool => {
@@ -11,24 +11,24 @@ const start = (options: ParsePoolOptions = {}): ParsePool => {
 };
 afterEach(() => pool.close());
 
-const good = (subject: string): Uint8Array => raw({ Subject: subject, From: 'a@b.example' }, 'Hello');
+const good = (subject: string): Uint8Array => makeRawMessage({ Subject: subject, From: 'a@b.example' }, 'Hello');
 /** Lines that are almost boundaries, looked at once for each of 60 multiparts: some seconds. */
 const heavy = (): Uint8Array =>
-  raw(
+  makeRawMessage(
     'Subject: heavy\nFrom: a@b.example\n' +
       Array.from({ length: 60 }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\n\n--b${at}\n`).join('') +
       '\n--b\n'.repeat(1_000_000),
   );
 
-test('messages go in beside each other and come out each as itself, with their files', async () => {
+test('messages are parsed in parallel, and each result has its own files', async () => {
   const { parse } = bound(start({ threads: 2 }));
   const mails = await Promise.all(Array.from({ length: 20 }, (_, at) => parse(good(`number ${at}`))));
   expect(mails.map(({ subject }) => subject)).toEqual(mails.map((_, at) => `number ${at}`));
-  const withFile = await parse(raw({ 'Content-Type': 'application/pdf' }, '%PDF-1.4'));
+  const withFile = await parse(makeRawMessage({ 'Content-Type': 'application/pdf' }, '%PDF-1.4'));
   expect(Buffer.from(withFile.attachments[0]!.bytes).toString()).toBe('%PDF-1.4');
 });
 
-test('whoever brings one message waits for one of those who bring many', async () => {
+test('a single message waits for only one message of a large import', async () => {
   const made = start();
   const ended: string[] = [];
   const many = {};
@@ -39,13 +39,13 @@ test('whoever brings one message waits for one of those who bring many', async (
   expect(ended).toEqual(['a1', 'a2', 'b', 'c', 'a3', 'a4']);
 });
 
-test('the raw message stays with who gave it', async () => {
+test('the raw message stays usable by the caller', async () => {
   const message = good('mine');
   await start().parse(message);
   expect(message.length).toBeGreaterThan(0);
 });
 
-test('a message that takes too long comes out with its envelope; those behind it go on', async () => {
+test('a message that takes too long is returned with its envelope, and the next ones continue', async () => {
   const { parse } = bound(start({ milliseconds: 250 }));
   const [slow, ...rest] = await Promise.all([parse(heavy()), parse(good('a')), parse(good('b'))]);
   expect([slow!.bodyState, slow!.subject, slow!.from[0]!.address]).toEqual(['unparsable', 'heavy', 'a@b.example']);
@@ -53,15 +53,18 @@ test('a message that takes too long comes out with its envelope; those behind it
   expect(rest.map(({ subject }) => subject)).toEqual(['a', 'b']);
 });
 
-test('a message that takes too much memory ends its thread, not the server; those behind it go on', async () => {
+test('a message that takes too much memory ends its thread, not the server, and the next ones continue', async () => {
   const { parse } = bound(start({ memoryMegabytes: 24, milliseconds: 30_000 }));
-  const html = raw({ Subject: 'big', 'Content-Type': 'text/html' }, '<p title="abcdefgh">x</p>'.repeat(80_000));
+  const html = makeRawMessage(
+    { Subject: 'big', 'Content-Type': 'text/html' },
+    '<p title="abcdefgh">x</p>'.repeat(80_000),
+  );
   const [big, next] = await Promise.all([parse(html), parse(good('next'))]);
   expect([big!.bodyState, big!.subject]).toEqual(['unparsable', 'big']);
   expect([next!.bodyState, next!.subject]).toEqual(['complete', 'next']);
 });
 
-test('identities are those of the bytes, and 49 MB of quoted-printable lines are read in bounded time', async () => {
+test('identities depend on the bytes, and 49 MB of quoted-printable lines take bounded time', async () => {
   const made = start();
   const raws = [good('one'), good('two')];
   expect(await made.identify(raws)).toEqual(raws.map(computeMailIdentity));
@@ -79,20 +82,20 @@ test('identities are those of the bytes, and 49 MB of quoted-printable lines are
   expect([bodyState, text.slice(0, 12), bodyWords.length]).toEqual(['truncated', 'Café au lait', 10_003]);
 });
 
-test('more than 50 MB is refused before anything is read', async () => {
+test('a message over 50 MB is refused before it is read', async () => {
   const tooLarge = new Uint8Array(50 * 1024 * 1024 + 1);
   await expect(start().parse(tooLarge)).rejects.toThrow(MailTooLarge);
   await expect(pool.parse(tooLarge)).rejects.toThrow('The message has 52428801 bytes; at most 52428800 are taken.');
 });
 
-test('threads that rest are ended, and started again', async () => {
+test('idle threads are ended and started again', async () => {
   const { parse } = bound(start({ idleMilliseconds: 20 }));
   await parse(good('a'));
   await expect.poll(() => pool.size).toBe(0);
   expect((await parse(good('b'))).subject).toBe('b');
 });
 
-test('what is not parsed when the pool closes is not judged, and nothing is taken after', async () => {
+test('messages that are not parsed when the pool closes are not stored as unparsable, and no more are accepted', async () => {
   const { parse } = bound(start({ threads: 1 }));
   const waiting = Promise.allSettled([parse(heavy()), parse(good('a')), parse(good('b'))]);
   await pool.close();

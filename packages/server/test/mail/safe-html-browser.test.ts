@@ -2,11 +2,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sanitiseHtml } from '../../src/mail/html/sanitise-html.ts';
 import { findChromium, openBrowser } from '../support/browser.ts';
-import { attacks } from './html-attacks.ts';
+import { htmlAttacks } from './html-attacks.ts';
 
 const chromium = findChromium();
 /** What attacks become; many become the same. */
-const outputs = [...new Set(attacks.map((attack) => sanitiseHtml(attack).html))].filter((html) => html.includes('<'));
+const outputs = [...new Set(htmlAttacks.map((attack) => sanitiseHtml(attack).html))].filter((html) =>
+  html.includes('<'),
+);
 
 const origin = 'http://reader.example';
 /** The policy under which the interface shows a message. */
@@ -51,18 +53,18 @@ describe.skipIf(chromium === null)('in Chromium', () => {
   });
   afterAll(() => browser.close());
 
-  test('attacks that were not made safe run, and call out', async () => {
-    const seen = await shown(browser, attacks.slice(0, 120), '');
+  test('attacks that were not sanitised run and make requests', async () => {
+    const seen = await shown(browser, htmlAttacks.slice(0, 120), '');
     expect(seen.ran || seen.dialogs.length > 0).toBe(true);
     expect(seen.requests.some((url) => url.startsWith('https://leak.example/'))).toBe(true);
   });
 
-  test('made safe, none does, not even in a page that allows all', async () => {
+  test('sanitised attacks do nothing, even in a page that permits everything', async () => {
     const seen = await shown(browser, outputs, '');
     expect(seen).toEqual({ requests: [], dialogs: [], ran: false });
   });
 
-  test('nor in the frame that shows messages', async () => {
+  test('sanitised attacks do nothing in the frame that shows messages', async () => {
     const seen = await shown(
       browser,
       outputs.map((html) => policy + html),
@@ -71,7 +73,7 @@ describe.skipIf(chromium === null)('in Chromium', () => {
     expect(seen).toEqual({ requests: [], dialogs: [], ran: false });
   });
 
-  test('nor as a part of a page', async () => {
+  test('sanitised attacks do nothing as a part of a page', async () => {
     const page = await browser.newPage();
     const seen = await watched(page);
     await page.evaluate(`showParts(${JSON.stringify(outputs)})`);

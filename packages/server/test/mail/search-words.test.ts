@@ -105,7 +105,7 @@ test.each([
   }
 });
 
-test('whatever is typed is read or refused, and never without words to look for', () => {
+test('any input is parsed or refused, and a parsed search always has words', () => {
   const pieces = fc.constantFrom(
     'from:',
     'is:',

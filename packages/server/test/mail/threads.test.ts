@@ -42,11 +42,11 @@ test.each([
   ['RE:', '', true],
   ['', '', false],
   ['constructor: x', 'constructor: x', false],
-])('the base of %j is %j', (subject, base, reply) => {
+])('the base subject of %j is %j', (subject, base, reply) => {
   expect([baseSubject(subject), isReply(subject)]).toEqual([base, reply]);
 });
 
-test('a base is its own base, of bounded length, whatever the subject', () => {
+test('a base subject is its own base subject, and has a bounded length', () => {
   const pieces = fc.constantFrom(
     'Re:',
     'Fwd: ',
@@ -98,7 +98,7 @@ const mail = (more: Partial<ThreadedMail>): ThreadedMail => ({
 const from = (address: string): ThreadedMail['from'] => [{ name: '', address }];
 
 describe('conversations', () => {
-  test('an answer belongs to what it answers, also when that was never seen', () => {
+  test('a reply belongs to its original, even if the original never arrived', () => {
     const mails = [
       mail({ messageId: 'a@x' }),
       mail({ messageId: 'b@x', inReplyTo: ['a@x'], subject: 'Re: Hello' }),
@@ -111,7 +111,7 @@ describe('conversations', () => {
     ]);
   });
 
-  test('another subject is another conversation', () => {
+  test('a different subject starts a new conversation', () => {
     expect(
       partitionIntoThreads([
         mail({ messageId: 'a@x' }),
@@ -120,7 +120,7 @@ describe('conversations', () => {
     ).toEqual([[0], [1]]);
   });
 
-  test('one id twice with another content: by the subject', () => {
+  test('messages with the same id but different content are grouped by subject', () => {
     const mails = [
       mail({ messageId: 'a@x' }),
       mail({ messageId: 'a@x', subject: 'Other' }),
@@ -129,7 +129,7 @@ describe('conversations', () => {
     expect(partitionIntoThreads(mails)).toEqual([[0, 2], [1]]);
   });
 
-  test('who answers themselves, circles, and messages without anything', () => {
+  test('replies to oneself, circular references, and messages without headers are grouped', () => {
     const mails = [
       mail({ messageId: 'a@x', inReplyTo: ['a@x'] }),
       mail({ messageId: 'b@x', inReplyTo: ['c@x'] }),
@@ -140,12 +140,12 @@ describe('conversations', () => {
     expect(partitionIntoThreads(mails)).toEqual([[0], [1, 2], [3], [4]]);
   });
 
-  test('of 5,000 references the first and the nearest count', () => {
+  test('of 5,000 references the first and the nearest are used', () => {
     const references = Array.from({ length: 5000 }, (_, at) => `${at}@x`);
     expect(computeThreadKey(mail({ messageId: 'a@x', references })).ids.length).toBeLessThanOrEqual(102);
   });
 
-  test('without references by subject: an answer, the same people, thirty days, no lists', () => {
+  test('replies without references are grouped by subject and correspondents within thirty days, except for lists', () => {
     const asked = mail({ messageId: 'a@x', from: from('ada@x.example'), to: from('shop@y.example') });
     const answer = mail({ messageId: 'b@x', subject: 'AW: hello', from: from('ADA@x.example'), at: 30 * day });
     const own = new Set(['shop@y.example']);
@@ -166,7 +166,7 @@ describe('conversations', () => {
     expect(joinsBySubject(mail({ ...answer, subject: 'Re:' }), empty, own)).toBe(false);
   });
 
-  test('the order in which messages arrive decides nothing', () => {
+  test('the order of arrival does not matter', () => {
     const ids = fc.constantFrom('a@x', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x');
     const people = fc.array(
       fc.constantFrom('ada@x', 'bob@x', 'own@x').map((address) => ({ name: '', address })),
@@ -211,7 +211,7 @@ describe('conversations', () => {
     );
   });
 
-  test('a shared recipient joins nobody, whoever wrote one of the two does, and so does a second message to one person', () => {
+  test('a shared recipient does not join conversations; a sender of one of them does, and so does a second message to one person', () => {
     const own = new Set(['shop@y', 'support@y']);
     const message = (subject: string, sender: string, to: readonly string[], more: Partial<ThreadedMail> = {}) =>
       mail({ subject, from: from(sender), to: to.flatMap(from), ...more });
@@ -232,7 +232,7 @@ describe('conversations', () => {
     expect(joinsBySubject(message('Re: Order', 'support@y', ['ada@x']), copied, own)).toBe(false);
   });
 
-  describe('by an index of subjects and parties', () => {
+  describe('grouping by an index of subjects and correspondents', () => {
     // About one person, who writes, or is written to by somebody else each time; then others among each other.
     const sender = fc.oneof(
       { weight: 2, arbitrary: fc.constant('ada@x') },
@@ -255,7 +255,7 @@ describe('conversations', () => {
     const own = new Set(['own@x']);
     const messages = fc.array(random, { minLength: 2, maxLength: 24, size: 'max' });
 
-    test('the order of arrival decides nothing, however many messages a subject has', async () => {
+    test('does not depend on the order of arrival, however many messages a subject has', async () => {
       const arrival = fc.record({
         ranks: fc.array(fc.nat(), { minLength: 24, maxLength: 24 }),
         at: fc.integer({ min: 1, max: 4 }),
@@ -273,7 +273,7 @@ describe('conversations', () => {
       );
     });
 
-    test('and a rebuild gives the same', () => {
+    test('gives the same result as a rebuild', () => {
       fc.assert(
         fc.property(messages, (mails) => {
           const inTime = [...mails.entries()].sort((one, other) => one[1].at - other[1].at);
@@ -289,7 +289,7 @@ describe('conversations', () => {
       );
     });
 
-    test('a message more is as fast with ten thousand of its subject as with ten', async () => {
+    test('takes as long with ten thousand messages of a subject as with ten', async () => {
       const steps = async (count: number): Promise<number> => {
         const store = new IndexedStore(own, initialRowLimit);
         const many = Array.from({ length: count }, (_, place) =>

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { unreferencedGraceMilliseconds } from '../../src/mail/blobs/sweep-blobs.ts';
+import { unreferencedGraceMilliseconds } from '../../src/base/blob-store.ts';
 import { describeEngines } from '../support/engines.ts';
-import { openMailWorld, upload } from '../support/mail-world.ts';
-import { rawMail } from '../support/raw-mail.ts';
+import { startMailAccountServer, upload } from '../support/mail-account-server.ts';
+import { makeRawMail } from '../support/raw-mail.ts';
 
 const attached = (id: string, content: string): string =>
-  rawMail({ subject: id, id: `${id}@example.net`, attachments: [{ name: 'a.txt', type: 'text/plain', content }] });
+  makeRawMail({ subject: id, id: `${id}@example.net`, attachments: [{ name: 'a.txt', type: 'text/plain', content }] });
 
-describeEngines('bytes that nothing refers to', (engine) => {
-  test('are removed after a day; all others stay', async () => {
-    const server = await openMailWorld(engine);
+describeEngines('blobs without references', (engine) => {
+  test('are removed after a day, and all others stay', async () => {
+    const server = await startMailAccountServer(engine);
     const { blobs } = server.running.applications.main.mail;
     let days = 0;
     const sweep = (): Promise<void> => {

@@ -10,7 +10,7 @@ describeEngines('event order', (engine) => {
   afterAll(() => server.stop());
 
   // The text of a transaction number sorts otherwise than the number: '10' before '9'.
-  test('events come by transaction number, not by its text', async () => {
+  test('events are ordered by transaction number as a number, not as text', async () => {
     const { database, changes } = server.running.applications.main;
     if (!database.multiNode) return;
     await database.write(async (transaction) => {

@@ -4,7 +4,7 @@ import { TestServer } from '../support/scenario.ts';
 
 /** Before, eight thousand records that were just made were joined row by row: seconds, and 503 for a few more. */
 test.skipIf(inject('postgresSkipped') !== null)(
-  'PostgreSQL expects the records of a new paranoid collection outside of its trash, before it has looked at them',
+  'PostgreSQL expects records of a new paranoid collection outside of its trash before it has statistics',
   async () => {
     const server = await TestServer.start(postgres);
     const body = { name: 'notes', fields: [{ name: 'text', type: 'string' }], options: { paranoid: true } };

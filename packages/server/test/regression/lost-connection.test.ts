@@ -3,8 +3,8 @@ import { DatabaseFault } from '../../src/database/database.ts';
 import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
-describeEngines('a connection that is lost between two statements of a transaction', (engine) => {
-  test('ends that transaction alone', async () => {
+describeEngines('a connection that breaks between two statements of a transaction', (engine) => {
+  test('only ends that transaction', async () => {
     if (engine.name === 'sqlite') return; // there is none
     const server = await TestServer.start(engine);
     const { database } = server.running.applications.main;

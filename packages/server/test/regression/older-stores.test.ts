@@ -4,12 +4,12 @@ import { sql } from '../../src/database/sql.ts';
 import { mailCollections } from '../../src/mail/collections/mail-collections.ts';
 import { mailResources } from '../../src/mail/collections/mail-resources.ts';
 import { describeEngines } from '../support/engines.ts';
-import { openMailWorld, upload } from '../support/mail-world.ts';
-import { rawMail } from '../support/raw-mail.ts';
+import { startMailAccountServer, upload } from '../support/mail-account-server.ts';
+import { makeRawMail } from '../support/raw-mail.ts';
 import { TestServer } from '../support/scenario.ts';
 
-describeEngines('a store that an earlier version made', (engine) => {
-  test('is completed at its opening: fields and collections of the system that it did not have', async () => {
+describeEngines('a store of an earlier version', (engine) => {
+  test('gets missing fields and collections of the system when it is opened', async () => {
     const server = await TestServer.start(engine);
     const { token } = await server.data('POST /api/apiKeys:create', { body: { role: 'viewer' } });
     const { database } = server.running.applications.main;
@@ -43,7 +43,7 @@ describeEngines('a store that an earlier version made', (engine) => {
     await server.stop();
   });
 
-  test('gets mail, and its built-in roles may work with it', async () => {
+  test('gets the mail collections, and its built-in roles may use them', async () => {
     const server = await TestServer.start(engine);
     const { database } = server.running.applications.main;
     await database.write(async (transaction) => {
@@ -62,20 +62,20 @@ describeEngines('a store that an earlier version made', (engine) => {
     await server.data('POST /api/users:create', { body });
     server.tokens.set('ann', await server.signIn(body.email, body.password));
     await server.data('POST /api/accounts:create', { as: 'ann', body: { address: 'shop@example.com' } });
-    const report = await upload(server, 'ann', 1, rawMail({ subject: 'New here' }));
+    const report = await upload(server, 'ann', 1, makeRawMail({ subject: 'New here' }));
     expect(report.stored).toBe(1);
     expect(await server.data('GET /api/emails?search=new', { as: 'ann' })).toHaveLength(1);
     await server.stop();
   });
 
-  test('gets indexes that it did not have, also over a Message-ID that no index takes', async () => {
-    const server = await openMailWorld(engine);
-    await upload(server, 'ann', 1, rawMail({ subject: 'Old', id: 'old@example.net' }));
+  test('gets missing indexes, also over a Message-ID that is too long for an index', async () => {
+    const server = await startMailAccountServer(engine);
+    await upload(server, 'ann', 1, makeRawMail({ subject: 'Old', id: 'old@example.net' }));
     await upload(
       server,
       'ann',
       1,
-      rawMail({ subject: 'Old', id: 'old@example.net' }),
+      makeRawMail({ subject: 'Old', id: 'old@example.net' }),
       'message/rfc822',
       '&mailbox=Archive',
     );
@@ -116,14 +116,76 @@ describeEngines('a store that an earlier version made', (engine) => {
     await server.stop();
   });
 
-  test('indexes its e-mails again in the background, from where it was interrupted', async () => {
-    const server = await openMailWorld(engine);
+  test('gets what mail on two sides needs, and its mail stays as it was', async () => {
+    const server = await startMailAccountServer(engine);
+    const [attachment] = [{ name: 'a.txt', type: 'text/plain', content: 'A file' }];
+    await upload(server, 'ann', 1, makeRawMail({ subject: 'Old', id: 'old@example.net', attachments: [attachment!] }));
+    const { database, registry } = server.running.applications.main;
+    const [{ id: key }] = await server.data('GET /api/emails', { as: 'ann' });
+    const before = await server.data(`GET /api/emails/${key}`, { as: 'ann' });
+    const fields: Readonly<Record<string, readonly string[]>> = {
+      accounts: ['problem', 'retryAt', 'capabilities', 'failures', 'leasedBy', 'leasedUntil'],
+      mailboxes: ['delimiter', 'rawPath', 'selectable', 'objectId', 'backfillUid', 'reconciledAt', 'lostAt'],
+      emails: ['forwarded', 'deleted', 'keywords', 'providerId', 'providerThreadId'],
+      attachments: ['partId', 'state'],
+      mailPlacements: ['modseq', 'flags'],
+    };
+    const internal = ['mailLostPlacements', 'mailOperations', 'mailTombstones'];
+    await database.write(async (transaction) => {
+      const run = (text: string): Promise<unknown> => transaction.run({ text, values: [] });
+      for (const name of internal) {
+        await run(`DELETE FROM _fields WHERE collection_id=(SELECT id FROM _collections WHERE name='${name}')`);
+        await run(`DELETE FROM _collections WHERE name='${name}'`);
+        await run(`DROP TABLE "${name}"`);
+      }
+      for (const [name, dropped] of Object.entries(fields)) {
+        const { id, options, byName } = registry.get(name);
+        if (name === 'emails') {
+          await run(`DROP INDEX "i_${id}_${byName.get('accountId')!.id}_${byName.get('providerId')!.id}"`);
+          const indexes = options.indexes!.filter((each) => !each.fields.includes('providerId'));
+          await run(`UPDATE _collections SET options='${JSON.stringify({ ...options, indexes })}' WHERE id=${id}`);
+        }
+        for (const field of dropped) {
+          await run(`DELETE FROM _fields WHERE name='${field}' AND collection_id=${id}`);
+          await run(`ALTER TABLE "${name}" DROP COLUMN "${field}"`);
+        }
+      }
+    });
+    await server.running.stop();
+    await server.boot();
+    const after = await server.data(`GET /api/emails/${before.id}`, { as: 'ann' });
+    expect(after).toEqual({ ...before, keywords: null });
+    expect(await server.data('GET /api/mailboxes', { as: 'ann' })).toMatchObject([
+      { path: 'INBOX', selectable: true, rawPath: null },
+    ]);
+    // The account gets a server, and what is stored is linked to it.
+    const imap = { host: 'imap.example.com', port: 993 };
+    await server.data('PATCH /api/accounts/1', { as: 'ann', body: { imap } });
+    const { mail } = server.running.applications.main;
+    const box = { id: 1, address: 'shop@example.com' };
+    const listed = { path: 'INBOX', rawPath: 'INBOX', delimiter: '/', role: 'inbox' as const, selectable: true };
+    const [inbox] = await mail.server.applyMailboxes(box, [listed]);
+    const mailbox = await mail.server.beginNewValidity(box, inbox!, '9');
+    const raw = Buffer.from(makeRawMail({ subject: 'Old', id: 'old@example.net', attachments: [attachment!] }));
+    const message = { uid: 3, modseq: null, flags: ['\\Seen'], labels: null, providerId: 'M1', providerThreadId: null };
+    const [result] = await mail.server.storeMessages(box, mailbox, [{ ...message, internalDate: null, raw }], {
+      cursor: {},
+    });
+    expect(result).toMatchObject({ outcome: 'duplicate', emailId: before.id });
+    expect(await server.data('GET /api/emails', { as: 'ann' })).toMatchObject([
+      { id: before.id, read: true, providerId: 'M1' },
+    ]);
+    await server.stop();
+  });
+
+  test('indexes its e-mails again in the background, and continues after an interruption', async () => {
+    const server = await startMailAccountServer(engine);
     for (const number of [1, 2, 3, 4])
       await upload(
         server,
         'ann',
         1,
-        rawMail({ subject: `Invoices ${number}`, date: `Fri, 0${number} May 2026 10:00:00 +0000` }),
+        makeRawMail({ subject: `Invoices ${number}`, date: `Fri, 0${number} May 2026 10:00:00 +0000` }),
       );
     const find = async (search: string): Promise<string[]> =>
       (await server.data(`GET /api/emails?search=${encodeURIComponent(search)}`, { as: 'ann' })).map(
@@ -150,7 +212,7 @@ describeEngines('a store that an earlier version made', (engine) => {
       await server.running.stop();
       await server.boot();
       expect(await find('invoices ')).toEqual(whole);
-      await server.running.applications.main.mail.rebuild.wake();
+      await server.running.applications.main.mail.rebuild.runNow();
     };
     await older(['DELETE FROM _mail_index']);
     expect(await find('invoice ')).toEqual(all);
@@ -161,7 +223,7 @@ describeEngines('a store that an earlier version made', (engine) => {
     await server.stop();
   });
 
-  test('has its conversations made by the rules of this version, while it is used', async () => {
+  test('gets its conversations by the rules of this version while it is used', async () => {
     const server = await TestServer.start(engine);
     const body = { email: 'ann@example.com', password: 'correct horse', roles: ['editor'] };
     await server.data('POST /api/users:create', { body });
@@ -173,7 +235,7 @@ describeEngines('a store that an earlier version made', (engine) => {
         server,
         'ann',
         1,
-        rawMail({ from, to, subject, date, headers: ['Delivered-To: support@example.com'] }),
+        makeRawMail({ from, to, subject, date, headers: ['Delivered-To: support@example.com'] }),
       );
     };
     await message('ada@example.net', 'Order', 1);

@@ -3,14 +3,14 @@ import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
 /** Each connection of PostgreSQL holds what it has prepared until it ends, on the server and in the driver. */
-describeEngines('statements of many shapes', ({ name, ...engine }) => {
+describeEngines('statements of many different shapes', ({ name, ...engine }) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await TestServer.start({ name, ...engine });
   });
   afterAll(() => server.stop());
 
-  test('do not pile up as prepared statements', async () => {
+  test('do not accumulate as prepared statements', async () => {
     const { database } = server.running.applications.main;
     const most = name === 'postgres' ? 'SELECT count(*) FROM pg_prepared_statements' : 'SELECT 0';
     let found = 0;
@@ -24,7 +24,7 @@ describeEngines('statements of many shapes', ({ name, ...engine }) => {
     expect(found).toBeLessThanOrEqual(1001);
   });
 
-  test('statements of a megabyte run, and are not kept', async () => {
+  test('of a megabyte run and are not cached', async () => {
     const { database } = server.running.applications.main;
     const values = Array.from({ length: 100 }, (_, index) => `'${String(index).padEnd(10_000, 'x')}'`).join();
     for (let time = 0; time < 5; time += 1)

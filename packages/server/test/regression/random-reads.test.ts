@@ -5,42 +5,42 @@ import { type Scenario, TestServer } from '../support/scenario.ts';
 /** What random reads against the oracle have found. */
 const scenarios: readonly Scenario[] = [
   {
-    name: 'a relation of a collection to itself may go by a unique field',
+    name: 'a relation of a collection to itself may refer to a unique field',
     request: 'GET /api/people:get?filterByTk=2&appends=boss',
     expect: { status: 200, body: { data: { bossCode: 10, boss: { id: 1 } } } },
   },
   {
-    name: 'a condition may name a whole number that no integer reaches',
+    name: 'a condition may contain a whole number that is out of range',
     request: 'GET /api/people:list?filter={"code":{"$lt":3000000000},"id":{"$ne":-9007199254740991}}',
     expect: { status: 200, body: { meta: { count: 3 } } },
   },
   {
-    name: 'the last moment there is lies in the last year',
+    name: 'the latest possible time is in the last year',
     request: 'GET /api/people:list?filter={"seen":{"$dateOn":"9999"}}',
     expect: { status: 200, body: { data: [{ id: 2 }], meta: { count: 1 } } },
   },
   {
-    name: 'and on itself, and not after itself',
+    name: 'the latest possible time is on itself and not after itself',
     request:
       'GET /api/people:list?filter={"seen":{"$dateOn":"9999-12-31T23:59:59.999Z","$dateNotAfter":"9999-12-31T23:59:59.999Z"}}',
     expect: { status: 200, body: { data: [{ id: 2 }], meta: { count: 1 } } },
   },
   {
-    name: 'a day before the first year counts to its first day',
+    name: 'a date before the first year is counted to its first day',
     request: 'POST /api/people:query',
     headers: { 'x-timezone': 'America/New_York' },
     body: { dimensions: [{ field: 'seen', format: 'YYYY-MM-DD' }], filter: { id: 1 } },
     expect: { status: 200, body: { data: [{ seen: '0001-01-01' }] } },
   },
   {
-    name: 'and one after the last year to its last day',
+    name: 'a date after the last year is counted to its last day',
     request: 'POST /api/people:query',
     headers: { 'x-timezone': 'Asia/Tokyo' },
     body: { dimensions: [{ field: 'seen', format: 'YYYY-MM-DD' }], filter: { id: 2 } },
     expect: { status: 200, body: { data: [{ seen: '9999-12-31' }] } },
   },
   {
-    name: 'what is not true is falsy, null too',
+    name: '$isFalsy includes null',
     request: 'GET /api/people:list?filter={"on":{"$isFalsy":true}}',
     expect: { status: 200, body: { data: [{ id: 1 }, { id: 3 }], meta: { count: 2 } } },
   },
@@ -50,80 +50,80 @@ const scenarios: readonly Scenario[] = [
     expect: { status: 200, body: { data: [{ name: 'ann' }], meta: { count: 1 } } },
   },
   {
-    name: 'also beside the elements of a list',
+    name: 'a variable may stand next to elements of a list',
     request: 'GET /api/people:list?filter={"tags":{"$anyOf":"{{$user.tags}}"}}',
     expect: { status: 200, body: { data: [{ id: 3 }], meta: { count: 1 } } },
   },
   {
-    name: 'other text in the place of a list is 400',
+    name: 'other text instead of a list is refused with 400',
     request: 'GET /api/people:list?filter={"name":{"$in":"{{tags}}"}}',
-    expect: { status: 400, body: { code: 'FILTER_INVALID' } },
+    expect: { status: 400, code: 'FILTER_INVALID' },
   },
   {
-    name: 'a list where one value is compared equals nothing',
+    name: 'a list variable equals no single value',
     request: 'GET /api/people:list?filter={"name":"{{$user.tags}}"}',
     expect: { status: 200, body: { meta: { count: 0 } } },
   },
   {
-    name: 'nor does a value of another type',
+    name: 'a variable of another type equals no value',
     request: 'GET /api/people:list?filter={"code":{"$gt":"{{$user.email}}"}}',
     expect: { status: 200, body: { meta: { count: 0 } } },
   },
   {
-    name: 'nor a day beside a number',
+    name: 'a date variable equals no number',
     request: 'GET /api/people:list?filter={"code":{"$gte":"{{$date.today}}"}}',
     expect: { status: 200, body: { meta: { count: 0 } } },
   },
   {
-    name: 'a text that is missing is in nothing, and its complement in all',
+    name: 'a missing text is included in nothing, and $notIncludes admits everything',
     request:
       'GET /api/people:list?filter={"name":{"$notStartsWith":"{{$user.missing}}","$notIncludes":"{{$user.missing}}"}}',
     expect: { status: 200, body: { meta: { count: 3 } } },
   },
   {
-    name: 'a permission with a variable of another type denies, under a negation too',
+    name: 'a permission with a variable of another type admits nothing, also under a negation',
     request: 'GET /api/people:list',
     as: 'misfit',
     expect: { status: 200, body: { data: [], meta: { count: 0 } } },
   },
   {
-    name: 'a permission by a list shows what the list names',
+    name: 'a permission with a list variable shows what the list names',
     request: 'GET /api/people:list',
     as: 'listed',
     expect: { status: 200, body: { data: [{ name: 'ann' }], meta: { count: 1 } } },
   },
   {
-    name: 'a permission by an empty list denies, under a negation too',
+    name: 'a permission with an empty list variable admits nothing, also under a negation',
     request: 'GET /api/people:list',
     as: 'empty',
     expect: { status: 200, body: { data: [], meta: { count: 0 } } },
   },
   {
-    name: 'a denied relation falls with every other one by its foreign key',
+    name: 'denying a relation also denies every other relation over its foreign key',
     request: 'GET /api/people:list?appends=chief',
     as: 'bossless',
-    expect: { status: 403, body: { code: 'FIELD_DENIED' } },
+    expect: { status: 403, code: 'FIELD_DENIED' },
   },
   {
-    name: 'a denied relation is 403 in appends, whatever except takes away',
+    name: 'a denied relation in "appends" is refused with 403, whatever "except" contains',
     request: 'GET /api/people:list?appends=boss&except=boss',
     as: 'bossless',
-    expect: { status: 403, body: { code: 'FIELD_DENIED' } },
+    expect: { status: 403, code: 'FIELD_DENIED' },
   },
   {
-    name: 'in except alone it changes nothing',
+    name: 'a denied relation in "except" is ignored',
     request: 'GET /api/people:list?except=boss,chief',
     as: 'bossless',
     expect: { status: 200, body: { meta: { count: 3 } }, absent: ['bossCode'] },
   },
   {
-    name: 'a condition without content names nothing, a denied field neither',
+    name: 'an empty condition does not name its field, even a denied one',
     request: 'GET /api/people:list?filter={"bossCode":{"$or":[]},"boss":{}}',
     as: 'bossless',
     expect: { status: 200, body: { meta: { count: 3 } } },
   },
   {
-    name: 'a denied key by which a join names records does not deny the relation',
+    name: 'denying the key by which a join refers to records does not deny the relation',
     request: 'GET /api/people:get?filterByTk=1&appends=friends',
     as: 'codeless',
     expect: { status: 200, body: { data: { friends: [{ id: 2 }] } }, absent: ['"code"'] },
@@ -138,7 +138,7 @@ const permissions = {
   codeless: { exceptFields: ['code'] },
 };
 
-describeEngines('random reads', (engine) => {
+describeEngines('regressions found by random reads', (engine) => {
   let server: TestServer;
 
   beforeAll(async () => {
@@ -172,7 +172,7 @@ describeEngines('random reads', (engine) => {
     for (const [role, permission] of Object.entries(permissions)) {
       await post('roles:create', { name: role });
       await post('permissions:create', { role, resource: 'people', actions: 'view', ...permission });
-      await server.key(role);
+      await server.createKey(role);
     }
   });
   afterAll(() => server.stop());

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
 
-describeEngines('a type change that is cut short', (engine) => {
+describeEngines('an interrupted type change', (engine) => {
   let server: TestServer;
   const changed = async (collectionName: string, name: string, type: string): Promise<number> =>
     (await server.call('POST /api/fields:update', { body: { collectionName, name, type } })).status;
@@ -28,7 +28,7 @@ describeEngines('a type change that is cut short', (engine) => {
   });
   afterAll(() => server.stop());
 
-  test('after its commit keeps the converted values, in system collections too', async () => {
+  test('keeps the converted values after its commit, also in system collections', async () => {
     for (const [collection, name, value] of [
       ['things', 'n', '1'],
       ['users', 'badge', '7'],
@@ -41,13 +41,13 @@ describeEngines('a type change that is cut short', (engine) => {
     }
   });
 
-  test('by a value that does not convert leaves no column behind', async () => {
+  test('leaves no column if a value cannot be converted', async () => {
     await server.data('POST /api/things:create', { body: { n: 'x' } });
     expect([await changed('things', 'n', 'integer'), await columns()]).toEqual([422, 1]);
     await server.data('POST /api/things:destroy?filter={"n":"x"}');
   });
 
-  test('before its commit leaves nothing that later changes would meet', async () => {
+  test('before its commit leaves nothing that affects later changes', async () => {
     const { database } = server.running.applications.main;
     const plainly = Object.getPrototypeOf(database).write.bind(database) as typeof database.write;
     let isKilled = false;

@@ -1,7 +1,7 @@
 import type { Row } from '../../src/database/database.ts';
 import type { Reply, TestServer } from './scenario.ts';
 
-export interface Entry {
+export interface AuditEntry {
   readonly id: number;
   readonly at: string;
   readonly actor: string | null;
@@ -18,14 +18,17 @@ export interface Entry {
 }
 
 /** Every entry of the journal of `main`, or of another application. */
-export async function entriesOf(server: TestServer, more: Parameters<TestServer['call']>[1] = {}): Promise<Entry[]> {
+export async function listAuditEntries(
+  server: TestServer,
+  more: Parameters<TestServer['call']>[1] = {},
+): Promise<AuditEntry[]> {
   const reply: Reply = await server.call('GET /api/audit:list?paginate=false', more);
   if (reply.status !== 200) throw new Error(reply.text);
-  return reply.body.data as Entry[];
+  return reply.body.data as AuditEntry[];
 }
 
 /** Runs a statement on the journal's store behind the server's back. */
-export async function behind(server: TestServer, text: string): Promise<Row[]> {
+export async function runOnJournalStore(server: TestServer, text: string): Promise<Row[]> {
   const store = await server.running.applications.main.journal.openFlushedStore();
   return store.write(async (transaction) => {
     transaction.touch('*');
@@ -34,7 +37,7 @@ export async function behind(server: TestServer, text: string): Promise<Row[]> {
 }
 
 /** What `audit:verify` finds. */
-export const verified = (
+export const verifyJournal = (
   server: TestServer,
 ): Promise<{ entries: number; from: string; to: string; valid: boolean; firstBroken: number | null }> =>
   server.data('GET /api/audit:verify');

@@ -2,11 +2,16 @@ import { existsSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 
-const places = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const chromiumPaths = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 
 /** Where a real Chromium is, or null: said on a laptop, a failure in CI. */
 export function findChromium(): string | null {
-  const found = places.find((path) => path && existsSync(path)) ?? null;
+  const found = chromiumPaths.find((path) => path && existsSync(path)) ?? null;
   if (found !== null) return found;
   if (process.env['CI']) throw new Error('Chromium is needed in CI: apt-get install chromium, or name it in CHROMIUM.');
   process.stdout.write('Tests in the browser are skipped: there is no Chromium; name one in CHROMIUM.\n');
@@ -22,15 +27,15 @@ export function openBrowser(path: string): Promise<Browser> {
 }
 
 /** What a page does that it should not. */
-export interface Misdeeds {
+export interface PageProblems {
   readonly violations: string[];
   readonly errors: string[];
   readonly foreign: string[];
 }
 
 /** Watches a page from its first moment on: its policy, its console, and whom it calls. */
-export async function watched(page: Page, origin: string): Promise<Misdeeds> {
-  const misdeeds: Misdeeds = { violations: [], errors: [], foreign: [] };
+export async function watchPage(page: Page, origin: string): Promise<PageProblems> {
+  const misdeeds: PageProblems = { violations: [], errors: [], foreign: [] };
   await page.exposeFunction('noteViolation', (text: string) => void misdeeds.violations.push(text));
   await page.addInitScript(
     "document.addEventListener('securitypolicyviolation', (e) => noteViolation([e.violatedDirective, e.blockedURI, e.sourceFile].join(' ')))",

@@ -15,13 +15,13 @@ import { canonicalTime } from '../../src/schema/types/time.ts';
 import type { RunningServer } from '../../src/server.ts';
 import type { Json } from './json.ts';
 
-export interface Asked {
+export interface SentRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Answered {
+export interface ReceivedReply {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
@@ -36,8 +36,8 @@ const ajv = new Ajv2020({
     date: (text: string) => canonicalDate(text) !== null,
     'time-local': (text: string) => canonicalTime(text) !== null,
     uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-    'idn-email': (text: string) => textFormats['email']!.holds(text),
-    iri: (text: string) => textFormats['url']!.holds(text),
+    'idn-email': (text: string) => textFormats['email']!.isValid(text),
+    iri: (text: string) => textFormats['url']!.isValid(text),
     int64: true,
   },
 });
@@ -49,7 +49,7 @@ const documents = new WeakMap<object, Map<string, Json>>();
  * Who asks what, as far as it is known before the request is sent: the document is written only if it is needed, and only
  * of the collections that the asked one leads to.
  */
-export class Expectation {
+export class ReplyExpectation {
   readonly #subject: Subject;
   readonly #snapshot: object;
 
@@ -59,30 +59,30 @@ export class Expectation {
   }
 
   /** Null where nothing is to be checked: an application that is not open yet. */
-  static async of(running: RunningServer, headers: Asked['headers']): Promise<Expectation | null> {
+  static async forRequest(running: RunningServer, headers: SentRequest['headers']): Promise<ReplyExpectation | null> {
     const name = headers['x-app'] ?? 'main';
-    if (name === 'main') return Expectation.#in(running.applications.main, headers);
+    if (name === 'main') return ReplyExpectation.#in(running.applications.main, headers);
     const lease = await Promise.resolve(running.applications.find(name)).catch(() => null);
     try {
-      return lease && !lease.error ? await Expectation.#in(lease.application, headers) : null;
+      return lease && !lease.error ? await ReplyExpectation.#in(lease.application, headers) : null;
     } finally {
       lease?.release();
     }
   }
 
-  static async #in(application: Application, headers: Asked['headers']): Promise<Expectation | null> {
+  static async #in(application: Application, headers: SentRequest['headers']): Promise<ReplyExpectation | null> {
     const caller = await callerOf(application, headers);
     const context = application.recordContext(caller, null);
-    return new Expectation(createSubject(application, context, statusByLabel), context.access);
+    return new ReplyExpectation(createSubject(application, context, statusByLabel), context.access);
   }
 
   /** What does not fit, or null. */
-  problem(asked: Asked, answered: Answered): string | null {
-    return problemOf(documentOf(this.#subject, this.#snapshot, resourceOf(asked.path)), asked, answered);
+  findProblem(asked: SentRequest, answered: ReceivedReply): string | null {
+    return findReplyProblem(documentOf(this.#subject, this.#snapshot, resourceOf(asked.path)), asked, answered);
   }
 }
 
-async function callerOf({ authenticator }: Application, headers: Asked['headers']): Promise<Caller> {
+async function callerOf({ authenticator }: Application, headers: SentRequest['headers']): Promise<Caller> {
   try {
     const header = headers['authorization'];
     return header === undefined
@@ -140,56 +140,56 @@ class Excerpt extends Registry {
 }
 
 /** What of a reply the document does not say, or null. */
-export function problemOf(document: Json, asked: Asked, answered: Answered): string | null {
-  const operation = operationOf(document, asked);
+export function findReplyProblem(document: Json, asked: SentRequest, answered: ReceivedReply): string | null {
+  const operation = findOperation(document, asked);
   const { status, headers, body } = answered;
   const type = headers.get('content-type');
   // What a browser asks before it calls is a matter of the Fetch standard, not of the document.
   if (asked.method === 'OPTIONS' && status === 204) return null;
   if (!operation) {
     if (status < 400) return `${status}, and the document has no such operation`;
-    return asked.method === 'HEAD' ? null : fits(document, { $ref: '#/components/schemas/Error' }, body);
+    return asked.method === 'HEAD' ? null : findSchemaProblem(document, { $ref: '#/components/schemas/Error' }, body);
   }
-  const response = resolved(document, operation.responses[status]);
+  const response = resolveReference(document, operation.responses[status]);
   if (!response) return `the status ${status} is not in the document`;
   const header = headerProblem(document, response, headers);
   if (header !== null) return header;
   if (status === 304 || asked.method === 'HEAD') return null;
   const media = response.content?.[(type ?? '').split(';')[0]!];
   if (!media) return `the content type ${type} is not in the document`;
-  return type!.startsWith('application/json') ? fits(document, media.schema, body) : null;
+  return type!.startsWith('application/json') ? findSchemaProblem(document, media.schema, body) : null;
 }
 
 /** What a refusal says in headers. */
-const ofRefusals = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
+const refusalHeaders = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
 
 function headerProblem(document: Json, response: Json, headers: Headers): string | null {
-  for (const name of ofRefusals) {
+  for (const name of refusalHeaders) {
     const sent = headers.get(name);
     if (sent === null) continue;
-    const { schema } = resolved(document, response.headers?.[name]) ?? {};
+    const { schema } = resolveReference(document, response.headers?.[name]) ?? {};
     if (!schema) return `the header ${name} is not in the document`;
-    const problem = fits(document, schema, schema.type === 'integer' ? Number(sent) : sent);
+    const problem = findSchemaProblem(document, schema, schema.type === 'integer' ? Number(sent) : sent);
     if (problem !== null) return `the header ${name}: ${problem}`;
   }
   return null;
 }
 
 /** The operation that a request is, under the method that the document gives it: reads answer POST too. */
-export function operationOf(document: Json, { method, path }: Asked): Json | null {
-  const action = plainActionOf(path, method);
+export function findOperation(document: Json, { method, path }: SentRequest): Json | null {
+  const action = findPlainAction(path, method);
   if (action !== null) {
     const named = document.paths[`/api/${action}`];
     return named ? (named.get ?? named.post) : null;
   }
-  const item = document.paths[templateOf(path)];
+  const item = document.paths[toPathTemplate(path)];
   if (!item) return null;
   if (method === 'POST') return item.post ?? item.get;
   return method === 'GET' || method === 'HEAD' ? (item.get ?? (path.includes(':query') ? item.post : null)) : null;
 }
 
 /** Plain style is described with the action that it means. */
-function plainActionOf(path: string, method: string): string | null {
+function findPlainAction(path: string, method: string): string | null {
   try {
     const route = parsePlainRoute(path.split('?')[0]!, method);
     return route && `${route.resource}:${route.action}`;
@@ -199,7 +199,7 @@ function plainActionOf(path: string, method: string): string | null {
 }
 
 /** `/api/posts/5/tags:list/7?…` is `/api/posts/{key}/tags:list`. */
-export function templateOf(path: string): string {
+export function toPathTemplate(path: string): string {
   const sent = path.split('?')[0]!.split('/');
   const parts = sent.map(decoded);
   // A key may hold a colon too, and is sent with it escaped.
@@ -218,7 +218,7 @@ function decoded(text: string): string {
   }
 }
 
-export function resolved(document: Json, node: Json): Json {
+export function resolveReference(document: Json, node: Json): Json {
   if (node?.$ref === undefined) return node;
   return node.$ref
     .slice(2)
@@ -227,8 +227,8 @@ export function resolved(document: Json, node: Json): Json {
 }
 
 /** What is wrong with a value by a schema of the document, or null. */
-export function fits(document: Json, schema: Json, value: unknown): string | null {
-  const validate = validatorOf(document, schema);
+export function findSchemaProblem(document: Json, schema: Json, value: unknown): string | null {
+  const validate = findValidator(document, schema);
   if (validate(value)) return null;
   const problems = validate
     .errors!.slice(0, 3)
@@ -236,16 +236,16 @@ export function fits(document: Json, schema: Json, value: unknown): string | nul
   return `the body does not fit: ${problems.join('; ')}`;
 }
 
-const ofDocument = new WeakMap<object, ValidateFunction>();
+const validatorsBySchema = new WeakMap<object, ValidateFunction>();
 
-function validatorOf(document: Json, schema: Json): ValidateFunction {
-  const known = ofDocument.get(schema);
+function findValidator(document: Json, schema: Json): ValidateFunction {
+  const known = validatorsBySchema.get(schema);
   if (known) return known;
   const whole = { allOf: [schema], components: { schemas: reached(document, schema) } };
   const text = JSON.stringify(whole);
   const validate = validators.get(text) ?? ajv.compile(whole);
   validators.set(text, validate);
-  ofDocument.set(schema, validate);
+  validatorsBySchema.set(schema, validate);
   return validate;
 }
 
@@ -256,7 +256,7 @@ function reached(document: Json, schema: Json): Record<string, Json> {
     if (node === null || typeof node !== 'object') return;
     const name = typeof node.$ref === 'string' ? node.$ref.split('/').at(-1)! : null;
     if (name !== null && !(name in found)) {
-      found[name] = resolved(document, { $ref: node.$ref });
+      found[name] = resolveReference(document, { $ref: node.$ref });
       look(found[name]);
     }
     for (const each of Object.values(node)) look(each);

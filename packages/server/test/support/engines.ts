@@ -3,26 +3,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, inject } from 'vitest';
-import { bornDatabase } from './server-settings.ts';
+import { bootstrappedDatabase } from './server-settings.ts';
 
 export interface Store {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
-  /** Keeps a copy of what is there, while no server runs; returns what puts it in the place of what there is then. */
+  /** Copies the stored data while no server runs. The returned function replaces the data with that copy. */
   copy(): Promise<() => Promise<void>>;
   remove(): Promise<void>;
 }
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
-  /** A fresh folder, and on PostgreSQL a fresh database; `born`: in which a server has been born already. */
-  store(born?: boolean): Promise<Store>;
+  /** A fresh folder, and on PostgreSQL a fresh database; `isBootstrapped`: both were bootstrapped by a server. */
+  store(isBootstrapped?: boolean): Promise<Store>;
 }
 
-export const sqlite: Engine = { name: 'sqlite', store: async (born) => folderStore(null, noDatabase, born) };
-export const postgres: Engine = { name: 'postgres', store: postgresStore };
+export const sqlite: Engine = {
+  name: 'sqlite',
+  store: async (isBootstrapped) => makeStore(null, noDatabase, isBootstrapped),
+};
+export const postgres: Engine = { name: 'postgres', store: makePostgresStore };
 
-/** The contract suite: the same body on both engines. */
+/** Runs the same suite on both engines. */
 export function describeEngines(name: string, body: (engine: Engine) => void): void {
   describe(`${name} (sqlite)`, () => body(sqlite));
   const skipped = inject('postgresSkipped');
@@ -30,12 +33,12 @@ export function describeEngines(name: string, body: (engine: Engine) => void): v
   else describe.skip(`${name} (postgres): ${skipped}`, () => body(postgres));
 }
 
-/** Servers of one store, which stays when one of them is stopped. */
-export function nodesOf({ name }: Engine, store: Store): Engine {
+/** An engine whose servers all use one store, which is kept when one of them is stopped. */
+export function shareStore({ name }: Engine, store: Store): Engine {
   return { name, store: async () => ({ ...store, remove: async () => {} }) };
 }
 
-/** What a store does with its database besides its folder. */
+/** The operations of a store on its database; its folder is handled separately. */
 interface DatabaseSide {
   copy(): Promise<() => Promise<void>>;
   drop(): Promise<void>;
@@ -43,17 +46,17 @@ interface DatabaseSide {
 
 const noDatabase: DatabaseSide = { copy: async () => async () => {}, drop: async () => {} };
 
-function folderStore(databaseUrl: string | null, database: DatabaseSide, born = false): Store {
+function makeStore(databaseUrl: string | null, database: DatabaseSide, isBootstrapped = false): Store {
   const dataDir = mkdtempSync(join(tmpdir(), 'tablinum-test-'));
-  if (born) cpSync(inject('bornFolder'), dataDir, { recursive: true });
+  if (isBootstrapped) cpSync(inject('bootstrappedFolder'), dataDir, { recursive: true });
   const copyDir = `${dataDir}-copy`;
   const copy = async (): Promise<() => Promise<void>> => {
     cpSync(dataDir, copyDir, { recursive: true });
-    const putBack = await database.copy();
+    const restoreDatabase = await database.copy();
     return async () => {
       rmSync(dataDir, { recursive: true });
       renameSync(copyDir, dataDir);
-      await putBack();
+      await restoreDatabase();
     };
   };
   const remove = async (): Promise<void> => {
@@ -63,14 +66,14 @@ function folderStore(databaseUrl: string | null, database: DatabaseSide, born = 
   return { dataDir, databaseUrl, copy, remove };
 }
 
-async function postgresStore(born = false): Promise<Store> {
+async function makePostgresStore(isBootstrapped = false): Promise<Store> {
   const url = inject('postgresUrl')!;
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  await administer(url, `CREATE DATABASE ${name} TEMPLATE ${born ? bornDatabase : 'template0'}`);
+  await administer(url, `CREATE DATABASE ${name} TEMPLATE ${isBootstrapped ? bootstrappedDatabase : 'template0'}`);
   const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
   const drop = (): Promise<void> => administer(url, `DROP DATABASE ${name} WITH (FORCE)`);
   const copy = async (): Promise<() => Promise<void>> => {
-    // Connections of a server that was killed may still be there.
+    // Connections of a server that was killed may still be open.
     await administer(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`);
     await administer(url, `CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
     return async () => {
@@ -78,7 +81,7 @@ async function postgresStore(born = false): Promise<Store> {
       await administer(url, `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
     };
   };
-  return folderStore(own, { copy, drop });
+  return makeStore(own, { copy, drop });
 }
 
 async function administer(url: string, statement: string): Promise<void> {

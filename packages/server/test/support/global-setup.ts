@@ -1,38 +1,52 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startThrowawayPostgres } from '../../../../scripts/throwaway-postgres.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
-import { bornDatabase, serverSettings } from './server-settings.ts';
+import { bootstrappedDatabase, serverSettings } from './server-settings.ts';
 
 /** `npm run test:quick` */
 const isQuick = process.env['TEST_QUICK'] !== undefined;
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Address of a throw-away PostgreSQL, or null with the reason beside it. */
+    /** URL of a temporary PostgreSQL, or null if the PostgreSQL tests are skipped. */
     postgresUrl: string | null;
+    /** Why the PostgreSQL tests are skipped, or null. */
     postgresSkipped: string | null;
-    /** A folder that a server has just been born in: tests that are not about births begin with a copy of it. */
-    bornFolder: string;
+    /** A folder that a server has bootstrapped. Tests that do not concern the bootstrap start with a copy of it. */
+    bootstrappedFolder: string;
   }
 }
 
-/** One PostgreSQL for the whole run. In CI its absence fails; on a laptop it is said and skipped. */
+/** Starts one PostgreSQL for the whole run. Without PostgreSQL, CI fails; elsewhere its tests are skipped with a message. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   setCheapHashing(true);
-  const bornFolder = mkdtempSync(join(tmpdir(), 'tablinum-born-'));
-  await giveBirth(bornFolder);
-  project.provide('bornFolder', bornFolder);
+  fillCompileCache();
+  const bootstrappedFolder = mkdtempSync(join(tmpdir(), 'tablinum-bootstrapped-'));
+  await bootstrapStore(bootstrappedFolder);
+  project.provide('bootstrappedFolder', bootstrappedFolder);
   const stop = await providePostgres(project);
   return async () => {
     await stop();
-    rmSync(bornFolder, { recursive: true });
+    rmSync(bootstrappedFolder, { recursive: true });
   };
+}
+
+/** Node keeps what it has compiled when a process ends by itself, which servers that tests kill do not. */
+function fillCompileCache(): void {
+  const server = fileURLToPath(new URL('../../src/server.ts', import.meta.url));
+  spawnSync(process.execPath, [
+    '--input-type=module',
+    '--eval',
+    `await import(${JSON.stringify(server)});process.exit()`,
+  ]);
 }
 
 async function providePostgres(project: TestProject): Promise<() => Promise<void>> {
@@ -48,17 +62,17 @@ async function providePostgres(project: TestProject): Promise<() => Promise<void
   }
   const client = new pg.Client({ connectionString: started.url });
   await client.connect();
-  await client.query(`DROP DATABASE IF EXISTS ${bornDatabase}`);
-  await client.query(`CREATE DATABASE ${bornDatabase} TEMPLATE template0`).finally(() => client.end());
-  const folder = mkdtempSync(join(tmpdir(), 'tablinum-born-'));
-  await giveBirth(folder, Object.assign(new URL(started.url), { pathname: `/${bornDatabase}` }).href);
+  await client.query(`DROP DATABASE IF EXISTS ${bootstrappedDatabase}`);
+  await client.query(`CREATE DATABASE ${bootstrappedDatabase} TEMPLATE template0`).finally(() => client.end());
+  const folder = mkdtempSync(join(tmpdir(), 'tablinum-bootstrapped-'));
+  await bootstrapStore(folder, Object.assign(new URL(started.url), { pathname: `/${bootstrappedDatabase}` }).href);
   rmSync(folder, { recursive: true });
   project.provide('postgresUrl', started.url);
   project.provide('postgresSkipped', null);
   return started.stop;
 }
 
-async function giveBirth(folder: string, url?: string): Promise<void> {
+async function bootstrapStore(folder: string, url?: string): Promise<void> {
   const config = readConfig({ ...serverSettings, DATA_DIR: folder, ...(url && { DATABASE_URL: url }) });
   await (await startServer({ config })).stop();
 }

@@ -1,24 +1,24 @@
-/** Which of the stored copies (`mail-copies.ts`) a search finds: by a plain look at the words of each. */
+/** Which of the stored copies (`stored-mail-copies.ts`) a search finds: by a plain look at the words of each. */
 import type { ParsedMail } from '../../src/mail/parse/parsed-mail.ts';
 import { toStemToken } from '../../src/mail/search/indexed-text.ts';
 import { readWords } from '../../src/mail/search/text-words.ts';
 import { findSearchStems } from '../../src/mail/search/word-stems.ts';
 import { buildIndexEntry } from '../../src/mail/store/new-email.ts';
-import { flagsOf } from './mail-copies.ts';
+import { makeMailFlags } from './stored-mail-copies.ts';
 
 type Column = 'subject' | 'sender' | 'recipients' | 'body' | 'files';
 type Words = Readonly<Record<Column, readonly string[]>>;
 
 /** One stored copy: what was parsed, and its number. */
-export interface Copy {
+export interface StoredCopy {
   readonly number: number;
   readonly words: Words;
 }
 
-type Holds = (copy: Copy) => boolean;
+type Holds = (copy: StoredCopy) => boolean;
 
 /** The words of a message by where they stand, as both engines have them. */
-export function wordsOf(mail: ParsedMail): Words {
+export function readIndexedWords(mail: ParsedMail): Words {
   return { ...buildIndexEntry(0, 0, mail), files: [] };
 }
 
@@ -57,11 +57,11 @@ const all =
   (...of: readonly Holds[]): Holds =>
   (copy) =>
     of.every((holds) => holds(copy));
-const unread: Holds = ({ number }) => !flagsOf(number).read;
-const starred: Holds = ({ number }) => flagsOf(number).starred;
+const unread: Holds = ({ number }) => !makeMailFlags(number).read;
+const starred: Holds = ({ number }) => makeMailFlags(number).starred;
 
 /** Searches, each with what it means. */
-export const searches: readonly (readonly [search: string, holds: Holds])[] = [
+export const searchExpectations: readonly (readonly [search: string, holds: Holds])[] = [
   ['the', has('the')],
   ['linux', last('linux')],
   ['linux ', any('linux')],

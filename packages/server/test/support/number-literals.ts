@@ -12,7 +12,7 @@ export const numberLiterals = tuple(
 export const literalScale = 1100;
 
 /** The value of a JSON number times 10^{@link literalScale}, exactly. */
-export function scaledValue(literal: string): bigint {
+export function toScaledValue(literal: string): bigint {
   const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal)!;
   return BigInt(`${sign}${whole}${fraction}`) * 10n ** BigInt(literalScale + Number(exponent) - fraction.length);
 }

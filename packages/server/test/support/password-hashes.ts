@@ -7,7 +7,7 @@ import type { TestServer } from './scenario.ts';
  * Counts the password hashes that are computed while the work runs, and how many of them on behalf of a transaction of
  * `main`, which other writes would wait for. No clock is asked, so hashes may cost as little as they like.
  */
-export async function hashesWhile(
+export async function countPasswordHashes(
   server: TestServer,
   work: () => Promise<void>,
 ): Promise<{ all: number; withinTransactions: number }> {

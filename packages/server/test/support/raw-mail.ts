@@ -17,7 +17,7 @@ export interface RawMail {
 const boundary = 'part-of-the-test';
 
 /** A raw message, lines ended by CRLF. */
-export function rawMail(mail: RawMail): string {
+export function makeRawMail(mail: RawMail): string {
   const { from = 'Ann <ann@example.net>', to = 'shop@example.com', subject = '', date } = mail;
   const lines = [
     `From: ${from}`,

@@ -1,16 +1,15 @@
 import { expect } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
-import type { SyncFile } from '../../src/database/sqlite/durability.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
+import type { ErrorCode } from '../../src/protocol/error-catalogue.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server.ts';
-import { type Asked, Expectation } from './documented-replies.ts';
+import { ReplyExpectation, type SentRequest } from './documented-replies.ts';
 import type { Engine, Store } from './engines.ts';
 import type { Json } from './json.ts';
-import { birthSettings, rootEmail, rootPassword, serverSettings } from './server-settings.ts';
-import { storePicture } from './store-picture.ts';
+import { bootstrapSettings, rootEmail, rootPassword, serverSettings } from './server-settings.ts';
+import { readStoreSnapshot } from './store-snapshot.ts';
 
-// Half of what the suite computes would be password hashes. Servers in processes of their own hash at full cost.
+// Otherwise password hashes would be half of the processor time of the suite. Server processes still hash at full cost.
 setCheapHashing(true);
 
 export interface Reply {
@@ -20,25 +19,40 @@ export interface Reply {
   readonly body: Json;
 }
 
-/** One sentence of the contract. `events` defaults to none; every refusal asserts that nothing changed. */
+/** The parts of a reply that a scenario compares. */
+interface ExpectedReply {
+  /** Members that the body must have, compared deeply. */
+  readonly body?: unknown;
+  readonly meta?: unknown;
+  /** Texts that must not occur anywhere in the reply. */
+  readonly absent?: readonly string[];
+}
+
+interface ExpectedSuccess extends ExpectedReply {
+  readonly status: 200 | 201 | 204 | 206 | 304;
+  /** Names of the events that the request causes, in their order; none by default. */
+  readonly events?: readonly string[];
+}
+
+/** A refusal names its code. It emits no events, and changes nothing in the store. */
+export interface ExpectedRefusal extends ExpectedReply {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 412 | 413 | 415 | 417 | 422 | 429 | 500 | 503;
+  readonly code: ErrorCode;
+}
+
+export type ExpectedOutcome = ExpectedSuccess | ExpectedRefusal;
+
+/** One sentence of the specification: a request and its outcome. */
 export interface Scenario {
+  /** A full sentence. */
   readonly name: string;
-  /** `POST /api/…`; the path is encoded where it holds braces or spaces. */
+  /** `POST /api/…`; braces and spaces in the path are encoded. */
   readonly request: string;
-  /** Name of a token, `nobody`, or a whole Authorization header after `header:`. */
+  /** The name of a token, `nobody`, or a complete Authorization header after `header:`. */
   readonly as?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly expect: {
-    readonly status: number;
-    /** Members that the body must have, deeply. */
-    readonly body?: unknown;
-    readonly meta?: unknown;
-    /** Text that must not stand anywhere in the reply. */
-    readonly absent?: readonly string[];
-    /** Names of the events that the request caused. */
-    readonly events?: readonly string[];
-  };
+  readonly expect: ExpectedOutcome;
 }
 
 /** A real server on a fresh store, with tokens by name. */
@@ -47,18 +61,18 @@ export class TestServer {
   readonly tokens = new Map<string, string>();
   running!: RunningServer;
   readonly #env: Readonly<Record<string, string>>;
-  /** What is documented for callers of applications besides `main`, as it was last seen. */
-  readonly #documented = new Map<string, Expectation>();
-  readonly #parts: Pick<ServerOptions, 'syncFile' | 'clock'>;
-  /** False where nobody is there to sign in. */
+  /** The documents of applications other than `main`, as they were last read. */
+  readonly #documented = new Map<string, ReplyExpectation>();
+  readonly #parts: Pick<ServerOptions, 'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes'>;
+  /** False if there is no user to sign in as. */
   readonly #signsIn: boolean;
-  /** Tokens of applications that pictures show too, by application. */
-  readonly pictured = new Map<string, string>();
+  /** Names of the tokens with which snapshots include further applications, by application. */
+  readonly snapshotTokens = new Map<string, string>();
 
   private constructor(
     store: Store,
     env: Readonly<Record<string, string>>,
-    parts: Pick<ServerOptions, 'syncFile' | 'clock'>,
+    parts: Pick<ServerOptions, 'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes'>,
     signsIn: boolean,
   ) {
     this.store = store;
@@ -73,15 +87,18 @@ export class TestServer {
       env = {},
       signIn = true,
       ...parts
-    }: { env?: Record<string, string>; signIn?: boolean; syncFile?: SyncFile; clock?: Clock } = {},
+    }: { env?: Record<string, string>; signIn?: boolean } & Pick<
+      ServerOptions,
+      'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes'
+    > = {},
   ): Promise<TestServer> {
-    const asUsual = signIn && Object.keys(parts).length === 0 && !birthSettings.some((name) => name in env);
+    const asUsual = signIn && !parts.syncFile && !parts.clock && !bootstrapSettings.some((name) => name in env);
     const server = new TestServer(await engine.store(asUsual), env, parts, signIn);
     await server.boot();
     return server;
   }
 
-  /** Starts (again) on the same store. */
+  /** Starts the server, or starts it again, on the same store. */
   async boot(env: Readonly<Record<string, string>> = {}): Promise<void> {
     const config = readConfig({
       ...serverSettings,
@@ -94,7 +111,7 @@ export class TestServer {
     if (this.#signsIn) await this.signInAsAdmin();
   }
 
-  /** Again, where the clock has moved past the session of the first one. */
+  /** Signs in as the first administrator; also used after the clock has passed the end of the session. */
   async signInAsAdmin(): Promise<void> {
     this.tokens.set('admin', await this.signIn(rootEmail, rootPassword));
   }
@@ -104,8 +121,8 @@ export class TestServer {
     return body.data.token as string;
   }
 
-  /** A key of a role, kept under the role's name. */
-  async key(role: string): Promise<string> {
+  /** Creates an API key of a role, and stores its token under the name of the role. */
+  async createKey(role: string): Promise<string> {
     const { body } = await this.call('POST /api/apiKeys:create', { body: { role: { name: role } } });
     this.tokens.set(role, body.data.token as string);
     return body.data.token as string;
@@ -140,74 +157,79 @@ export class TestServer {
     return reply;
   }
 
-  /** An application is opened by requests, not by looking at it: only `main` is asked beforehand. */
-  async #expectation(headers: Readonly<Record<string, string>>): Promise<Expectation | null> {
+  /** Only `main` is read before the request, because reading another application would open it. */
+  async #expectation(headers: Readonly<Record<string, string>>): Promise<ReplyExpectation | null> {
     const { 'x-app': app = 'main' } = headers;
     return app === 'main'
-      ? Expectation.of(this.running, headers)
+      ? ReplyExpectation.forRequest(this.running, headers)
       : (this.#documented.get(JSON.stringify(headers)) ?? null);
   }
 
-  /** A request may change who may do what: its reply fits the document from before it, or the one from after it. */
-  async #requireDocumented(asked: Asked, reply: Reply, before: Expectation | null): Promise<void> {
+  /** A request may change permissions, so its reply must match the document before the request, or the one after it. */
+  async #requireDocumented(asked: SentRequest, reply: Reply, before: ReplyExpectation | null): Promise<void> {
     const { status, headers, body } = reply;
     const answered = { status, headers, body };
-    const first = before?.problem(asked, answered);
+    const first = before?.findProblem(asked, answered);
     if (before && first === null) return;
-    const after = await Expectation.of(this.running, asked.headers);
+    const after = await ReplyExpectation.forRequest(this.running, asked.headers);
     if (after && asked.headers['x-app'] !== undefined) this.#documented.set(JSON.stringify(asked.headers), after);
-    const last = after ? after.problem(asked, answered) : null;
+    const last = after ? after.findProblem(asked, answered) : null;
     if (last !== null)
       throw new Error(`${asked.method} ${asked.path} is not as documented: ${last}\n${reply.text.slice(0, 400)}`);
   }
 
-  /** The reply's data, with the status checked: for setting a test up. */
+  /** Returns the data of a reply, and throws unless its status is 200. It is used to prepare tests. */
   async data(request: string, more: Pick<Scenario, 'as' | 'body' | 'headers'> = {}): Promise<Json> {
     const reply = await this.call(request, more);
     if (reply.status !== 200) throw new Error(`${request}: ${reply.status} ${reply.text}`);
     return reply.body.data;
   }
 
-  /** Runs one scenario row. */
+  /** Sends the request of a scenario and compares its outcome. */
   async play(scenario: Scenario): Promise<Reply> {
-    const refusal = scenario.expect.status >= 400;
-    const before = refusal ? await this.#stored() : '';
+    const { expect: expected } = scenario;
+    const isRefusal = expected.status >= 400;
+    if (isRefusal && !('code' in expected)) throw new Error(`The scenario "${scenario.name}" must name its code.`);
+    const before = isRefusal ? await this.#stored() : '';
     const since = await this.lastCursor();
     const reply = await this.call(scenario.request, scenario);
-    expect({ status: reply.status, text: reply.text }).toMatchObject({ status: scenario.expect.status });
-    if (scenario.expect.body !== undefined) expect(reply.body).toMatchObject(scenario.expect.body as object);
-    for (const text of scenario.expect.absent ?? []) expect(reply.text).not.toContain(text);
-    expect(await this.#eventsUpTo(since, await this.lastCursor())).toEqual(scenario.expect.events ?? []);
-    if (refusal) {
+    expect({ status: reply.status, text: reply.text }).toMatchObject({ status: expected.status });
+    if (expected.body !== undefined) expect(reply.body).toMatchObject(expected.body as object);
+    for (const text of expected.absent ?? []) expect(reply.text).not.toContain(text);
+    expect(await this.#eventsUpTo(since, await this.lastCursor())).toEqual(
+      'events' in expected ? (expected.events ?? []) : [],
+    );
+    if ('code' in expected) {
       expect(reply.body).toMatchObject({
         error: expect.any(String),
         message: expect.any(String),
-        code: expect.any(String),
+        code: expected.code,
       });
       expect(await this.#stored()).toBe(before);
     }
     return reply;
   }
 
-  /** Everything that a refused request must leave as it was. */
+  /** Everything that a refused request must leave unchanged. */
   async #stored(): Promise<string> {
     const { applications } = this.running;
-    const pictures = [await storePicture(applications.main)];
-    for (const name of this.pictured.keys()) {
+    const snapshots = [await readStoreSnapshot(applications.main)];
+    for (const name of this.snapshotTokens.keys()) {
       const lease = await applications.find(name);
-      pictures.push(await storePicture(lease.application).finally(() => lease.release()));
+      snapshots.push(await readStoreSnapshot(lease.application).finally(() => lease.release()));
     }
-    return pictures.join('\n');
+    return snapshots.join('\n');
   }
 
-  /** Definitions and every record of every collection, as an admin reads them. */
-  async picture(): Promise<string> {
-    const pictures = [await this.#pictureOf({})];
-    for (const [app, as] of this.pictured) pictures.push(await this.#pictureOf({ as, headers: { 'x-app': app } }));
-    return JSON.stringify(pictures);
+  /** Definitions and all records of all collections, as an administrator reads them. */
+  async readSnapshot(): Promise<string> {
+    const snapshots = [await this.#readApplication({})];
+    for (const [app, as] of this.snapshotTokens)
+      snapshots.push(await this.#readApplication({ as, headers: { 'x-app': app } }));
+    return JSON.stringify(snapshots);
   }
 
-  async #pictureOf(more: Pick<Scenario, 'as' | 'headers'>): Promise<unknown> {
+  async #readApplication(more: Pick<Scenario, 'as' | 'headers'>): Promise<unknown> {
     const collections = (await this.data('GET /api/collections:list', more)) as { name: string }[];
     const records: unknown[] = [];
     for (const { name } of collections) {
@@ -217,7 +239,7 @@ export class TestServer {
     return [collections, records];
   }
 
-  /** The newest event, also where the log does not show it yet. */
+  /** The cursor of the newest event, even if the log does not show it yet. */
   async lastCursor(): Promise<string | null> {
     const { database } = this.running.applications.main;
     const order = database.multiNode
@@ -227,7 +249,7 @@ export class TestServer {
     return rows![0] ? `${rows![0][0]}.${rows![0][1]}` : null;
   }
 
-  /** On PostgreSQL a transaction of another database of the cluster may hold the log back for a moment. */
+  /** On PostgreSQL, a transaction in another database of the cluster can delay the log for a short time. */
   async #eventsSince(since: string | null, wanted: number): Promise<string[]> {
     for (let attempt = 0; ; attempt += 1) {
       const events = await this.running.applications.main.changes.read(since, 1000);

@@ -2,7 +2,7 @@
  * Milliseconds of the processor that this process spends, in all its threads, until the work is done. What other
  * processes do meanwhile does not count.
  */
-export async function processorTime(work: () => unknown): Promise<number> {
+export async function measureProcessorTime(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);
@@ -10,7 +10,7 @@ export async function processorTime(work: () => unknown): Promise<number> {
 }
 
 /** The medians of two kinds of work in milliseconds, taken in turns so that a busy machine slows both alike. */
-export async function compared(
+export async function compareDurations(
   one: () => Promise<unknown>,
   other: () => Promise<unknown>,
   rounds = 9,
@@ -27,7 +27,7 @@ export async function compared(
 }
 
 /** The least of the milliseconds that some rounds of a work take: what else the machine does makes the others longer. */
-export async function quickest(round: () => Promise<number>, rounds = 4): Promise<number> {
+export async function measureFastest(round: () => Promise<number>, rounds = 4): Promise<number> {
   const times: number[] = [];
   for (let made = 0; made < rounds; made += 1) times.push(await round());
   return Math.min(...times);

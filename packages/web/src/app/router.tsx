@@ -1,4 +1,6 @@
 import { createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { parseProviderReply } from '../inbox/accounts/provider-reply.ts';
+import { getSignInApplication } from '../inbox/accounts/provider-sign-in.ts';
 import { applicationRoute, rootRoute } from './app-route.tsx';
 import { getLastApplication } from './last-application.ts';
 import { NotFound } from './not-found.tsx';
@@ -17,6 +19,17 @@ const homeRoute = createRoute({
 });
 const setupRoute = createRoute({ getParentRoute: () => rootRoute, path: '/setup', component: Setup });
 const resetRoute = createRoute({ getParentRoute: () => rootRoute, path: '/reset-password', component: ResetPassword });
+/** The page to which mail providers send the browser back, whatever the application. */
+const mailSignInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/mail-sign-in',
+  beforeLoad: () => {
+    const params = { app: getSignInApplication() ?? getLastApplication() };
+    // Not the search of the router, which reads a code that looks like a number as one.
+    const search = parseProviderReply(Object.fromEntries(new URLSearchParams(location.search)));
+    throw redirect({ to: '/a/$app/inbox/accounts/sign-in', params, search, replace: true });
+  },
+});
 const applicationHomeRoute = createRoute({
   getParentRoute: () => applicationRoute,
   path: '/',
@@ -31,6 +44,7 @@ const tree = rootRoute.addChildren([
   homeRoute,
   setupRoute,
   resetRoute,
+  mailSignInRoute,
   applicationRoute.addChildren([applicationHomeRoute, ...dataRoutes, ...accessRoutes, ...inboxRoutes, notFoundRoute]),
 ]);
 

@@ -1,5 +1,6 @@
 /** The routes of the inbox. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { parseProviderReply } from '../inbox/accounts/provider-reply.ts';
 import { parseInboxSearch } from '../inbox/inbox-search.ts';
 import { applicationRoute } from './app-route.tsx';
 
@@ -22,7 +23,18 @@ export const inboxRoutes = [
   }),
   createRoute({
     getParentRoute: () => applicationRoute,
+    path: 'inbox/accounts/sign-in',
+    component: lazyRouteComponent(() => import('../inbox/accounts/finish-sign-in-page.tsx'), 'FinishSignInPage'),
+    validateSearch: parseProviderReply,
+  }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
     path: 'inbox/accounts/$account',
     component: lazyRouteComponent(() => import('../inbox/accounts/account-page.tsx'), 'MailAccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
+    path: 'inbox/accounts/$account/rules',
+    component: lazyRouteComponent(() => import('../inbox/rules/rules-page.tsx'), 'RulesPage'),
   }),
 ] as const;

@@ -1,6 +1,7 @@
 import { Button, Group, Stack } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { useTexts } from '../ui/i18n/texts.tsx';
+import { PendingButton } from '../ui/pending-button.tsx';
 import { FormProblem } from './problem.tsx';
 
 interface DialogFormProps {
@@ -30,9 +31,9 @@ export function DialogForm({ write, submitLabel, cancel, isReady = true, childre
           <Button variant="default" onClick={cancel}>
             {t.cancel}
           </Button>
-          <Button type="submit" loading={write.isPending} disabled={!isReady}>
+          <PendingButton type="submit" pending={write.isPending} disabled={!isReady}>
             {submitLabel}
-          </Button>
+          </PendingButton>
         </Group>
       </Stack>
     </form>

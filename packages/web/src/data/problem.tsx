@@ -13,6 +13,12 @@ export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The message of a refused request whose invalid value nobody has entered: without its path in the request body. */
+export function getValueMessage(error: unknown): string {
+  const messages = error instanceof Failure ? Object.values(error.details) : [];
+  return messages.length === 1 ? messages[0]! : getErrorMessage(error);
+}
+
 interface ProblemProps {
   readonly error: unknown;
   readonly retry: () => void;

@@ -106,6 +106,8 @@ const formats: Readonly<Record<string, string>> = {
 
 function readType(schema: ValueSchema): Pick<Field, 'type' | 'target' | 'enum' | 'multiple'> {
   if (schema.writeOnly) return { type: 'password' };
+  if (isFile(schema)) return { type: 'file' };
+  if (schema.items && isFile(schema.items)) return { type: 'file', multiple: true };
   const target = readTarget(schema);
   if (target) return { type: 'belongsTo', target };
   const toManyTarget = schema.items && readTarget(schema.items);
@@ -123,6 +125,11 @@ function readType(schema: ValueSchema): Pick<Field, 'type' | 'target' | 'enum' |
   if (type === 'array') return { type: 'array' };
   const plain: Readonly<Record<string, string>> = { integer: 'integer', number: 'double', boolean: 'boolean' };
   return { type: plain[type ?? ''] ?? 'json' };
+}
+
+/** The schema of a file in a reply. */
+function isFile({ properties }: ValueSchema): boolean {
+  return properties?.['url'] !== undefined && properties['contentType'] !== undefined;
 }
 
 function readChoices(schema: ValueSchema): string[] | null {

@@ -3,7 +3,7 @@ import { type Client, Failure } from '@tablinum/client';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { toast } from '../ui/toasts.tsx';
 import { getClient, useApplication } from './application.tsx';
-import { getErrorMessage } from './problem.tsx';
+import { getValueMessage } from './problem.tsx';
 import { invalidate } from './queries.ts';
 
 interface ApiMutationOptions<Given, Result> {
@@ -38,7 +38,7 @@ export function useActionMutation<Result, Given = void>(
     try {
       await write.mutateAsync(given);
     } catch (error) {
-      toast(getErrorMessage(error), { failed: true });
+      toast(getValueMessage(error), { failed: true });
     }
   };
 }

@@ -17,6 +17,16 @@ export interface Mailbox {
   readonly unread: number;
 }
 
+/** A problem with the mail server of an account. */
+export interface AccountProblem {
+  /** The kind of problem, such as `wrongPassword` or `tokenRevoked`. */
+  readonly code: string;
+  readonly message: string;
+  readonly cure: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
 export interface Account {
   readonly id: number;
   readonly name: string | null;
@@ -25,6 +35,8 @@ export interface Account {
   readonly aliases?: readonly string[] | null;
   readonly status: string;
   readonly statusReason: string | null;
+  /** Why the account does not synchronise or send, and what helps; null if nothing is wrong. */
+  readonly problem?: AccountProblem | null;
   readonly signature: string | null;
   readonly ownerId: number | null;
   readonly mailboxes: readonly Mailbox[];
@@ -56,6 +68,49 @@ export interface Attachment {
   readonly contentId: string | null;
 }
 
+/** One result of the check of an e-mail's sender. */
+export interface AuthenticationResult {
+  readonly method: string;
+  readonly result: string;
+  readonly domain: string | null;
+  readonly reason: string | null;
+  /** `message`: a header says so that anybody can have written. */
+  readonly source: string;
+}
+
+/** Whether an e-mail was really sent by its sender. */
+export interface MailAuthentication {
+  /** Null until the e-mail is checked, and for those that are not checked. */
+  readonly verdict: string | null;
+  /** The domain of the sender. */
+  readonly domain: string | null;
+  readonly results: readonly AuthenticationResult[];
+}
+
+/** What became of a message that was sent here. `retrying`: some recipients are tried again. */
+export type DeliveryStatus = 'queued' | 'retrying' | 'sent' | 'partlySent' | 'failed' | 'unknown' | 'cancelled';
+
+/** The outcome for one recipient of a sent message. */
+export interface DeliveryRecipient {
+  readonly address: string;
+  readonly status: 'queued' | 'deferred' | 'accepted' | 'delayed' | 'delivered' | 'failed' | 'unknown' | 'cancelled';
+  /** What the mail server said. */
+  readonly reply: string | null;
+  /** When a report said that the message was displayed. */
+  readonly readAt?: string;
+}
+
+/** The state of sending a message. Times are ISO 8601. */
+export interface Delivery {
+  readonly sendAt: string;
+  readonly lastAttemptAt: string | null;
+  /** Null: no further attempt is made. */
+  readonly nextAttemptAt: string | null;
+  /** What prevents sending as a whole; null: nothing does. */
+  readonly problem: Pick<AccountProblem, 'message' | 'cure'> | null;
+  readonly recipients: readonly DeliveryRecipient[];
+}
+
 export interface Email {
   readonly id: number;
   readonly accountId: number;
@@ -74,6 +129,10 @@ export interface Email {
   readonly draft: boolean;
   readonly outgoing: boolean;
   readonly warnings: readonly string[] | null;
+  readonly authentication?: MailAuthentication | null;
+  /** Null for messages that were not sent here. */
+  readonly deliveryStatus?: DeliveryStatus | null;
+  readonly delivery?: Delivery | null;
   readonly bodyState: string | null;
   readonly text?: string | null;
   readonly html?: string | null;

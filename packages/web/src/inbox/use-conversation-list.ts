@@ -45,6 +45,11 @@ export function useConversationList(view: InboxView): { readonly list: Conversat
   );
   // Folders and accounts can be changed by others.
   useRealtimeEvents('mailboxes', refreshCounts, refreshCounts);
-  useRealtimeEvents('accounts', refreshCounts, refreshCounts);
+  // The first synchronisation does not report every message. A list that may have more rows reads them when it is scrolled.
+  const handleAccount = ({ name }: { name: string }): void => {
+    refreshCounts();
+    if (name === 'accounts.progress' && !list.snapshot().hasMore) void list.reloadIfLoaded();
+  };
+  useRealtimeEvents('accounts', handleAccount, refreshCounts);
   return { list, state };
 }

@@ -2,7 +2,7 @@
 
 import type { Database, Transaction } from '../database.ts';
 import { parseJsonColumn } from '../json-column.ts';
-import { createReader, createTxRunner } from '../run-statement.ts';
+import { createReader, createRunner, createTxRunner } from '../run-statement.ts';
 import { sql, value } from '../sql.ts';
 import { deletingStatus, threadsVersion } from './account-status.ts';
 
@@ -18,14 +18,16 @@ export async function readMailboxes(
   account: number,
   transaction?: Transaction,
 ): Promise<StoredMailbox[]> {
-  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
+  const run = createRunner(database, transaction);
   const rows = await run(
     sql`SELECT id,path,role FROM mailboxes WHERE "accountId"=${value('integer', account)} ORDER BY id`,
   );
   return rows.map(([id, path, role]) => ({ id: Number(id), path: path as string, role: role as string | null }));
 }
 
-/** Creates a mailbox. @returns its key; null where the account already has a mailbox with this path, which stays as it is. */
+/**
+ * Creates a mailbox. @returns its key; null if the account already has a mailbox with this path, which is not changed.
+ */
 export async function addMailbox(
   database: Database,
   transaction: Transaction,
@@ -37,7 +39,7 @@ export async function addMailbox(
     database,
     transaction,
   )(
-    sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0) ON CONFLICT ("accountId",path) DO NOTHING RETURNING id`,
+    sql`INSERT INTO mailboxes ("accountId",path,role,messages,unread,selectable) VALUES (${value('integer', account)},${value('text', path)},${value('text', role)},0,0,${value('boolean', true)}) ON CONFLICT ("accountId",path) DO NOTHING RETURNING id`,
   );
   return row ? Number(row[0]) : null;
 }
@@ -52,7 +54,7 @@ export async function findOwnAddresses(
   transaction: Transaction | null,
   account: number,
 ): Promise<ReadonlySet<string> | null> {
-  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
+  const run = createRunner(database, transaction);
   const [row] = await run(
     sql`SELECT address,aliases FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,
   );
@@ -141,17 +143,17 @@ export async function setAccountSecrets(
   await run(sql`UPDATE accounts SET secrets=${value('json', Object.fromEntries(remaining))} WHERE id=${accountId}`);
 }
 
-/** The mail servers of an account, as stored. */
+/** The servers that the secrets of an account are for, as stored. */
 export async function readServers(
   database: Database,
   transaction: Transaction,
   account: number,
-): Promise<{ readonly imap: unknown; readonly smtp: unknown }> {
+): Promise<{ readonly imap: unknown; readonly smtp: unknown; readonly oauth: unknown }> {
   const [row] = await createTxRunner(
     database,
     transaction,
-  )(sql`SELECT imap,smtp FROM accounts WHERE id=${value('integer', account)}`);
-  return { imap: parseJsonColumn(row?.[0]), smtp: parseJsonColumn(row?.[1]) };
+  )(sql`SELECT imap,smtp,oauth FROM accounts WHERE id=${value('integer', account)}`);
+  return { imap: parseJsonColumn(row?.[0]), smtp: parseJsonColumn(row?.[1]), oauth: parseJsonColumn(row?.[2]) };
 }
 
 /** Deletes all secrets of an account. */
@@ -164,4 +166,28 @@ export async function deleteAccountSecrets(
     database,
     transaction,
   )(sql`UPDATE accounts SET secrets=NULL WHERE id=${value('integer', account)}`);
+}
+
+/** The settings of an account by which it sends and receives. */
+export interface ServerSettings {
+  readonly address: string;
+  readonly imap: unknown;
+  readonly smtp: unknown;
+  /** What the IMAP server offers. */
+  readonly capabilities: readonly string[];
+}
+
+/** @returns null where the account does not exist or is being deleted. */
+export async function readServerSettings(database: Database, account: number): Promise<ServerSettings | null> {
+  const [row] = await createReader(database)(
+    sql`SELECT address,imap,smtp,capabilities FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,
+  );
+  if (!row) return null;
+  const [address, imap, smtp, capabilities] = row;
+  return {
+    address: address as string,
+    imap: parseJsonColumn(imap),
+    smtp: parseJsonColumn(smtp),
+    capabilities: (parseJsonColumn(capabilities) ?? []) as readonly string[],
+  };
 }

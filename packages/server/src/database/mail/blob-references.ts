@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import { createReader } from '../run-statement.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 
-/** Of some blobs those that are the raw form of an e-mail, or attached to one. */
+/** Those of the blobs that are the raw form of an e-mail, or an attachment of one. */
 export async function findReferencedBlobs(
   database: Database,
   account: number,
@@ -18,10 +18,10 @@ export async function findReferencedBlobs(
   return new Set(rows.map(([name]) => name as string));
 }
 
-/** What drafts go on from, and what waits to be sent would, were it called back: files stand in these texts by their SHA-256. */
+/** The sources of drafts and of messages in the outbox: these texts name files by their SHA-256. */
 export async function readDraftSources(database: Database, account: number): Promise<string[]> {
   const accountId = value('integer', account);
-  // Through the e-mails: whether there is a source stands behind all that a message says.
+  // Joined with the e-mails, because only e-mails that were written here have a source.
   const rows = await createReader(database)(
     sql`SELECT c.source FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${accountId} AND (${database.dialect.isTrue(sql`e.draft`)} OR e.id IN (SELECT "emailId" FROM "mailOutbox" WHERE "accountId"=${accountId})) AND c.source IS NOT NULL`,
   );

@@ -5,7 +5,7 @@ import { listValue, type Sql, sql } from '../sql.ts';
 const countColumns = sql`messages,unread,starred,attachments,"lastEmailId"`;
 const selectLatest = sql`SELECT e."receivedAt",e.snippet FROM emails e WHERE e.id="lastEmailId"`;
 
-/** What a conversation counts. What lies in the trash is out of it. */
+/** The e-mails that count in a conversation: all except those in the trash. */
 function selectCounts({ dialect }: Database): Sql {
   const number = (condition: Sql): Sql => sql`count(CASE WHEN ${condition} THEN 1 END)`;
   const unread = number(sql`NOT (${dialect.isTrue(sql`e.read`)})`);
@@ -23,7 +23,10 @@ export function buildRecount(database: Database, conversations: readonly number[
   ];
 }
 
-/** A query for those of some conversations whose counts are not those of their e-mails, or that their e-mails are led away from. */
+/**
+ * A query for those of the conversations whose counts are wrong, or that are marked as merged although they have
+ * e-mails.
+ */
 export function selectMiscounted(database: Database, conversations: readonly number[]): Sql {
   const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
   const wrong = sql`(${countColumns})<>(${selectCounts(database)})`;

@@ -1,21 +1,25 @@
-/** Statements about accounts that were destroyed: closed at once, then emptied piece by piece. */
+/**
+ * Statements about accounts that were destroyed: they are closed immediately, and their contents are deleted in batches
+ * later.
+ */
 
 import type { Database, Transaction } from '../database.ts';
-import { createReader, createTxRunner } from '../run-statement.ts';
+import { createReader, createRunner, createTxRunner } from '../run-statement.ts';
 import { identifier, listValue, sql, value } from '../sql.ts';
 import { deletingStatus } from './account-status.ts';
 
-/** Nobody sees an account's mail any more, nothing of it is sent, and nobody signs in for it. */
+/** Closes an account: its mail is hidden, nothing of it is sent, and no server signs in for it any more. */
 export async function closeAccount(database: Database, transaction: Transaction, account: number): Promise<void> {
   const run = createTxRunner(database, transaction);
   const isOfAccount = sql`"accountId"=${value('integer', account)}`;
-  for (const table of ['accountMembers', 'mailOutbox']) transaction.touch(table);
+  for (const table of ['accountMembers', 'mailOutbox', 'mailOperations']) transaction.touch(table);
   await run(sql`DELETE FROM "accountMembers" WHERE ${isOfAccount}`);
   await run(sql`DELETE FROM "mailOutbox" WHERE ${isOfAccount}`);
+  await run(sql`DELETE FROM "mailOperations" WHERE ${isOfAccount}`);
   await run(sql`UPDATE accounts SET secrets=NULL WHERE id=${value('integer', account)}`);
 }
 
-/** Accounts that were destroyed and are not gone yet. */
+/** Accounts that were destroyed and whose contents are not deleted yet. */
 export async function readDeletingAccounts(database: Database): Promise<number[]> {
   const rows = await createReader(database)(
     sql`SELECT id FROM accounts WHERE status=${value('text', deletingStatus)} ORDER BY id`,
@@ -29,7 +33,7 @@ export async function isAccountOpen(
   transaction: Transaction | null,
   account: number,
 ): Promise<boolean> {
-  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
+  const run = createRunner(database, transaction);
   const rows = await run(
     sql`SELECT 1 FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,
   );
@@ -49,7 +53,7 @@ export async function readAccountRecordKeys(
   return rows.map(([id]) => Number(id));
 }
 
-/** Whether e-mails have come in after all. */
+/** Whether e-mails were stored after the account was closed. */
 export async function hasEmails(database: Database, transaction: Transaction, account: number): Promise<boolean> {
   const [row] = await createTxRunner(
     database,

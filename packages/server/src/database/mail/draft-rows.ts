@@ -3,19 +3,21 @@ import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../full-text-index.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { insertRows } from '../row-insert.ts';
-import { createReader, createTxRunner } from '../run-statement.ts';
-import { listValue, type Sql, sql, value } from '../sql.ts';
+import { createReader, createRunner } from '../run-statement.ts';
+import { listValue, sql, value } from '../sql.ts';
 import { parseAddressList, parseTextList } from './address-lists.ts';
 import {
+  type AddressLists,
   attachmentColumns,
   type MailAddressValue,
   type NewAttachment,
   type NewEmail,
   toAttachmentValues,
 } from './mail-writer.ts';
+import { TransactionRows } from './transaction-rows.ts';
 
-/** A message of an account as it is now. */
-export interface StoredDraft {
+/** The present state of a message of an account. */
+export interface StoredDraft extends AddressLists {
   readonly id: number;
   readonly accountId: number;
   readonly conversationId: number;
@@ -25,9 +27,6 @@ export interface StoredDraft {
   readonly subject: string;
   readonly messageId: string | null;
   readonly sentAt: string | null;
-  readonly from: readonly MailAddressValue[];
-  readonly to: readonly MailAddressValue[];
-  readonly cc: readonly MailAddressValue[];
   readonly bcc: readonly MailAddressValue[];
   readonly replyTo: readonly MailAddressValue[];
   /** Message-IDs without angle brackets. */
@@ -39,24 +38,24 @@ export interface StoredDraft {
   readonly source: unknown;
 }
 
-/** The sender of an account's messages. */
+/** The name and the address under which a message is sent. */
 export interface Sender {
   readonly name: string | null;
   readonly address: string;
 }
 
 /**
- * A message of an account, with what was written.
+ * A message of an account, with its source.
  *
  * @param transaction the open one, if any.
- * @returns null where the e-mail does not exist.
+ * @returns null if the e-mail does not exist.
  */
 export async function readDraft(
   database: Database,
   id: number,
   transaction?: Transaction,
 ): Promise<StoredDraft | null> {
-  const run = transaction ? createTxRunner(database, transaction) : createReader(database);
+  const run = createRunner(database, transaction);
   const [row] = await run(
     sql`SELECT e."accountId",e."conversationId",e.draft,e._v,e.subject,e."messageId",e."sentAt",c.text,c.html,c.source,e."from",e."to",e.cc,c.bcc,c."replyTo",c."inReplyTo",c."references" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', id)}`,
   );
@@ -85,14 +84,6 @@ export async function readDraft(
   };
 }
 
-/** The name and the address under which an account sends. */
-export async function readSender(database: Database, account: number): Promise<Sender> {
-  const [row] = await createReader(database)(
-    sql`SELECT name,address FROM accounts WHERE id=${value('integer', account)}`,
-  );
-  return { name: (row?.[0] ?? null) as string | null, address: row?.[1] as string };
-}
-
 /** A file of an e-mail. The account and the hash locate its bytes. */
 export interface StoredFile extends NewAttachment {
   readonly id: number;
@@ -115,40 +106,56 @@ export async function readFiles(
 }
 
 /** Drafts inside a transaction. */
-export class DraftRows {
-  readonly #database: Database;
-  readonly #run: (statement: Sql) => Promise<Row[]>;
-
+export class DraftRows extends TransactionRows {
   constructor(database: Database, transaction: Transaction) {
-    this.#database = database;
-    this.#run = createTxRunner(database, transaction);
-    for (const table of ['emails', 'mailContents', 'attachments', 'conversations']) transaction.touch(table);
+    super(database, transaction, ['emails', 'mailContents', 'attachments', 'conversations']);
   }
 
   /** Stores what the user wrote next to the message. */
   async setSource(email: number, source: unknown, bcc: unknown): Promise<void> {
-    await this.#run(
+    await this.run(
       sql`UPDATE "mailContents" SET source=${value('json', source)},bcc=${value('json', bcc)} WHERE id=(SELECT "contentId" FROM emails WHERE id=${value('bigint', email)})`,
     );
+  }
+
+  /** What the user wrote; null for a message that was not written here. */
+  async readSource(email: number): Promise<unknown> {
+    const [row] = await this.run(
+      sql`SELECT c.source FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', email)}`,
+    );
+    return parseJsonColumn(row?.[0]);
+  }
+
+  /** What the user wrote for the messages of an account that were sent in the conversations of some e-mails. */
+  async readSentSources(
+    account: number,
+    emails: readonly number[],
+  ): Promise<{ readonly id: number; readonly source: unknown }[]> {
+    const { dialect } = this.database;
+    const isInConversation = sql`e."conversationId" IN (SELECT o."conversationId" FROM emails o WHERE ${dialect.isIn(sql`o.id`, listValue('bigint', emails))})`;
+    const rows = await this.run(
+      sql`SELECT e.id,c.source FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND ${isInConversation} AND NOT (${dialect.isTrue(sql`e.draft`)}) AND c.source IS NOT NULL ORDER BY e.id`,
+    );
+    return rows.map(([id, source]) => ({ id: Number(id), source: parseJsonColumn(source) }));
   }
 
   /** Rewrites a draft. Its position in lists and its conversation stay. */
   async rewrite(id: number, email: NewEmail, fullTextEntry: FullTextEntry): Promise<void> {
     const { content } = email;
     const key = value('bigint', id);
-    await this.#run(
+    await this.run(
       sql`UPDATE "mailContents" SET text=${value('text', content.text)},html=${value('text', content.html)},headers=${value('json', content.headers)},"inReplyTo"=${value('json', content.inReplyTo)},"references"=${value('json', content.references)},"rawSha256"=${value('text', content.rawSha256)} WHERE id=(SELECT "contentId" FROM emails WHERE id=${key})`,
     );
-    await this.#run(
+    await this.run(
       sql`UPDATE emails SET identity=${value('text', email.identity)},"subjectKey"=${value('text', email.subjectKey)},orphan=${value('boolean', email.orphan)},"messageId"=${value('text', email.messageId)},subject=${value('text', email.subject)},"from"=${value('json', email.from)},"to"=${value('json', email.to)},cc=${value('json', email.cc)},"sentAt"=${value('datetime', email.sentAt)},snippet=${value('text', email.snippet)},size=${value('integer', email.size)},"hasAttachments"=${value('boolean', email.hasAttachments)},warnings=${value('json', email.warnings)},"bodyState"=${value('text', email.bodyState)},_v=_v+1 WHERE id=${key}`,
     );
-    await this.#run(this.#database.fullText.remove(listValue('bigint', [id])));
-    await this.#run(this.#database.fullText.insert([fullTextEntry]));
+    await this.run(this.database.fullText.remove(listValue('bigint', [id])));
+    await this.run(this.database.fullText.insert([fullTextEntry]));
   }
 
   /** Sets the files of a draft. Files that it already has keep their ids. */
   async setFiles(account: number, email: number, files: readonly NewAttachment[]): Promise<void> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT id,"accountId",filename,"contentType","sniffedType",size,disposition,"contentId",sha256 FROM attachments WHERE "emailId"=${value('bigint', email)} ORDER BY id`,
     );
     const wanted = [...files];
@@ -159,28 +166,28 @@ export class DraftRows {
     });
     const keys = removed.map(({ id }) => id);
     if (keys.length > 0)
-      await this.#run(
-        sql`DELETE FROM attachments WHERE ${this.#database.dialect.isIn(sql`id`, listValue('integer', keys))}`,
+      await this.run(
+        sql`DELETE FROM attachments WHERE ${this.database.dialect.isIn(sql`id`, listValue('integer', keys))}`,
       );
     const added = wanted.map((each) => toAttachmentValues(account, email, each));
-    await insertRows(this.#run, this.#database.dialect, 'attachments', attachmentColumns, added);
+    await insertRows(this.run, this.database.dialect, 'attachments', attachmentColumns, added);
   }
 
   /** Renames a conversation that consists of a draft only. */
   async renameConversation(conversation: number, subject: string): Promise<void> {
-    await this.#run(
+    await this.run(
       sql`UPDATE conversations SET subject=${value('text', subject)} WHERE id=${value('integer', conversation)} AND messages<=1`,
     );
   }
 
   /** Deletes the row of a message. The caller updates the full-text index and the counts. */
   async remove(email: number): Promise<void> {
-    await this.#run(sql`DELETE FROM emails WHERE id=${value('bigint', email)}`);
+    await this.run(sql`DELETE FROM emails WHERE id=${value('bigint', email)}`);
   }
 
   /** Marks an e-mail as a draft, or as no draft. */
   async setDraft(email: number, draft: boolean): Promise<void> {
-    await this.#run(sql`UPDATE emails SET draft=${value('boolean', draft)},_v=_v+1 WHERE id=${value('bigint', email)}`);
+    await this.run(sql`UPDATE emails SET draft=${value('boolean', draft)},_v=_v+1 WHERE id=${value('bigint', email)}`);
   }
 }
 

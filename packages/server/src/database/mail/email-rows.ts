@@ -4,6 +4,7 @@ import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { buildRecount } from './conversation-counts.ts';
 import { PlacementRows } from './placement-rows.ts';
+import { TransactionRows } from './transaction-rows.ts';
 
 /** The mailboxes and the conversation of an e-mail. */
 export interface EmailPlacement {
@@ -15,6 +16,8 @@ export interface EmailPlacement {
   readonly mailboxIds: ReadonlySet<number>;
   readonly folder: string | null;
   readonly read: boolean;
+  /** Whether the account has an IMAP server, which must get the changes of the e-mail. */
+  readonly hasServer: boolean;
 }
 
 /** E-mails whose folder was renamed, and its former name. */
@@ -26,24 +29,18 @@ export interface RenamedFolder {
 /** E-mails of one statement: statements have a time limit, and a mailbox may have any number of e-mails. */
 const renameBatchSize = 2000;
 
-type RunStatement = (statement: Sql) => Promise<Row[]>;
-
 /** Statements about stored e-mails inside a transaction. */
-export class EmailRows {
-  readonly #database: Database;
-  readonly #run: RunStatement;
+export class EmailRows extends TransactionRows {
   readonly #placements: PlacementRows;
 
   constructor(database: Database, transaction: Transaction) {
-    this.#database = database;
-    this.#run = createTxRunner(database, transaction);
+    super(database, transaction, ['emails', 'conversations', 'mailboxes']);
     this.#placements = new PlacementRows(database, transaction);
-    for (const table of ['emails', 'conversations', 'mailboxes']) transaction.touch(table);
   }
 
   async readPlacements(keys: readonly unknown[]): Promise<EmailPlacement[]> {
-    const rows = await this.#run(
-      sql`SELECT id,"accountId","conversationId","mailboxId",folder,read FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`,
+    const rows = await this.run(
+      sql`SELECT id,"accountId","conversationId","mailboxId",folder,read,(SELECT CASE WHEN a.imap IS NULL THEN 0 ELSE 1 END FROM accounts a WHERE a.id=emails."accountId") FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`,
     );
     const mailboxes = await this.#placements.readMailboxes(rows.map(([id]) => id));
     return rows.map((row) => toEmailPlacement(row, mailboxes.get(Number(row[0])) ?? new Set()));
@@ -53,7 +50,7 @@ export class EmailRows {
   async count(changes: ReadonlyMap<number, { readonly messages: number; readonly unread: number }>): Promise<void> {
     for (const [mailbox, { messages, unread }] of changes) {
       if (messages === 0 && unread === 0) continue;
-      await this.#run(
+      await this.run(
         sql`UPDATE mailboxes SET messages=messages+${value('integer', messages)},unread=unread+${value('integer', unread)},_v=_v+1 WHERE id=${value('integer', mailbox)}`,
       );
     }
@@ -61,41 +58,44 @@ export class EmailRows {
 
   /** Recounts conversations. */
   async recount(conversations: readonly number[]): Promise<void> {
-    for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
+    for (const statement of buildRecount(this.database, conversations)) await this.run(statement);
   }
 
   /** Moves e-mails out of all their mailboxes into one. */
   async move(keys: readonly number[], mailbox: number, folder: string): Promise<void> {
     const which = this.#isIn('id', 'bigint', keys);
-    await this.#run(
+    await this.run(
       sql`UPDATE emails SET "mailboxId"=${value('integer', mailbox)},folder=${value('text', folder)},_v=_v+1 WHERE ${which}`,
     );
-    await this.#run(sql`DELETE FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', 'bigint', keys)}`);
-    await this.#run(
-      sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT id,"mailboxId" FROM emails WHERE ${which}`,
+    const target = value('integer', mailbox);
+    await this.run(
+      sql`DELETE FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', 'bigint', keys)} AND "mailboxId"<>${target}`,
+    );
+    // A placement in the mailbox stays: it knows where the message is on the mail server.
+    const existing = sql`SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=emails.id AND p."mailboxId"=${target}`;
+    await this.run(
+      sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT id,"mailboxId" FROM emails WHERE ${which} AND NOT EXISTS (${existing})`,
     );
   }
 
   /** Deletes what refers to e-mails that are about to be deleted. @returns a function that deletes the rest after them. */
   async deleteDependents(keys: readonly unknown[]): Promise<() => Promise<void>> {
-    const rows = await this.#run(sql`SELECT "contentId" FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`);
+    const rows = await this.run(sql`SELECT "contentId" FROM emails WHERE ${this.#isIn('id', 'bigint', keys)}`);
     const contents = rows.flatMap(([id]) => (id === null ? [] : [Number(id)]));
-    await this.#run(this.#database.fullText.remove(listValue('bigint', keys)));
+    await this.run(this.database.fullText.remove(listValue('bigint', keys)));
     return async () => {
-      await this.#run(sql`DELETE FROM "mailContents" WHERE ${this.#isIn('id', 'bigint', contents)}`);
+      await this.run(sql`DELETE FROM "mailContents" WHERE ${this.#isIn('id', 'bigint', contents)}`);
     };
   }
 
   /** Updates `folder` of the e-mails of a mailbox that was renamed or has another role. @returns the e-mails that changed. */
   async renameFolder(mailbox: number, folder: string): Promise<RenamedFolder> {
-    const [row] = await this.#run(
-      sql`SELECT folder FROM emails WHERE "mailboxId"=${value('integer', mailbox)} LIMIT 1`,
-    );
+    const [row] = await this.run(sql`SELECT folder FROM emails WHERE "mailboxId"=${value('integer', mailbox)} LIMIT 1`);
     const to = value('text', folder);
     const some = sql`SELECT id FROM emails WHERE "mailboxId"=${value('integer', mailbox)} AND folder<>${to} LIMIT ${renameBatchSize}`;
     const rows: Row[] = [];
     for (let renamed = renameBatchSize; renamed === renameBatchSize; ) {
-      const batch = await this.#run(
+      const batch = await this.run(
         sql`UPDATE emails SET folder=${to},_v=_v+1 WHERE id IN (${some}) RETURNING id,"conversationId"`,
       );
       renamed = batch.length;
@@ -114,12 +114,12 @@ export class EmailRows {
 
   /** Conversations without e-mails among these, with the conversations that were merged into them. */
   async findEmptied(conversations: readonly number[]): Promise<number[]> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT id FROM conversations c WHERE ${this.#isIn('id', 'integer', conversations)} AND NOT EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=c.id)`,
     );
     const empty = rows.map(([id]) => Number(id));
     if (empty.length === 0) return [];
-    const joined = await this.#run(
+    const joined = await this.run(
       sql`SELECT id FROM conversations WHERE "accountId" IN (SELECT "accountId" FROM conversations WHERE ${this.#isIn('id', 'integer', empty)}) AND "lastEmailId"=0 AND ${this.#isIn('"mergedInto"', 'integer', empty)}`,
     );
     return [...empty, ...joined.map(([id]) => Number(id))];
@@ -127,19 +127,19 @@ export class EmailRows {
 
   /** The number of e-mails in mailboxes. */
   async countInMailboxes(mailboxes: readonly unknown[]): Promise<number> {
-    const [row] = await this.#run(
+    const [row] = await this.run(
       sql`SELECT count(*) FROM "mailPlacements" WHERE ${this.#isIn('"mailboxId"', 'integer', mailboxes)}`,
     );
     return Number(row![0]);
   }
 
   #isIn(column: string, storage: 'integer' | 'bigint', values: readonly unknown[]): Sql {
-    return this.#database.dialect.isIn(sql`${column}`, listValue(storage, values));
+    return this.database.dialect.isIn(sql`${column}`, listValue(storage, values));
   }
 }
 
 function toEmailPlacement(
-  [id, accountId, conversationId, mailboxId, folder, read]: Row,
+  [id, accountId, conversationId, mailboxId, folder, read, hasServer]: Row,
   mailboxIds: ReadonlySet<number>,
 ): EmailPlacement {
   return {
@@ -150,18 +150,33 @@ function toEmailPlacement(
     mailboxIds,
     folder: folder as string | null,
     read: Boolean(read),
+    hasServer: Number(hasServer) === 1,
   };
 }
 
-/** The blob with the raw bytes of an e-mail; null where it has none. */
+/** The blob with the raw bytes of an e-mail; null where it has none, or only its headers are stored. */
 export async function readRawBlob(
   database: Database,
   email: number,
 ): Promise<{ account: number; sha256: string } | null> {
   const [row] = await createReader(database)(
-    sql`SELECT e."accountId",c."rawSha256" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', email)}`,
+    sql`SELECT e."accountId",c."rawSha256" FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id=${value('bigint', email)} AND e."bodyState" IS DISTINCT FROM 'partial'`,
   );
   return row ? { account: Number(row[0]), sha256: row[1] as string } : null;
+}
+
+/** The Message-ID of an e-mail with angle brackets, and when it was received, ISO 8601; null where the e-mail is deleted. */
+export async function readMessageStamp(
+  database: Database,
+  email: number,
+): Promise<{ readonly messageId: string | null; readonly receivedAt: string | null } | null> {
+  const receivedAt = database.dialect.scalar('datetime', sql`"receivedAt"`);
+  const [row] = await createReader(database)(
+    sql`SELECT "messageId",${receivedAt} FROM emails WHERE id=${value('bigint', email)}`,
+  );
+  if (!row) return null;
+  const [messageId, time] = row as [string | null, string | null];
+  return { messageId: messageId === null ? null : `<${messageId.replace(/^<|>$/g, '')}>`, receivedAt: time };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { FullTextEntry } from '../full-text-index.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, sql, value } from '../sql.ts';
-import type { MailAddressValue } from './mail-writer.ts';
+import type { AddressLists, MailAddressValue } from './mail-writer.ts';
 
 export interface IndexState {
   /** The form in which tokens are stored. */
@@ -35,15 +35,12 @@ export async function readNextEmailKey(database: Database): Promise<number | nul
 }
 
 /** A stored e-mail with its indexed texts. */
-export interface IndexableEmail {
+export interface IndexableEmail extends AddressLists {
   readonly id: number;
   readonly accountId: number;
   /** Changes with the e-mail. */
   readonly version: number;
   readonly subject: string;
-  readonly from: readonly MailAddressValue[];
-  readonly to: readonly MailAddressValue[];
-  readonly cc: readonly MailAddressValue[];
   readonly bcc: readonly MailAddressValue[];
   readonly text: string;
   readonly attachments: readonly { readonly filename: string | null }[];

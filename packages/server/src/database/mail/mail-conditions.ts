@@ -4,7 +4,7 @@ import { type Param, type Sql, sql } from '../sql.ts';
 /** The tables that a condition about a folder reads, besides the table of e-mails. */
 export const placementTables = ['mailPlacements', 'mailboxes'] as const;
 
-/** The table that says which e-mail is in which mailbox. */
+/** The table of placements: it contains which e-mail is in which mailbox. */
 export const placementTable: Sql = sql`"mailPlacements"`;
 
 /** A query for the ids of the accounts whose mail a user can see. @param user the key of the user. */
@@ -26,7 +26,7 @@ export function selectMailboxes(folder: Param, user: Param): Sql {
   return sql`SELECT id AS group_key FROM mailboxes WHERE coalesce(role,path)=${folder} AND "accountId" IN (${selectVisibleAccounts(user)})`;
 }
 
-/** What a condition about folders is compiled from. */
+/** The parts of a condition about folders. */
 export interface FolderTest {
   /** The id of the e-mail. */
   readonly email: Sql;

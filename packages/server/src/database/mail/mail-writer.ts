@@ -4,13 +4,22 @@ import type { Database, Row, Transaction } from '../database.ts';
 import type { FullTextEntry } from '../full-text-index.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
-import { createReader, createTxRunner } from '../run-statement.ts';
+import { createReader, type RunStatement } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
+import { AccountBoundRows } from './account-bound-rows.ts';
 import { buildRecount } from './conversation-counts.ts';
+import { insertPlacements, type NewPlacement, type ServerPosition } from './server-placement-rows.ts';
 
 export interface MailAddressValue {
   readonly name: string;
   readonly address: string;
+}
+
+/** The addresses in the headers of a message. */
+export interface AddressLists {
+  readonly from: readonly MailAddressValue[];
+  readonly to: readonly MailAddressValue[];
+  readonly cc: readonly MailAddressValue[];
 }
 
 /** A participant of a conversation. `wrote` is absent where an earlier server version stored it. */
@@ -18,7 +27,7 @@ export interface ParticipantValue extends MailAddressValue {
   readonly wrote?: boolean;
 }
 
-/** What is stored next to the row of a message. */
+/** The content of a message, which is stored in a separate row. */
 export interface NewContent {
   readonly text: string;
   readonly html: string | null;
@@ -38,11 +47,14 @@ export interface NewAttachment {
   readonly size: number;
   readonly disposition: string;
   readonly contentId: string | null;
-  readonly sha256: string;
+  /** Null: the bytes are still on the mail server, in the part {@link partId}. */
+  readonly sha256: string | null;
+  /** Number of the part as IMAP counts, where the server of the account knows it. */
+  readonly partId?: string | null;
 }
 
 /** A message to store. Its key is made from `resolveReceivedAt` and the number of its content. */
-export interface NewEmail {
+export interface NewEmail extends AddressLists {
   readonly conversationId: number;
   readonly mailboxId: number;
   readonly folder: string;
@@ -52,9 +64,6 @@ export interface NewEmail {
   readonly ownAddresses: readonly string[];
   readonly messageId: string | null;
   readonly subject: string;
-  readonly from: readonly MailAddressValue[];
-  readonly to: readonly MailAddressValue[];
-  readonly cc: readonly MailAddressValue[];
   readonly sentAt: string | null;
   readonly receivedAt: string;
   readonly snippet: string;
@@ -62,12 +71,19 @@ export interface NewEmail {
   readonly read: boolean;
   readonly starred: boolean;
   readonly answered: boolean;
+  readonly forwarded: boolean;
   readonly draft: boolean;
+  readonly deleted: boolean;
   readonly outgoing: boolean;
   readonly hasAttachments: boolean;
   readonly labels: readonly string[];
+  readonly keywords: readonly string[];
+  readonly providerId: string | null;
+  readonly providerThreadId: string | null;
   readonly warnings: readonly string[];
   readonly bodyState: string;
+  /** Where it is on the mail server; null: the server does not have it. */
+  readonly position: ServerPosition | null;
   readonly content: NewContent;
   readonly attachments: readonly NewAttachment[];
 }
@@ -89,35 +105,23 @@ export function readEmailKeyTime(key: number): number {
   return Math.floor(key / keysPerSecond) * 1000;
 }
 
-type RunStatement = (statement: Sql) => Promise<Row[]>;
-
 /** Writes mail of one account inside a transaction. */
-export class MailWriter {
-  readonly #database: Database;
-  readonly #run: RunStatement;
-  readonly #account: number;
-
+export class MailWriter extends AccountBoundRows {
   constructor(database: Database, transaction: Transaction, account: number) {
-    this.#database = database;
-    this.#run = createTxRunner(database, transaction);
-    this.#account = account;
+    super(database, transaction, account);
     for (const table of ['emails', 'conversations', 'attachments', 'mailboxes', 'mailContents', 'mailPlacements'])
       transaction.touch(table);
   }
 
-  get #of(): Sql {
-    return sql`"accountId"=${value('integer', this.#account)}`;
-  }
-
   /** The stored e-mails with some identities, by identity. */
   findExisting(identities: readonly string[]): Promise<Map<string, number>> {
-    return findByIdentity(this.#run, this.#database, this.#account, identities);
+    return findByIdentity(this.run, this.database, this.account, identities);
   }
 
   /** The conversations of messages, by thread key. */
   async findThreadConversations(keys: readonly string[]): Promise<Map<string, number>> {
-    const rows = await this.#run(
-      sql`SELECT key,"conversationId" FROM "mailThreadKeys" WHERE ${this.#of} AND ${this.#isIn('key', 'text', keys)}`,
+    const rows = await this.run(
+      sql`SELECT key,"conversationId" FROM "mailThreadKeys" WHERE ${this.isOfAccount} AND ${this.#isIn('key', 'text', keys)}`,
     );
     return new Map(rows.map(([key, id]) => [key as string, Number(id)]));
   }
@@ -137,7 +141,7 @@ export class MailWriter {
         ['state', 'text'],
         ['lastEmailId', 'bigint'],
       ],
-      subjects.map((subject) => [this.#account, subject, [], 0, 0, 0, 0, 'open', 0]),
+      subjects.map((subject) => [this.account, subject, [], 0, 0, 0, 0, 'open', 0]),
       sql` RETURNING id`,
     );
     return rows.map(([id]) => Number(id)).sort((one, second) => one - second);
@@ -147,12 +151,12 @@ export class MailWriter {
   async merge(into: number, merged: readonly number[]): Promise<number[]> {
     const isMerged = this.#isIn('"conversationId"', 'integer', merged);
     const intoConversation = value('integer', into);
-    const moved = await this.#run(
+    const moved = await this.run(
       sql`UPDATE emails SET "conversationId"=${intoConversation},_v=_v+1 WHERE ${isMerged} RETURNING id`,
     );
-    await this.#run(sql`UPDATE "mailThreadKeys" SET "conversationId"=${intoConversation} WHERE ${isMerged}`);
-    await this.#run(
-      sql`UPDATE conversations SET "mergedInto"=${intoConversation},_v=_v+1 WHERE ${this.#isIn('id', 'integer', merged)} OR (${this.#of} AND ${this.#isIn('"mergedInto"', 'integer', merged)})`,
+    await this.run(sql`UPDATE "mailThreadKeys" SET "conversationId"=${intoConversation} WHERE ${isMerged}`);
+    await this.run(
+      sql`UPDATE conversations SET "mergedInto"=${intoConversation},_v=_v+1 WHERE ${this.#isIn('id', 'integer', merged)} OR (${this.isOfAccount} AND ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
     return moved.map(([id]) => Number(id));
   }
@@ -165,7 +169,7 @@ export class MailWriter {
         ['key', 'text'],
         ['conversationId', 'integer'],
       ],
-      keys.map(([key, conversation]) => [this.#account, key, conversation]),
+      keys.map(([key, conversation]) => [this.account, key, conversation]),
       sql` ON CONFLICT DO NOTHING`,
     );
   }
@@ -176,7 +180,7 @@ export class MailWriter {
       'mailContents',
       contentColumns,
       emails.map(({ content }) => [
-        this.#account,
+        this.account,
         content.text,
         content.html,
         content.headers,
@@ -196,46 +200,39 @@ export class MailWriter {
       emailColumns,
       emails.map((email, index) => [
         keys[index],
-        this.#account,
+        this.account,
         numbers[index],
         ...emailFields.map(([name]) => email[name]),
       ]),
     );
     await this.#addAttachments(emails, keys);
-    await this.addPlacements(pairUp(emails, keys).map(([email, key]) => [key, email.mailboxId, null, null]));
+    await this.addPlacements(
+      pairUp(emails, keys).map(([{ mailboxId, position }, emailId]) => ({ emailId, mailboxId, ...position })),
+    );
     return keys;
   }
 
   async #addAttachments(emails: readonly NewEmail[], keys: readonly number[]): Promise<void> {
     const rows = pairUp(emails, keys).flatMap(([{ attachments }, key]) =>
-      attachments.map((each) => toAttachmentValues(this.#account, key, each)),
+      attachments.map((each) => toAttachmentValues(this.account, key, each)),
     );
     await this.#insert('attachments', attachmentColumns, rows);
   }
 
   /** Adds e-mails to mailboxes. */
-  async addPlacements(placements: readonly Placement[]): Promise<void> {
-    await this.#insert(
-      'mailPlacements',
-      [
-        ['emailId', 'bigint'],
-        ['mailboxId', 'integer'],
-        ['uidvalidity', 'text'],
-        ['uid', 'bigint'],
-      ],
-      placements,
-    );
+  async addPlacements(placements: readonly NewPlacement[]): Promise<void> {
+    await insertPlacements(this.run, this.database.dialect, placements);
   }
 
   async addToFullTextIndex(entries: readonly FullTextEntry[]): Promise<void> {
-    const { dialect, fullText } = this.#database;
+    const { dialect, fullText } = this.database;
     const { rowsPerInsert } = dialect;
     for (let start = 0; start < entries.length; start += rowsPerInsert)
-      await this.#run(fullText.insert(entries.slice(start, start + rowsPerInsert)));
+      await this.run(fullText.insert(entries.slice(start, start + rowsPerInsert)));
   }
 
   async readParticipants(conversations: readonly number[]): Promise<Map<number, readonly ParticipantValue[]>> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT id,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)}`,
     );
     return new Map(
@@ -244,29 +241,29 @@ export class MailWriter {
   }
 
   async setParticipants(conversation: number, participants: readonly ParticipantValue[]): Promise<void> {
-    await this.#run(
+    await this.run(
       sql`UPDATE conversations SET participants=${value('json', participants)} WHERE id=${value('integer', conversation)}`,
     );
   }
 
   /** Recounts conversations from their e-mails. */
   async recount(conversations: readonly number[]): Promise<void> {
-    for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
+    for (const statement of buildRecount(this.database, conversations)) await this.run(statement);
   }
 
   /** Adds to the counts of a mailbox. */
   async addToMailboxCounts(mailbox: number, messages: number, unread: number): Promise<void> {
-    await this.#run(
+    await this.run(
       sql`UPDATE mailboxes SET messages=messages+${value('integer', messages)},unread=unread+${value('integer', unread)},_v=_v+1 WHERE id=${value('integer', mailbox)}`,
     );
   }
 
   #isIn(column: string, storage: 'text' | 'integer' | 'bigint', values: readonly unknown[]): Sql {
-    return this.#database.dialect.isIn(sql`${column}`, listValue(storage, values));
+    return this.database.dialect.isIn(sql`${column}`, listValue(storage, values));
   }
 
   #insert(table: string, columns: Columns, rows: readonly (readonly unknown[])[], after?: Sql): Promise<Row[]> {
-    return insertRows(this.#run, this.#database.dialect, table, columns, rows, after);
+    return insertRows(this.run, this.database.dialect, table, columns, rows, after);
   }
 }
 
@@ -291,9 +288,6 @@ async function findByIdentity(
   );
   return new Map(rows.map(([identity, id]) => [identity as string, Number(id)]));
 }
-
-/** E-mail, mailbox, and the number that the mail server gives it. */
-export type Placement = readonly [email: number, mailbox: number, uidvalidity: string | null, uid: number | null];
 
 const contentColumns: Columns = [
   ['accountId', 'integer'],
@@ -327,10 +321,15 @@ const emailFields = [
   ['read', 'boolean'],
   ['starred', 'boolean'],
   ['answered', 'boolean'],
+  ['forwarded', 'boolean'],
   ['draft', 'boolean'],
+  ['deleted', 'boolean'],
   ['outgoing', 'boolean'],
   ['hasAttachments', 'boolean'],
   ['labels', 'json'],
+  ['keywords', 'json'],
+  ['providerId', 'text'],
+  ['providerThreadId', 'text'],
   ['warnings', 'json'],
   ['bodyState', 'text'],
 ] as const satisfies readonly (readonly [keyof NewEmail, Columns[number][1]])[];
@@ -345,6 +344,8 @@ export const attachmentColumns: Columns = [
   ['disposition', 'text'],
   ['contentId', 'text'],
   ['sha256', 'text'],
+  ['partId', 'text'],
+  ['state', 'text'],
 ];
 
 /** In the order of {@link attachmentColumns}. */
@@ -359,5 +360,7 @@ export function toAttachmentValues(account: number, email: number, each: NewAtta
     each.disposition,
     each.contentId,
     each.sha256,
+    each.partId ?? null,
+    each.sha256 === null ? 'remote' : 'stored',
   ];
 }

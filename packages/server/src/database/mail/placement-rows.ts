@@ -1,7 +1,8 @@
 /** Statements about placements: which e-mail is in which mailbox. An e-mail can be in several mailboxes, and several times in one. */
-import type { Database, Row, Transaction } from '../database.ts';
+import type { Database, Transaction } from '../database.ts';
 import { createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
+import { TransactionRows } from './transaction-rows.ts';
 
 /**
  * The primary mailbox of an e-mail (`mailboxId`, `folder`): the first one that it was added to, but trash and junk only where it is
@@ -10,19 +11,14 @@ import { listValue, type Sql, sql, value } from '../sql.ts';
 const selectPrimaryMailbox = sql`SELECT m.id FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" WHERE p."emailId"=emails.id ORDER BY CASE WHEN m.role IN ('trash','junk') THEN 1 ELSE 0 END,p.id LIMIT 1`;
 
 /** Placements inside a transaction. */
-export class PlacementRows {
-  readonly #database: Database;
-  readonly #run: (statement: Sql) => Promise<Row[]>;
-
+export class PlacementRows extends TransactionRows {
   constructor(database: Database, transaction: Transaction) {
-    this.#database = database;
-    this.#run = createTxRunner(database, transaction);
-    for (const table of ['emails', 'mailPlacements']) transaction.touch(table);
+    super(database, transaction, ['emails', 'mailPlacements']);
   }
 
   /** The mailboxes of e-mails, by e-mail. */
   async readMailboxes(emails: readonly unknown[]): Promise<Map<number, Set<number>>> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT "emailId","mailboxId" FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', emails)}`,
     );
     const found = new Map<number, Set<number>>();
@@ -34,19 +30,19 @@ export class PlacementRows {
   /** Moves e-mails from one mailbox to another. Their other mailboxes stay. */
   async move(emails: readonly number[], from: number, to: number): Promise<void> {
     const source = value('integer', from);
-    await this.#run(
+    await this.run(
       sql`DELETE FROM "mailPlacements" WHERE "mailboxId"=${source} AND ${this.#isIn('"emailId"', emails)}`,
     );
     const target = value('integer', to);
     const existing = sql`SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p."mailboxId"=${target}`;
-    await this.#run(
+    await this.run(
       sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT e.id,${target} FROM emails e WHERE ${this.#isIn('e.id', emails)} AND NOT EXISTS (${existing})`,
     );
   }
 
   /** Sets `mailboxId` and `folder` of e-mails from their placements. @returns the e-mails that changed. */
   async updatePrimaryMailboxes(emails: readonly number[]): Promise<number[]> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`UPDATE emails SET "mailboxId"=(${selectPrimaryMailbox}),folder=(SELECT coalesce(b.role,b.path) FROM mailboxes b WHERE b.id=(${selectPrimaryMailbox})),_v=_v+1 WHERE ${this.#isIn('id', emails)} AND "mailboxId" IS DISTINCT FROM (${selectPrimaryMailbox}) RETURNING id`,
     );
     return rows.map(([id]) => Number(id));
@@ -54,14 +50,14 @@ export class PlacementRows {
 
   /** E-mails that are in a mailbox and also in others. */
   async findShared(mailbox: number): Promise<number[]> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT DISTINCT p."emailId" FROM "mailPlacements" p WHERE p."mailboxId"=${value('integer', mailbox)} AND EXISTS (SELECT 1 FROM "mailPlacements" o WHERE o."emailId"=p."emailId" AND o."mailboxId"<>p."mailboxId")`,
     );
     return rows.map(([id]) => Number(id));
   }
 
   #isIn(column: string, emails: readonly unknown[]): Sql {
-    return this.#database.dialect.isIn(sql`${column}`, listValue('bigint', emails));
+    return this.database.dialect.isIn(sql`${column}`, listValue('bigint', emails));
   }
 }
 

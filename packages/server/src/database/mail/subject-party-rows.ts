@@ -1,8 +1,6 @@
-/** Statements about the index by which replies without references find what they answer: a row for each party of a message. */
-import type { Database, Row, Transaction } from '../database.ts';
 import { insertRows } from '../row-insert.ts';
-import { createReader, createTxRunner } from '../run-statement.ts';
 import { join, listValue, type Sql, sql, value } from '../sql.ts';
+import { AccountBoundRows } from './account-bound-rows.ts';
 import { keysPerSecond } from './mail-writer.ts';
 
 /** A party (correspondent) of a message: its key, and the kind of the message (0 to 3). */
@@ -27,24 +25,13 @@ interface FoundRow {
 }
 
 /** The index of one account. Its writer holds the lock `mail <account>`. */
-export class SubjectPartyRows {
-  readonly #database: Database;
-  readonly #run: (statement: Sql) => Promise<Row[]>;
-  readonly #account: number;
-
-  /** @param transaction null: only for reads. */
-  constructor(database: Database, transaction: Transaction | null, account: number) {
-    this.#database = database;
-    this.#run = transaction ? createTxRunner(database, transaction) : createReader(database);
-    this.#account = account;
-  }
-
-  /** Those of some keys that have rows. */
+export class SubjectPartyRows extends AccountBoundRows {
+  /** Those of the keys that have rows. */
   async presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
     if (keys.length === 0) return new Set();
-    const requestedKeys = this.#database.dialect.listAsRows(listValue('text', keys));
-    const rows = await this.#run(
-      sql`SELECT v FROM ${requestedKeys} WHERE EXISTS (SELECT 1 FROM "mailSubjectParties" p WHERE p."accountId"=${value('integer', this.#account)} AND p.key=v)`,
+    const requestedKeys = this.database.dialect.listAsRows(listValue('text', keys));
+    const rows = await this.run(
+      sql`SELECT v FROM ${requestedKeys} WHERE EXISTS (SELECT 1 FROM "mailSubjectParties" p WHERE p."accountId"=${value('integer', this.account)} AND p.key=v)`,
     );
     return new Set(rows.map(([key]) => key as string));
   }
@@ -56,7 +43,7 @@ export class SubjectPartyRows {
       (range, index) =>
         sql`SELECT * FROM (SELECT ${index} AS r,p."emailId" AS e FROM "mailSubjectParties" p WHERE ${this.#within(key, range)} ORDER BY p."emailId" ${range.nearestTo === 'to' ? 'DESC' : 'ASC'} LIMIT ${limit}) s${index}`,
     );
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT f.r,f.e,m."conversationId" FROM (${join(parts, ' UNION ALL ')}) f JOIN emails m ON m.id=f.e`,
     );
     const found = rows.map(([range, email, conversation]) => ({
@@ -70,7 +57,7 @@ export class SubjectPartyRows {
 
   /** The conversations of all rows of a range. */
   async conversationsIn(key: string, range: KeyRange): Promise<number[]> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT DISTINCT m."conversationId" FROM "mailSubjectParties" p JOIN emails m ON m.id=p."emailId" WHERE ${this.#within(key, range)} AND m."conversationId" IS NOT NULL`,
     );
     return rows.map(([id]) => Number(id));
@@ -78,8 +65,8 @@ export class SubjectPartyRows {
 
   async add(parties: readonly StoredParty[]): Promise<void> {
     await insertRows(
-      this.#run,
-      this.#database.dialect,
+      this.run,
+      this.database.dialect,
       'mailSubjectParties',
       [
         ['accountId', 'integer'],
@@ -87,28 +74,28 @@ export class SubjectPartyRows {
         ['kind', 'integer'],
         ['emailId', 'bigint'],
       ],
-      parties.map(({ key, kind, email }) => [this.#account, key, kind, email]),
+      parties.map(({ key, kind, email }) => [this.account, key, kind, email]),
       sql` ON CONFLICT DO NOTHING`,
     );
   }
 
   /** The rows of some e-mails. */
   async readByEmails(emails: readonly number[]): Promise<StoredParty[]> {
-    const rows = await this.#run(sql`SELECT key,kind,"emailId" FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
+    const rows = await this.run(sql`SELECT key,kind,"emailId" FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
     return rows.map(([key, kind, email]) => ({ key: key as string, kind: Number(kind), email: Number(email) }));
   }
 
   async deleteByEmails(emails: readonly number[]): Promise<void> {
-    await this.#run(sql`DELETE FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
+    await this.run(sql`DELETE FROM "mailSubjectParties" WHERE ${this.#isOf(emails)}`);
   }
 
   #isOf(emails: readonly number[]): Sql {
-    return this.#database.dialect.isIn(sql`"emailId"`, listValue('bigint', emails));
+    return this.database.dialect.isIn(sql`"emailId"`, listValue('bigint', emails));
   }
 
   #within(key: string, { kind, from, to }: KeyRange): Sql {
     const first = value('bigint', Math.max(0, from) * keysPerSecond);
     const end = value('bigint', (to + 1) * keysPerSecond);
-    return sql`p."accountId"=${value('integer', this.#account)} AND p.key=${value('text', key)} AND p.kind=${kind} AND p."emailId">=${first} AND p."emailId"<${end}`;
+    return sql`p."accountId"=${value('integer', this.account)} AND p.key=${value('text', key)} AND p.kind=${kind} AND p."emailId">=${first} AND p."emailId"<${end}`;
   }
 }

@@ -1,15 +1,16 @@
 /** Statements of the rebuild of an account's conversations. */
 import { getElement } from '../../base/aligned-lists.ts';
-import type { Database, Row, Transaction } from '../database.ts';
+import type { Database, Transaction } from '../database.ts';
 import { parseJsonColumn } from '../json-column.ts';
-import { createReader, createTxRunner } from '../run-statement.ts';
+import { createReader } from '../run-statement.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
+import { AccountBoundRows } from './account-bound-rows.ts';
 import { parseAddressList, parseTextList } from './address-lists.ts';
 import { buildRecount, selectMiscounted } from './conversation-counts.ts';
-import { type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
+import { type AddressLists, type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
 
-/** The values of an e-mail that decide about its conversation. */
-export interface ThreadInputRow {
+/** The properties of an e-mail that determine its conversation. */
+export interface ThreadInputRow extends AddressLists {
   readonly id: number;
   readonly conversation: number | null;
   /** Milliseconds since the epoch, to the second. */
@@ -18,11 +19,10 @@ export interface ThreadInputRow {
   readonly inReplyTo: readonly string[];
   readonly references: readonly string[];
   readonly subject: string;
-  /** No message is joined to it by subject: it has none, or was sent to a mailing list. */
+  /**
+   * Null: messages are not joined to it by subject, because the subject is empty or the message went to a mailing list.
+   */
   readonly hasNoSubjectKey: boolean;
-  readonly from: readonly MailAddressValue[];
-  readonly to: readonly MailAddressValue[];
-  readonly cc: readonly MailAddressValue[];
   readonly folder: string;
   /** Null where an earlier server version stored the e-mail: then its headers are read. */
   readonly ownAddresses: readonly string[] | null;
@@ -133,16 +133,10 @@ function toPeople([from = [], ...others]: readonly (readonly MailAddressValue[])
 }
 
 /** Reads and writes about conversations, inside a transaction, or outside for reads only. */
-export class ThreadRows {
-  readonly #database: Database;
-  readonly #run: (statement: Sql) => Promise<Row[]>;
-  readonly #account: number;
-
+export class ThreadRows extends AccountBoundRows {
   /** @param transaction null: only for reads. */
   constructor(database: Database, transaction: Transaction | null, account: number) {
-    this.#database = database;
-    this.#account = account;
-    this.#run = transaction ? createTxRunner(database, transaction) : createReader(database);
+    super(database, transaction, account);
     for (const table of ['emails', 'conversations', 'mailThreadKeys']) transaction?.touch(table);
   }
 
@@ -157,14 +151,14 @@ export class ThreadRows {
   }
 
   async #there(table: string, storage: 'integer' | 'bigint', ids: readonly number[]): Promise<Set<number>> {
-    const rows = await this.#run(sql`SELECT id FROM ${identifier(table)} WHERE ${this.#isIn('id', storage, ids)}`);
+    const rows = await this.run(sql`SELECT id FROM ${identifier(table)} WHERE ${this.#isIn('id', storage, ids)}`);
     return new Set(rows.map(([id]) => Number(id)));
   }
 
   /** Moves e-mails into a conversation. @returns those that were not in it. */
   async moveEmails(emails: readonly number[], into: number): Promise<number[]> {
     const intoConversation = value('integer', into);
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`UPDATE emails SET "conversationId"=${intoConversation},_v=_v+1 WHERE ${this.#isIn('id', 'bigint', emails)} AND ("conversationId" IS NULL OR "conversationId"<>${intoConversation}) RETURNING id`,
     );
     return rows.map(([id]) => Number(id));
@@ -172,22 +166,21 @@ export class ThreadRows {
 
   /** Marks conversations as merged into another one, with those that were merged into them before. */
   async redirectConversations(merged: readonly number[], into: number): Promise<void> {
-    const isOfAccount = sql`"accountId"=${value('integer', this.#account)}`;
-    await this.#run(
-      sql`UPDATE conversations SET "mergedInto"=${value('integer', into)},_v=_v+1 WHERE ${isOfAccount} AND id<>${value('integer', into)} AND (${this.#isIn('id', 'integer', merged)} OR ${this.#isIn('"mergedInto"', 'integer', merged)})`,
+    await this.run(
+      sql`UPDATE conversations SET "mergedInto"=${value('integer', into)},_v=_v+1 WHERE ${this.isOfAccount} AND id<>${value('integer', into)} AND (${this.#isIn('id', 'integer', merged)} OR ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
   }
 
   /** Copies state and assignee to a conversation that is split from another one. */
   async copyState(conversation: number, source: number): Promise<void> {
-    await this.#run(
+    await this.run(
       sql`UPDATE conversations SET (state,"assigneeId")=(SELECT o.state,o."assigneeId" FROM conversations o WHERE o.id=${value('integer', source)}) WHERE id=${value('integer', conversation)} AND EXISTS (SELECT 1 FROM conversations o WHERE o.id=${value('integer', source)})`,
     );
   }
 
   /** The stored summaries of conversations. */
   async readSummaries(conversations: readonly number[]): Promise<ConversationSummary[]> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT id,subject,participants FROM conversations WHERE ${this.#isIn('id', 'integer', conversations)} ORDER BY id`,
     );
     return rows.map(([id, subject, participants]) => ({
@@ -201,7 +194,7 @@ export class ThreadRows {
   async *messages(conversations: readonly number[]): AsyncGenerator<readonly ConversationMessage[]> {
     const which = this.#isIn('"conversationId"', 'integer', conversations);
     for (let after = -1; ; ) {
-      const rows = await this.#run(
+      const rows = await this.run(
         sql`SELECT id,"conversationId",subject,"from","to",cc FROM emails WHERE ${which} AND id>${value('bigint', after)} ORDER BY id LIMIT ${messageBatchSize}`,
       );
       yield rows.map(([, conversation, subject, ...lists]) => ({
@@ -215,44 +208,44 @@ export class ThreadRows {
   }
 
   async writeSummary({ id, subject, participants }: ConversationSummary): Promise<void> {
-    await this.#run(
+    await this.run(
       sql`UPDATE conversations SET subject=${value('text', subject)},participants=${value('json', participants)} WHERE id=${value('integer', id)}`,
     );
   }
 
   /** Conversations whose counts are wrong, among these. */
   async findMiscounted(conversations: readonly number[]): Promise<number[]> {
-    return (await this.#run(selectMiscounted(this.#database, conversations))).map(([id]) => Number(id));
+    return (await this.run(selectMiscounted(this.database, conversations))).map(([id]) => Number(id));
   }
 
   /** Recounts conversations. A conversation that has e-mails is no longer marked as merged. */
   async recount(conversations: readonly number[]): Promise<void> {
-    for (const statement of buildRecount(this.#database, conversations)) await this.#run(statement);
-    await this.#run(
+    for (const statement of buildRecount(this.database, conversations)) await this.run(statement);
+    await this.run(
       sql`UPDATE conversations SET "mergedInto"=NULL WHERE ${this.#isIn('id', 'integer', conversations)} AND "mergedInto" IS NOT NULL AND EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=conversations.id)`,
     );
   }
 
   /** Makes thread keys lead to a conversation. */
   async redirectKeys(keys: readonly number[], conversation: number): Promise<void> {
-    await this.#run(
+    await this.run(
       sql`UPDATE "mailThreadKeys" SET "conversationId"=${value('integer', conversation)} WHERE ${this.#isIn('id', 'bigint', keys)}`,
     );
   }
 
   async deleteKeys(keys: readonly number[]): Promise<void> {
-    await this.#run(sql`DELETE FROM "mailThreadKeys" WHERE ${this.#isIn('id', 'bigint', keys)}`);
+    await this.run(sql`DELETE FROM "mailThreadKeys" WHERE ${this.#isIn('id', 'bigint', keys)}`);
   }
 
   /** The conversations of e-mails, by e-mail. */
   async findConversations(emails: readonly number[]): Promise<Map<number, number>> {
-    const rows = await this.#run(
+    const rows = await this.run(
       sql`SELECT id,"conversationId" FROM emails WHERE ${this.#isIn('id', 'bigint', emails)} AND "conversationId" IS NOT NULL`,
     );
     return new Map(rows.map(([id, conversation]) => [Number(id), Number(conversation)]));
   }
 
   #isIn(column: string, storage: 'integer' | 'bigint', values: readonly unknown[]): Sql {
-    return this.#database.dialect.isIn(sql`${column}`, listValue(storage, values));
+    return this.database.dialect.isIn(sql`${column}`, listValue(storage, values));
   }
 }

@@ -1,9 +1,10 @@
 import type { HealthReporter } from '../../base/server-health.ts';
 import { limits } from '../../protocol/limits.ts';
 import { bindFixed, type Database, type Row, type Transaction } from '../database.ts';
+import { containsResource, pruneEvents } from '../event-log-statements.ts';
 import { type EventLogStore, type LoggedEvent, type PruneOptions, toLoggedEvent } from '../event-log-store.ts';
 import { isAfter, splitPosition } from '../event-position.ts';
-import { isPassedByOutbox, readOutboxPosition, startDelivery } from '../outbox-statements.ts';
+import { readOutboxPosition, startDelivery } from '../outbox-statements.ts';
 import { readRows } from '../run-statement.ts';
 import { type Sql, sql, value } from '../sql.ts';
 import { EventHorizonWatch } from './event-horizon.ts';
@@ -58,25 +59,15 @@ export class PostgresEventLog implements EventLogStore {
     return event ?? null;
   }
 
-  async hasRecent(resource: string): Promise<boolean> {
+  hasRecent(resource: string): Promise<boolean> {
     const newest = sql`SELECT resource FROM _events ORDER BY xid DESC, id DESC LIMIT ${limits.eventsScanned}`;
-    return (
-      (await this.#read(sql`SELECT 1 FROM (${newest}) newest WHERE resource = ${value('text', resource)} LIMIT 1`))
-        .length > 0
-    );
+    return containsResource(this.#database, newest, resource);
   }
 
-  async prune({ before, maxEvents, batchSize }: PruneOptions): Promise<boolean> {
-    const head = await this.head();
-    if (head === null) return false;
-    const newest = Number(splitPosition(head.position)[1]);
-    const oldest = sql`SELECT xid,id FROM _events ORDER BY _events.xid,id LIMIT ${batchSize}`;
-    const isOld = sql`(at < ${value('datetime', before)} OR id <= ${value('bigint', newest - maxEvents)})`;
+  async prune(options: PruneOptions): Promise<boolean> {
+    const isOldest = sql`(xid,id) IN (SELECT xid,id FROM _events ORDER BY _events.xid,id LIMIT ${options.batchSize})`;
     const isQueued = sql`(_events.xid,_events.id) <= ${parsePosition(sql`position`)}`;
-    const statement = sql`DELETE FROM _events WHERE (xid,id) IN (${oldest}) AND id < ${value('bigint', newest)}
-AND ${isOld} AND ${isPassedByOutbox(this.#database, isQueued)} RETURNING id`;
-    const rows = await this.#database.writeOne(bindFixed(this.#database.dialect, statement), []);
-    return rows.length === batchSize;
+    return pruneEvents(this.#database, await this.head(), options, { isOldest, isQueued });
   }
 
   startDelivery(transaction: Transaction, webhookId: unknown): Promise<void> {
@@ -101,7 +92,8 @@ AND ${isOld} AND ${isPassedByOutbox(this.#database, isQueued)} RETURNING id`;
 
   async #select(condition: Sql, order: 'ASC' | 'DESC', limit: number): Promise<LoggedEvent[]> {
     const rows = await this.#read(
-      sql`SELECT xid::text, id, to_char(at AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), name, resource, tk, actor, request_id, changed
+      sql`SELECT xid::text, id, to_char(at AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+name, resource, tk, actor, request_id, changed
 FROM _events WHERE ${condition} ORDER BY _events.xid ${order}, id ${order} LIMIT ${limit}`,
     );
     return rows.map(toLoggedEvent);
@@ -118,7 +110,8 @@ FROM _events WHERE ${condition} ORDER BY _events.xid ${order}, id ${order} LIMIT
  */
 function buildAdoption(): readonly Sql[] {
   const newPosition = (isLater: Sql): Sql =>
-    sql`concat(${`'${lowestTransaction}.'`},coalesce((SELECT min(id)-1 FROM _events WHERE ${isLater}),(SELECT max(id) FROM _events)))`;
+    sql`concat(${`'${lowestTransaction}.'`},coalesce((SELECT min(id)-1 FROM _events WHERE ${isLater}),
+(SELECT max(id) FROM _events)))`;
   const isBehind = (column: Sql): Sql => sql`(xid,id) > ${parsePosition(column)}`;
   const start = sql`"startsAfter"`;
   const isUnseen = sql`NOT pg_visible_in_snapshot(xid,${start}::pg_snapshot)`;

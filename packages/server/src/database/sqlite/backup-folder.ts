@@ -1,26 +1,28 @@
 import { constants, existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { incomingFolder } from '../../base/file-blobs.ts';
 
-/** All pages in one step, so that the copy is of one moment, however much is written meanwhile. */
+/** Copies all pages in one step, so that the copy is consistent during writes. */
 const allPages = 2 ** 31 - 1;
 const mainStore = '1';
 
 export interface BackupReport {
-  /** Paths in the copy, and their sizes in bytes. */
+  /** Paths of the copied files, and their sizes in bytes. */
   readonly databases: readonly { readonly path: string; readonly bytes: number }[];
   readonly files: number;
 }
 
 /**
- * Copies a data folder while a server works on it, or while none does. The copy can be used as a `DATA_DIR`.
+ * Copies a data folder, whether or not a server is using it. The copy can be used as a `DATA_DIR`.
  *
- * The order makes it whole: the database of an application before its audit journal, since a journal may be ahead and not
- * behind; bytes of mail before the database, for what is deleted meanwhile, and after it, for what is added; `main`, which
- * lists the applications, after the others, and then those that were made meanwhile.
+ * The order makes the copy consistent. The database of an application is copied before its audit journal, because the
+ * journal may be newer than the database but not older. The bytes of files and mail are copied before the database, so that files
+ * deleted meanwhile are included, and again after it for added ones. `main`, which lists the applications, is copied after
+ * the others, followed by applications that were created meanwhile.
  *
- * @param target a folder that does not exist; it appears when the copy is complete and on the disk.
+ * @param target a folder that does not exist. It is created when the copy is complete and durable.
  */
 export async function backupFolder(dataDir: string, target: string): Promise<BackupReport> {
   const source = join(dataDir, 'applications');
@@ -63,10 +65,13 @@ class BackupCopy {
     await this.#newFiles(`${store}.files`);
   }
 
-  /** Pages, not statements: expressions in indexes need functions that only the server has. */
+  /**
+   * Copies pages instead of running VACUUM INTO, because expressions in indexes need functions that only the server
+   * defines.
+   */
   async #database(name: string): Promise<void> {
     const path = join(this.#source, name);
-    if (!existsSync(path)) return; // no journal yet, or an application that was destroyed meanwhile
+    if (!existsSync(path)) return; // the journal does not exist yet, or the application was destroyed meanwhile
     const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
     try {
       await backup(database, join(this.#target, name), { rate: allPages });
@@ -77,12 +82,12 @@ class BackupCopy {
     this.#databases.push({ path: `applications/${name}`, bytes: statSync(join(this.#target, name)).size });
   }
 
-  /** Files never change under their name. */
+  /** Copies files that are missing in the copy. A file never changes, because its name is the hash of its bytes. */
   async #newFiles(name: string): Promise<void> {
     const root = join(this.#source, name);
     const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(ignoreMissing);
     for (const entry of entries ?? []) {
-      if (!entry.isFile()) continue;
+      if (!entry.isFile() || basename(entry.parentPath) === incomingFolder) continue;
       const path = join(entry.parentPath, entry.name);
       const to = join(this.#target, name, relative(root, path));
       if (!existsSync(to) && (await copyIfExists(path, to))) this.#files += 1;
@@ -90,7 +95,7 @@ class BackupCopy {
   }
 }
 
-/** Of each application with a database, without the journals. */
+/** The database files of all applications, without the journals. */
 async function listStores(folder: string): Promise<string[]> {
   return (await readdir(folder))
     .filter((name) => name.endsWith('.db') && !name.endsWith('.audit.db'))
@@ -99,7 +104,7 @@ async function listStores(folder: string): Promise<string[]> {
 
 async function copyIfExists(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-  // Shares the blocks where the file system can.
+  // Shares blocks with the original if the file system supports it.
   if ((await copyFile(from, to, constants.COPYFILE_FICLONE).catch(ignoreMissing)) === null) return false;
   await syncToDisk(to);
   return true;

@@ -39,7 +39,7 @@ afterEach(() => {
 });
 const last = (): Problem | null | undefined => reported.at(-1);
 
-test('one runs after so many statements, and holds writes up only where the log is long', async () => {
+test('a checkpoint runs after a number of statements, and delays writes only if the log is long', async () => {
   checkpoints.countWrites(10);
   expect(modes).toEqual([]);
   checkpoints.countWrites(1);
@@ -50,7 +50,7 @@ test('one runs after so many statements, and holds writes up only where the log 
   expect(checkpoints.refusal).toBeNull();
 });
 
-test('a failure is reported and tried again by itself; past the bound writes are refused until one succeeds', async () => {
+test('a failed checkpoint is reported and retried; beyond the bound, writes are refused until one succeeds', async () => {
   result = new DatabaseFault('disk', 'disk I/O error');
   checkpoints.countWrites(11);
   await expect.poll(() => modes.length).toBeGreaterThan(3);
@@ -64,7 +64,7 @@ test('a failure is reported and tried again by itself; past the bound writes are
   expect(last()).toBeNull();
 });
 
-test('a log that a reader holds back is reported, and no write is refused for it', async () => {
+test('a log that cannot shrink because of a reader is reported, and no write is refused', async () => {
   truncateSync(log, 5000);
   result = [1, 5, 0];
   checkpoints.countWrites(11);

@@ -6,7 +6,9 @@ export type CheckpointMode = 'PASSIVE' | 'RESTART';
 
 export interface CheckpointParts {
   readonly logPath: string;
-  /** Runs `PRAGMA wal_checkpoint`; a RESTART while no write runs. Its row: busy, pages of the log, pages carried over. */
+  /**
+   * Runs `PRAGMA wal_checkpoint`; a RESTART while no write runs. Its row: busy, pages of the log, pages carried over.
+   */
   readonly run: (mode: CheckpointMode) => Promise<Row | undefined>;
   readonly report: HealthReporter;
   /** Other bounds, for tests. */
@@ -93,7 +95,7 @@ export class Checkpoints {
       if (blocking && row?.[0] === 1) this.#handleHeldBack();
       else this.#succeeded();
     } catch (error) {
-      // A thread that is ended by closing is no fault.
+      // Ending the thread by closing is not a failure.
       if (!this.#closed) this.#failed(error);
     }
   }

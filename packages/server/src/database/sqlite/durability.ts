@@ -7,9 +7,9 @@ export type SyncFile = (handle: FileHandle) => Promise<void>;
 /**
  * Makes commits durable off the event loop: one fdatasync of the write-ahead log covers every commit before it began.
  *
- * After one failure nothing is acknowledged any more: the kernel may have dropped the pages that it could not write,
- * and a later sync that succeeds says nothing about them. Only the log is opened here, never the main file: POSIX
- * drops SQLite's locks when any descriptor of that file is closed.
+ * After one failed sync, nothing is acknowledged any more: the kernel may have dropped the pages that it could not
+ * write, and a later successful sync does not cover them. Only the log is opened here, never the main file: POSIX drops
+ * SQLite's locks when any descriptor of that file is closed.
  */
 export class Durability {
   readonly #path: string;

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StartFailure } from '../../base/start-failure.ts';
 
-/** What a server says of itself to one that finds the folder locked. */
+/** Identifies the server that holds the lock, for the error message of another server. */
 interface Holder {
   readonly pid: number;
   readonly host: string;
@@ -16,7 +16,7 @@ interface Holder {
 
 const lockName = 'server.lock';
 const holderName = 'server.json';
-/** The holder writes its identity immediately after it has taken the lock. */
+/** Attempts to read the identity of the holder, which it writes immediately after it has acquired the lock. */
 const maxHolderReads = 10;
 const holderReadMilliseconds = 50;
 const busy = 5; // SQLITE_BUSY
@@ -25,8 +25,8 @@ const busy = 5; // SQLITE_BUSY
 export class FolderInUse extends StartFailure {}
 
 /**
- * Keeps a second server off a folder. The lock is that of an SQLite transaction on an empty file, since Node has no file
- * locks of its own: the system releases it when the process ends, however it ends, and a copy of the folder carries none.
+ * Prevents two servers from using one folder. Node has no file locks, so the lock is that of an SQLite transaction on an empty
+ * file. The operating system releases it when the process ends, and copies of the folder are not locked.
  */
 export class FolderLock {
   readonly #folder: string;
@@ -41,7 +41,7 @@ export class FolderLock {
   }
 
   /**
-   * Makes the folder where it does not exist.
+   * Acquires the lock, and creates the folder if it does not exist.
    *
    * @param since when this server started, for the message that another one prints.
    * @throws FolderInUse naming the server that holds the lock.
@@ -50,7 +50,7 @@ export class FolderLock {
     makeFolder(folder);
     const file = new DatabaseSync(join(folder, lockName), { timeout: 0 });
     try {
-      // In memory, so that no journal file appears next to it.
+      // The journal is in memory, so that no journal file is created next to the lock file.
       file.exec('PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE');
       return new FolderLock(folder, file, since);
     } catch (error) {
@@ -60,7 +60,7 @@ export class FolderLock {
     }
   }
 
-  /** Adds the address, once it is known. */
+  /** Writes the address of the server, once it is known. */
   announce(url: string): void {
     this.#write({ ...this.#holder, url });
   }
@@ -70,13 +70,16 @@ export class FolderLock {
     this.#file.close();
   }
 
-  /** Never the locked file itself: POSIX drops a process's locks when it closes any descriptor of a file. */
+  /**
+   * Writes to a second file, because POSIX releases the locks of a process when it closes any descriptor of the locked
+   * file.
+   */
   #write(holder: Holder): void {
     ignoreErrors(() => writeFileSync(join(this.#folder, holderName), `${JSON.stringify(holder)}\n`, { mode: 0o600 }));
   }
 }
 
-/** With its parents. Node's own way never ends below folders such as /proc, which have a folder nowhere. */
+/** Creates a folder with its parents. `mkdir` with `recursive` never returns below folders such as /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   const parent = dirname(resolve(folder));
@@ -84,18 +87,20 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error; // another server was first
+    if ((error as { code?: string }).code !== 'EEXIST') throw error; // another server has created it
   }
 }
 
-/** The note is for a message only: a full or read-only disk shows elsewhere. */
+/** Errors are ignored: the identity is only used in a message, and a full disk is reported elsewhere. */
 function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {}
 }
 
-/** What is written may be left over from a process that was killed: then the present holder has not written yet. */
+/**
+ * Reads the identity of the holder. One of a killed process is ignored: the present holder has not written its own yet.
+ */
 async function waitForHolder(folder: string): Promise<Holder | null> {
   for (let attempt = 0; attempt < maxHolderReads; attempt += 1) {
     const holder = readHolder(folder);
@@ -109,11 +114,11 @@ function readHolder(folder: string): Holder | null {
   try {
     return JSON.parse(readFileSync(join(folder, holderName), 'utf8')) as Holder;
   } catch {
-    return null; // not there yet, or being written
+    return null; // does not exist yet, or is being written
   }
 }
 
-/** Only processes of this machine can be looked up. */
+/** Whether the holder's process has ended. Processes of other machines are assumed to run. */
 function hasExited({ pid, host }: Holder): boolean {
   if (host !== hostname()) return false;
   try {

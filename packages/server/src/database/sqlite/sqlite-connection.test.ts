@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
 import { SqliteConnection } from './sqlite-connection.ts';
 
-test('statements that leave the cache are finalized, and those in use are not', () => {
+test('statements that leave the cache are finalized, and statements in use are not', () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
   const connection = new SqliteConnection(':memory:');
   try {

@@ -8,7 +8,9 @@ import { foldText } from '../text-fold.ts';
 
 type SqlInput = null | number | bigint | string;
 
-/** A longer statement is neither prepared on the event loop nor cached: time and memory for both grow with its length. */
+/**
+ * A longer statement is neither prepared on the event loop nor cached: time and memory for both grow with its length.
+ */
 export const maxLoopStatement = 64 * 1024;
 
 /** Ends a statement whose deadline has passed. */
@@ -84,7 +86,8 @@ export class SqliteConnection {
       useBigIntArguments: true,
     });
     this.#database.function('_tick', {}, this.#tick);
-    this.#database.exec(`PRAGMA busy_timeout=5000; PRAGMA foreign_keys=${options.foreignKeys === false ? 'OFF' : 'ON'}; PRAGMA case_sensitive_like=ON;
+    const foreignKeys = options.foreignKeys === false ? 'OFF' : 'ON';
+    this.#database.exec(`PRAGMA busy_timeout=5000; PRAGMA foreign_keys=${foreignKeys}; PRAGMA case_sensitive_like=ON;
       PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=0;`);
     if (!options.readOnly) this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;');
   }

@@ -199,9 +199,11 @@ export const sqliteDialect: Dialect = {
   member,
   object: buildObject,
   objectFrom: (members, rest) => sql`ifnull((SELECT ${buildObject(members)} ${rest}),'null')`,
-  listFrom: (members, rest, maxItems, path) =>
-    sql`(SELECT concat('[',CASE WHEN count(*)>${maxItems} THEN _overflow(${literal(path)}) ELSE group_concat(j,',') END,']')
-FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`,
+  listFrom: (members, rest, maxItems, path) => {
+    const items = sql`CASE WHEN count(*)>${maxItems} THEN _overflow(${literal(path)}) ELSE group_concat(j,',') END`;
+    return sql`(SELECT concat('[',${items},']')
+FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
+  },
   scalar,
   deadlineCheck,
   versionGuard: () => null,

@@ -1,8 +1,9 @@
 import { limits } from '../../protocol/limits.ts';
-import { bindFixed, type Database, type Row, type Transaction } from '../database.ts';
+import type { Database, Row, Transaction } from '../database.ts';
+import { containsResource, pruneEvents } from '../event-log-statements.ts';
 import { type EventLogStore, type LoggedEvent, type PruneOptions, toLoggedEvent } from '../event-log-store.ts';
 import { isAfter, splitPosition } from '../event-position.ts';
-import { isPassedByOutbox, readOutboxPosition, startDelivery } from '../outbox-statements.ts';
+import { readOutboxPosition, startDelivery } from '../outbox-statements.ts';
 import { readRows } from '../run-statement.ts';
 import { type Sql, sql, value } from '../sql.ts';
 
@@ -45,25 +46,15 @@ export class SqliteEventLog implements EventLogStore {
     return event ?? null;
   }
 
-  async hasRecent(resource: string): Promise<boolean> {
+  hasRecent(resource: string): Promise<boolean> {
     const newest = sql`SELECT resource FROM _events ORDER BY id DESC LIMIT ${limits.eventsScanned}`;
-    return (
-      (await this.#read(sql`SELECT 1 FROM (${newest}) newest WHERE resource = ${value('text', resource)} LIMIT 1`))
-        .length > 0
-    );
+    return containsResource(this.#database, newest, resource);
   }
 
-  async prune({ before, maxEvents, batchSize }: PruneOptions): Promise<boolean> {
-    const head = await this.head();
-    if (head === null) return false;
-    const newest = Number(splitPosition(head.position)[1]);
-    const oldest = sql`SELECT id FROM _events ORDER BY id LIMIT ${batchSize}`;
-    const isOld = sql`(at < ${value('datetime', before)} OR id <= ${value('bigint', newest - maxEvents)})`;
-    const isQueued = isPassedByOutbox(this.#database, sql`_events.id <= CAST(substr(position,3) AS INTEGER)`);
-    const statement = sql`DELETE FROM _events WHERE id IN (${oldest}) AND id < ${value('bigint', newest)}
-AND ${isOld} AND ${isQueued} RETURNING id`;
-    const rows = await this.#database.writeOne(bindFixed(this.#database.dialect, statement), []);
-    return rows.length === batchSize;
+  async prune(options: PruneOptions): Promise<boolean> {
+    const isOldest = sql`id IN (SELECT id FROM _events ORDER BY id LIMIT ${options.batchSize})`;
+    const isQueued = sql`_events.id <= CAST(substr(position,3) AS INTEGER)`;
+    return pruneEvents(this.#database, await this.head(), options, { isOldest, isQueued });
   }
 
   startDelivery(transaction: Transaction, webhookId: unknown): Promise<void> {

@@ -18,11 +18,13 @@ export const sqliteFullText: FullTextIndex = {
     sql`INSERT INTO _mail_text (rowid,account,${columns.join(',')}) VALUES ${join(entries.map(toRow), ',')}`,
   remove: (ids) => sql`DELETE FROM _mail_text WHERE rowid IN (SELECT value FROM json_each(${ids}))`,
   replace: (entry, condition) =>
-    sql`UPDATE _mail_text SET (account,${columns.join(',')})=(SELECT ${toValues(entry)}) WHERE rowid=${value('integer', entry.id)} AND ${condition}`,
+    sql`UPDATE _mail_text SET (account,${columns.join(',')})=(SELECT ${toValues(entry)})
+WHERE rowid=${value('integer', entry.id)} AND ${condition}`,
   expression: compileExpression,
   matchesEmail: (email, lookup) => sql`${email}.id IN (SELECT rowid FROM _mail_text WHERE ${matches(lookup)})`,
   matchesKey: (key, account, expression) =>
-    sql`EXISTS (SELECT 1 FROM _mail_text WHERE _mail_text MATCH ${singleEmailExpression(account, expression)} AND _mail_text.rowid=${key})`,
+    sql`EXISTS (SELECT 1 FROM _mail_text
+WHERE _mail_text MATCH ${singleEmailExpression(account, expression)} AND _mail_text.rowid=${key})`,
   inKeyOrder: { table: sql`_mail_text`, key: rowKey, matches },
   candidateScan: {
     // Testing one record takes about 100 µs: the index goes through its words from the first on.
@@ -49,7 +51,8 @@ function limitIf({ isNeeded, maxRecords }: ConditionalLookup): Sql {
 }
 
 function matches({ expression, accounts }: FullTextLookup): Sql {
-  return sql`_mail_text MATCH (SELECT concat('account:(',ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"'),')',${expression})
+  const names = sql`ifnull(group_concat(concat('"',a,'"'),' OR '),'"0"')`;
+  return sql`_mail_text MATCH (SELECT concat('account:(',${names},')',${expression})
 FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
 }
 
@@ -58,7 +61,8 @@ FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
  * expression of nothing but negations, which needs something to exclude from.
  */
 function singleEmailExpression(account: Sql, expression: Param): Sql {
-  return sql`(CASE WHEN substr(${expression},1,5)=' AND ' THEN substr(${expression},6) ELSE concat('account:("',${account},'")',${expression}) END)`;
+  return sql`(CASE WHEN substr(${expression},1,5)=' AND ' THEN substr(${expression},6)
+ELSE concat('account:("',${account},'")',${expression}) END)`;
 }
 
 function toRow(entry: FullTextEntry): Sql {

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type BoundStatement, DatabaseFault, type Row } from '../database.ts';
 import { DeadlineExceeded, SqliteConnection } from './sqlite-connection.ts';
 
-/** What the event loop asks of a worker; one at a time, answered in order. */
+/** A task that the event loop sends to a worker. A worker gets one task at a time. */
 export type WorkerTask =
   | { readonly kind: 'read'; readonly statements: readonly BoundStatement[]; readonly milliseconds: number }
   | { readonly kind: 'run'; readonly statement: BoundStatement; readonly milliseconds?: number }
@@ -41,7 +41,7 @@ function runTask(task: WorkerTask): WorkerReply {
   }
 }
 
-/** All statements see the same state. */
+/** Runs all statements in one read transaction, so that they see the same snapshot. */
 function readAll(statements: readonly BoundStatement[], milliseconds: number): Row[][] {
   const deadline = performance.now() + milliseconds;
   connection.script('BEGIN');

@@ -11,7 +11,7 @@ interface Pending {
 
 const graceMilliseconds = 1000;
 
-/** A pool of threads, each with a connection of its own; started when first needed. */
+/** A pool of worker threads, each with its own connection. Threads are started when they are first needed. */
 export class WorkerThreads {
   readonly #path: string;
   readonly #readOnly: boolean;
@@ -29,7 +29,7 @@ export class WorkerThreads {
     this.#size = options.size;
   }
 
-  /** @param milliseconds after which the task is given up: in the queue as well as while it runs. */
+  /** Runs a task. @param milliseconds until it is aborted, including the time in the queue. */
   run(task: WorkerTask, milliseconds = Number.POSITIVE_INFINITY): Promise<Row[][]> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new DatabaseFault('other', 'the database is closed'));
@@ -58,7 +58,7 @@ export class WorkerThreads {
       workerData: { path: this.#path, readOnly: this.#readOnly, foreignKeys: this.#foreignKeys },
     });
     worker.unref();
-    worker.on('error', () => {}); // told to whoever waits for it; an idle one has nobody
+    worker.on('error', () => {}); // a pending task has its own listener; an idle worker has no task to reject
     worker.on('exit', () => {
       this.#all.delete(worker);
       if (this.#idle.includes(worker)) this.#idle.splice(this.#idle.indexOf(worker), 1);
@@ -85,7 +85,7 @@ export class WorkerThreads {
     const onExit = (): void => fail('other', 'the database thread ended');
     const settle = (retire: boolean): void => {
       clearTimeout(timer);
-      // Not removeAllListeners(): a Worker's own listeners live among them.
+      // Not removeAllListeners(), because it would also remove the Worker's own listeners.
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       worker.unref();
       if (retire || this.#closed) this.#all.delete(worker);
@@ -96,7 +96,7 @@ export class WorkerThreads {
       settle(true);
       pending.reject(new DatabaseFault(kind, cause));
     };
-    // The tick inside the statement ends it in time; this is for the phases (a sort) in which no row is visited.
+    // The deadline check in the statement normally aborts it. This timer covers phases that visit no rows, such as a sort.
     const timer = Number.isFinite(remaining)
       ? setTimeout(() => {
           void worker.terminate();

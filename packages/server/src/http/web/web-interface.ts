@@ -12,7 +12,7 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { negotiateCoding } from '../compression.ts';
 
 /** The paths of the page. `/docs` and `/api` are not among them. */
-const pagePaths = ['/', '/setup', '/reset-password', '/a', '/a/*'];
+const pagePaths = ['/', '/setup', '/reset-password', '/mail-sign-in', '/a', '/a/*'];
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',

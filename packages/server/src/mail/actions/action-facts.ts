@@ -1,4 +1,4 @@
-/** What the HTTP layer and the OpenAPI document must know of the operations of mail without running them. */
+/** Properties of the mail actions that the HTTP layer and the OpenAPI document need. */
 
 /** Operations that take an upload, and its media types. */
 export const uploadTypes: Readonly<Record<string, readonly string[]>> = {
@@ -6,18 +6,21 @@ export const uploadTypes: Readonly<Record<string, readonly string[]>> = {
   'emails:attach': ['application/octet-stream'],
 };
 
-/** Writes that take the version of the record that they change. */
+/** Writes that accept the version of the record that they change. */
 export const conditionalMailActions: readonly string[] = ['emails:saveDraft', 'emails:attach', 'emails:send'];
 
-/** What creating a record by a plain path (`POST /api/<resource>`) means, where it is not `create`. */
+/** The action for creating a record by a plain path (`POST /api/<resource>`), if it is not `create`. */
 export const plainCreateActions: Readonly<Record<string, string>> = { emails: 'saveDraft' };
 
 const handwritten = ['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreate'];
 
-/** Record actions that are not generated for a collection of mail: written by hand, or refused by its rules. */
+/**
+ * Record actions of mail collections that are not generated: they are implemented here, or refused by the rules of the
+ * collection.
+ */
 export const ungeneratedMailActions: Readonly<Record<string, ReadonlySet<string>>> = {
   mailboxes: new Set(['firstOrCreate', 'updateOrCreate']),
-  emails: new Set(handwritten),
+  emails: new Set([...handwritten, 'export']),
   conversations: new Set(handwritten),
   attachments: new Set(handwritten),
 };

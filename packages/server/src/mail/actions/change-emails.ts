@@ -4,6 +4,7 @@ import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { getRules } from '../../records/system/system-rules.ts';
 import { updateRecords } from '../../records/write/write-records.ts';
 import { getField } from '../../schema/registry.ts';
+import { findEmailLocks } from '../store/mail-transaction.ts';
 import { destroyEmails, moveEmails } from '../store/move-mail.ts';
 import { parseEmailKeys } from './email-keys.ts';
 import { requireEmailGrant } from './mail-access.ts';
@@ -24,7 +25,7 @@ export async function runMove(request: MailRequest): Promise<MailData> {
   if (from !== null && typeof from !== 'number' && (typeof from !== 'string' || from === ''))
     throw new ApiError('BODY_INVALID', '"from" must be the path, the role or the id of the mailbox that is left.');
   const keys = parseEmailKeys(filterByTk, ids);
-  return request.write(buildWriteOptions(keys), async (tx) => ({
+  return request.write(await buildWriteOptions(request, keys), async (tx) => ({
     data: String(await moveEmails(tx, keys, mailbox, from)),
   }));
 }
@@ -34,7 +35,7 @@ export async function runDestroy(request: MailRequest): Promise<MailData> {
   requireEmailGrant(request.context, 'destroy');
   const { filterByTk, force } = request.knownParameters(['filterByTk', 'force']);
   const keys = parseEmailKeys(filterByTk, readBodyObject(request, ['ids'])['ids']);
-  return request.write(buildWriteOptions(keys), async (tx) => ({
+  return request.write(await buildWriteOptions(request, keys), async (tx) => ({
     data: String(await destroyEmails(tx, keys, parseForce(force))),
   }));
 }
@@ -51,7 +52,7 @@ export async function runBatchUpdate(request: MailRequest): Promise<MailData> {
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const { ids, ...values } = readBodyObject(request, null);
   const keys = parseEmailKeys(filterByTk, ids);
-  return request.write(buildWriteOptions(keys), async (tx) => {
+  return request.write(await buildWriteOptions(request, keys), async (tx) => {
     const { data } = await updateRecords(tx, emails, requestByKeys('update', keys), {
       body: values,
       rules: getRules(emails),
@@ -60,6 +61,7 @@ export async function runBatchUpdate(request: MailRequest): Promise<MailData> {
   });
 }
 
-function buildWriteOptions(keys: readonly number[]): MailWriteOptions {
-  return { heavy: keys.length > maxKeysOnEventLoop };
+async function buildWriteOptions({ context }: MailRequest, keys: readonly number[]): Promise<MailWriteOptions> {
+  const lockKey = await findEmailLocks(context.database, keys);
+  return { heavy: keys.length > maxKeysOnEventLoop, lockKey };
 }

@@ -1,4 +1,4 @@
-/** Keys of e-mails as requests name them. */
+/** The keys of e-mails in requests. */
 import { ApiError } from '../../protocol/api-error.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 

@@ -1,4 +1,4 @@
-/** `emails:export`: the mail of an account, or of one of its mailboxes, as an mbox that is made while it is sent. */
+/** `emails:export`: streams the mail of an account, or of one of its mailboxes, as an mbox file. */
 import { readMailboxes } from '../../database/mail/account-rows.ts';
 import { readRawBlob } from '../../database/mail/email-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
@@ -52,7 +52,7 @@ async function findFolder({ database }: RecordContext, account: number, named: s
   throw new ApiError('REFERENCE_MISSING', '"mailbox" names no mailbox of the account.');
 }
 
-/** Page by page, the oldest first. Each page is read with the grants that the caller has then. */
+/** Reads page by page, oldest first. Each page is read with the caller's current grants. */
 async function* exportMessages(
   { mail, contextNow }: MailRequest,
   accountId: number,
@@ -76,13 +76,27 @@ async function* exportMessages(
       addFolderConditions(normaliseRequest('list', parameters, false), folders),
     );
     for (const each of JSON.parse(data) as ListedEmail[]) {
-      const stored = await readRawBlob(context.database, each.id);
+      const stored = (await readRawBlob(context.database, each.id)) ?? (await fetchRawBlob(context, mail, each.id));
       const raw = stored && (await mail.blobs.get(stored.account, stored.sha256));
       // An e-mail that was deleted since the page was read is left out.
       if (raw) yield { raw, receivedAt: each.receivedAt, flags: toMailFlags(each) };
     }
     after = meta.nextCursor;
   } while (after !== null);
+}
+
+/** Reads a message whose body is still on the mail server; null where it was deleted. @throws ApiError `MAIL_BODY_REMOTE`. */
+async function fetchRawBlob(
+  { database }: RecordContext,
+  mail: MailRequest['mail'],
+  email: number,
+): Promise<Awaited<ReturnType<typeof readRawBlob>>> {
+  try {
+    return (await mail.fetchBody(email)) ? await readRawBlob(database, email) : null;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'MAIL_BODY_DELETED') return null;
+    throw error;
+  }
 }
 
 function toMailFlags({ read, starred, answered, draft }: ListedEmail): MailFlag[] {
@@ -100,7 +114,7 @@ function requireExport(context: RecordContext): void {
   requireFullReadAccess(context, 'list');
 }
 
-/** The context with a grant to list what the grants on list and on export both reach. */
+/** The context with a grant to list the e-mails that the grants for list and for export both include. */
 function withExportGrants(context: RecordContext): RecordContext {
   requireExport(context);
   const { grant: list } = requireEmailGrant(context, 'list');

@@ -6,7 +6,7 @@ import { requireEmailGrant } from './mail-access.ts';
 import type { MailFile, MailRequest } from './mail-request.ts';
 
 /**
- * `emails:image`: a remote image that an e-mail shows, fetched by the server. Only URLs that occur in an e-mail that the caller
+ * `emails:image`: a remote image of an e-mail, fetched by the server. Only URLs that occur in an e-mail that the caller
  * may read are fetched, so this is not an open proxy.
  */
 export async function runGetImage({ context, mail, parameters }: MailRequest): Promise<MailFile> {

@@ -1,5 +1,7 @@
-/** Grants that operations on whole messages need: more than one record's, because a message shows or fills every field. */
-import { decide } from '../../access/grants.ts';
+/**
+ * Grants for actions on whole messages. They need more than one record's grant, because a message contains every field.
+ */
+import { hasOwnRowFilter } from '../../access/grants.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { Grant } from '../../query/grant.ts';
 import { requireGrant } from '../../records/read/read-records.ts';
@@ -16,9 +18,11 @@ export function requireEmailGrant(
   return { emails, grant: requireGrant(context, emails, action) };
 }
 
-/** Messages are complete before they are stored, and no row filter is applied to them. @throws ApiError `NO_PERMISSION` */
+/**
+ * Messages are complete before they are stored, and no row filter is applied to them. @throws ApiError `NO_PERMISSION`
+ */
 export function refuseRowFilter({ caller, access, registry }: RecordContext): void {
-  if (decide(caller.role, 'emails', 'create', { table: access, registry }).row?.filter)
+  if (hasOwnRowFilter(caller.role, 'emails', 'create', { table: access, registry }))
     throw new ApiError('NO_PERMISSION', 'A role with a row filter on emails cannot create messages.');
 }
 
@@ -48,7 +52,7 @@ export function requireWritable(context: RecordContext, action: 'create' | 'upda
   }
 }
 
-/** An imported message fills every field. @throws ApiError `FIELD_DENIED` unless the role may write all of them. */
+/** An imported message can set every field. @throws ApiError `FIELD_DENIED` unless the role may write all of them. */
 export function requireFullWriteAccess(context: RecordContext): void {
   const { emails, grant } = requireEmailGrant(context, 'create');
   const denied = emails.fields.find((field) => field.core && !field.hidden && !grant.may(field));
@@ -57,8 +61,8 @@ export function requireFullWriteAccess(context: RecordContext): void {
 }
 
 /**
- * The bytes of a message contain all that is known of it: only a role that may read every field of e-mails and of their
- * attachments gets them.
+ * The raw bytes of a message contain all of its fields, so only roles that may read every field of e-mails and
+ * attachments get them.
  *
  * @throws ApiError `FIELD_DENIED`, `NO_PERMISSION`
  */
@@ -74,6 +78,6 @@ export function requireFullReadAccess(context: RecordContext, action: 'get' | 'l
         `The role may not read "${denied.name}" of ${name}, so it cannot read whole messages.`,
       );
   }
-  if (decide(caller.role, 'attachments', 'get', { table: access, registry }).row?.filter)
+  if (hasOwnRowFilter(caller.role, 'attachments', 'get', { table: access, registry }))
     throw new ApiError('NO_PERMISSION', 'A role with a row filter on attachments cannot read whole messages.');
 }

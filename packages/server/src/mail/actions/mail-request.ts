@@ -1,6 +1,6 @@
 /**
- * What the operations of mail take and give. They know no HTTP: http/mail-actions.ts makes a {@link MailRequest} of a request,
- * and a reply of a {@link MailResult}.
+ * Requests and results of mail actions, independent of HTTP: http/mail-actions.ts converts a request to a {@link
+ * MailRequest}, and a {@link MailResult} to a reply.
  */
 import type { OpenBlob } from '../../base/blob-store.ts';
 import { ApiError } from '../../protocol/api-error.ts';
@@ -19,30 +19,33 @@ export type BodyValues = Readonly<Record<string, unknown>>;
 export interface MailRequest {
   /** `<resource>:<action>`, for messages. */
   readonly name: string;
-  /** Called by a plain path, where a get may give bytes instead of a record. */
+  /** Called by a plain path, with which a get can return bytes instead of a record. */
   readonly isPlain: boolean;
   readonly context: RecordContext;
-  /** The context of a later moment of the same call: the credential is checked again. */
+  /** The context at a later time of the same request: the credential is checked again. */
   readonly contextNow: ContextProvider;
   readonly mail: MailStore;
   readonly body: unknown;
   readonly upload: MailUpload | null;
-  /** The parameters, whatever they are called. */
+  /** The parameters, without a check of their names. */
   readonly parameters: () => BodyValues;
   /**
-   * The parameters, for an operation that takes no others than these.
+   * The parameters, for an action that accepts no others.
    *
-   * @param allowsDryRun whether a write also takes `dryRun`, which {@link MailRequest.write} reads.
+   * @param allowsDryRun whether a write also accepts `dryRun`, which {@link MailRequest.write} reads.
    * @throws ApiError `PARAMETER_UNKNOWN`
    */
   readonly knownParameters: (names: readonly string[], allowsDryRun?: boolean) => BodyValues;
-  /** A get of records by the parameters of the call, or by others. */
+  /** Gets a record with the parameters of the request, or with others. */
   readonly recordRequest: (parameters?: BodyValues) => RecordRequest;
   /** The versions of the record that the caller wants to change; null for any version. */
   readonly ifMatch: () => IfMatch;
-  /** Runs work in one transaction, in the way the call asks for: as part of a batch, as a dry run, or once for its key. */
+  /**
+   * Runs work in one transaction, as the request requires: as part of a batch, as a dry run, or once for its
+   * idempotency key.
+   */
   readonly write: (options: MailWriteOptions, work: (tx: TransactionContext) => Promise<MailData>) => Promise<MailData>;
-  /** The result that is stored for the idempotency key of the call; null without one. */
+  /** The result that is stored for the idempotency key of the request; null if there is none. */
   readonly findStoredResult: () => Promise<MailData | null>;
 }
 
@@ -59,7 +62,7 @@ export interface MailData {
   readonly data: string;
   /** The version of one record; absent for other data. */
   readonly counter?: number;
-  /** Set where the result is the stored one of an earlier call with the same idempotency key. */
+  /** True if the result is that of an earlier request with the same idempotency key. */
   readonly replayed?: true;
 }
 
@@ -67,15 +70,15 @@ export interface MailData {
 export interface MailFile {
   readonly file: OpenBlob;
   readonly filename: string | null;
-  /** A media type that a browser may show; null: none. */
+  /** A media type that a browser may show inline; null: none. */
   readonly inlineType: string | null;
-  /** The media type of the download, where it is known. */
+  /** The media type of the download, if it is known. */
   readonly downloadType?: string;
   /** SHA-256 of the bytes, in hexadecimal digits. */
   readonly hash: string;
 }
 
-/** Bytes that are made while they are sent. */
+/** Bytes that are generated while they are sent. */
 export interface MailStream {
   readonly stream: AsyncGenerator<Uint8Array>;
   readonly contentType: string;
@@ -88,7 +91,7 @@ export type MailResult = MailData | MailFile | MailStream;
 /**
  * The members of a body that is an object; none for an absent body.
  *
- * @param known members that it may have; null: any.
+ * @param known allowed members; null: any.
  * @throws ApiError `BODY_INVALID`
  */
 export function readBodyObject({ body, name }: MailRequest, known: readonly string[] | null): BodyValues {
@@ -99,7 +102,7 @@ export function readBodyObject({ body, name }: MailRequest, known: readonly stri
   return body;
 }
 
-/** The uploaded bytes. @throws ApiError `MEDIA_TYPE_UNSUPPORTED`, saying `cure`, for a call without an upload. */
+/** The uploaded bytes. @throws ApiError `MEDIA_TYPE_UNSUPPORTED` with `cure`, for a request without an upload. */
 export function requireUpload({ upload }: MailRequest, cure: string): MailUpload {
   if (upload) return upload;
   throw new ApiError('MEDIA_TYPE_UNSUPPORTED', cure);

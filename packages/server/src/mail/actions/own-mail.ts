@@ -1,4 +1,4 @@
-/** What the operations that write messages share: the draft that they continue, and the message as it is composed. */
+/** Common parts of the actions that write messages: the draft that is continued, and the composed message. */
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { TransactionContext } from '../../records/record-context.ts';
@@ -13,7 +13,7 @@ import { findVisibleAccount } from '../visible-account.ts';
 import type { MailData, MailRequest, MailWriteOptions } from './mail-request.ts';
 import { readWholeEmail } from './read-mail.ts';
 
-/** Whether a request continues a draft, which takes another grant than a new message. */
+/** Whether a request continues a draft, which needs another grant than a new message. */
 export function isDraftNamed({ parameters, body }: MailRequest): boolean {
   return parameters()['filterByTk'] !== undefined || (isObject(body) && body['id'] !== undefined);
 }
@@ -39,12 +39,12 @@ export async function loadDraftBase(request: MailRequest, key: number | null, na
   return { account, previous: null, draft: createDraft(account) };
 }
 
-/** Writers of one account's mail run one after the other. */
+/** Writes of mail of one account are serialised. */
 export function lockAccount({ account }: PreparedMail): MailWriteOptions {
   return { lockKey: mailLockKey(account) };
 }
 
-/** An e-mail as a get shows it; its key alone for a role that may not get it. */
+/** An e-mail as a get shows it; only its key for a role that may not get it. */
 export async function showEmail(tx: TransactionContext, id: number): Promise<MailData> {
   const keyOnly = { data: JSON.stringify({ id }) };
   if (!tx.findGrant('emails', 'get')) return keyOnly;

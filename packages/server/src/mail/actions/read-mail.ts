@@ -10,21 +10,27 @@ import { type Collection, getField } from '../../schema/registry.ts';
 import type { MailStore } from '../mail-store.ts';
 import { cleanFilename } from '../parse/attachment-name.ts';
 import { rasterTypes } from '../remote-images.ts';
+import { bodyRemoteError } from '../store/body-remote.ts';
 import { requireEmailGrant, requireFullReadAccess } from './mail-access.ts';
 import type { BodyValues, MailData, MailFile, MailRequest } from './mail-request.ts';
 
 type JsonRecord = Record<string, unknown>;
 
 const emailPaths = ['content', 'attachments'];
+/** Maximum number of bodies that one read of a conversation fetches from the mail server. */
+const maxFetchedBodies = 10;
 const conversationPaths = ['emails', 'emails.content', 'emails.attachments'];
 
 /**
- * `emails:get`: an e-mail with text, safe HTML, headers and attachments, as far as the role may read them. By a plain path
- * with `raw`: the message as it was received.
+ * `emails:get`: an e-mail with text, safe HTML, headers and attachments, limited to the fields that the role may read.
+ * By a plain path with `raw`: the message as it was received.
  */
 export async function runGetEmail(request: MailRequest): Promise<MailData | MailFile> {
   requireEmailGrant(request.context, 'get'); // before the parameters: 403 comes before 400
   if (request.isPlain && isSet(request.parameters()['raw'])) return runGetRaw(request);
+  const result = transformResult(await getWithRelations(request, 'emails', emailPaths), mergeContent);
+  const { id, bodyState } = parseExactJson(result.data) as JsonRecord;
+  if (bodyState !== 'partial' || !(await request.mail.fetchBody(Number(id)))) return result;
   return transformResult(await getWithRelations(request, 'emails', emailPaths), mergeContent);
 }
 
@@ -42,7 +48,9 @@ export async function readWholeEmail(context: RecordContext, key: number): Promi
 
 /** `conversations:get`: a conversation with its e-mails, the oldest first. */
 export async function runGetConversation(request: MailRequest): Promise<MailData> {
-  const result = await getWithRelations(request, 'conversations', conversationPaths);
+  let result = await getWithRelations(request, 'conversations', conversationPaths);
+  if (await fetchBodies(request.mail, result))
+    result = await getWithRelations(request, 'conversations', conversationPaths);
   return transformResult(result, (conversation) => {
     const emails = conversation['emails'];
     return Array.isArray(emails)
@@ -51,7 +59,32 @@ export async function runGetConversation(request: MailRequest): Promise<MailData
   });
 }
 
-/** `attachments:get`: what is known of an attachment; by a plain path without `meta` its bytes. */
+/**
+ * Reads the bodies of the newest e-mails of a conversation that are not stored yet. One that cannot be read stays `partial`, so that
+ * the conversation is still shown.
+ *
+ * @returns whether e-mails have changed.
+ */
+async function fetchBodies(mail: MailStore, { data }: MailData): Promise<boolean> {
+  const { emails } = parseExactJson(data) as JsonRecord;
+  if (!Array.isArray(emails)) return false;
+  const partial = emails.filter(({ id, bodyState }: JsonRecord) => bodyState === 'partial' && id !== undefined);
+  let hasChanged = false;
+  for (const { id } of partial.reverse().slice(0, maxFetchedBodies) as JsonRecord[]) {
+    try {
+      if (!(await mail.fetchBody(Number(id)))) break;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // A server that cannot be read now does not give the other bodies either.
+      if (error.code !== 'MAIL_BODY_DELETED') break;
+      continue;
+    }
+    hasChanged = true;
+  }
+  return hasChanged;
+}
+
+/** `attachments:get`: the metadata of an attachment; by a plain path without `meta` its bytes. */
 export async function runGetAttachment(request: MailRequest): Promise<MailData | MailFile> {
   const { context } = request;
   const attachments = context.registry.get('attachments');
@@ -62,23 +95,29 @@ export async function runGetAttachment(request: MailRequest): Promise<MailData |
   return { data, counter };
 }
 
-/** Whether a parameter switches something on: `raw=1`. */
+/** Whether a parameter has a value that means true: `raw=1`. */
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== 'false' && value !== '0';
 }
 
 async function getAttachmentBytes(
-  { context, mail }: MailRequest,
+  { context, mail }: Pick<MailRequest, 'context' | 'mail'>,
   attachments: Collection,
   parameters: BodyValues,
+  isFetched = false,
 ): Promise<MailFile> {
-  // A role that may not read the fields of an attachment may not have its bytes either.
+  // A role that may not read the fields of an attachment may not read its bytes either.
   const { data } = await getRecord(
     context,
     attachments,
     normaliseRequest('get', { ...parameters, fields: undefined }, true),
   );
-  const { sha256, accountId, filename, sniffedType } = JSON.parse(data) as JsonRecord;
+  const { id, state, emailId, ...record } = JSON.parse(data) as JsonRecord;
+  if (state === 'remote') {
+    if (isFetched || !(await mail.fetchBody(Number(emailId)))) throw bodyRemoteError();
+    return getAttachmentBytes({ context, mail }, attachments, { filterByTk: id }, true);
+  }
+  const { sha256, accountId, filename, sniffedType } = record;
   if (typeof sha256 !== 'string' || typeof accountId !== 'number')
     throw new ApiError('FIELD_DENIED', 'The role may not read "sha256" of attachments, so it cannot read their bytes.');
   return openBlob(mail, accountId, sha256, {
@@ -87,13 +126,18 @@ async function getAttachmentBytes(
   });
 }
 
-/** `emails:raw`: the message as it was received, for a role that may read all of it. */
-export async function runGetRaw({ context, mail, parameters }: MailRequest): Promise<MailFile> {
+/** `emails:raw`: the message as it was received, for roles that may read all of its fields. */
+export async function runGetRaw(request: MailRequest, isFetched = false): Promise<MailFile> {
+  const { context, mail, parameters } = request;
   const emails = context.registry.get('emails');
   requireFullReadAccess(context, 'get');
   const { raw: _, ...rest } = parameters();
   const { data } = await getRecord(context, emails, normaliseRequest('get', rest, true));
-  const { id, subject } = JSON.parse(data) as { id: number; subject: string | null };
+  const { id, subject, bodyState } = JSON.parse(data) as { id: number; subject: string | null; bodyState: unknown };
+  if (bodyState === 'partial') {
+    if (isFetched || !(await mail.fetchBody(Number(id)))) throw bodyRemoteError();
+    return runGetRaw(request, true); // the permission may have been revoked meanwhile
+  }
   const stored = await readRawBlob(context.database, Number(id));
   if (!stored) throw new ApiError('RECORD_UNKNOWN', 'The e-mail was deleted.');
   const filename = `${cleanFilename((subject ?? '').slice(0, 100).toWellFormed()) ?? 'message'}.eml`;
@@ -111,14 +155,14 @@ async function openBlob(
   return { file, hash, ...presentation };
 }
 
-/** Types that a browser shows without running anything, where the bytes are what they claim to be. */
+/** Types that browsers display without executing anything, if the bytes match the type. */
 function toInlineType(sniffed: unknown): string | null {
   if (sniffed === 'text/plain') return 'text/plain; charset=utf-8';
   const inlineTypes = [...rasterTypes, 'application/pdf'];
   return inlineTypes.find((type) => type === sniffed) ?? null;
 }
 
-/** A get that includes relations by itself, where the caller names no fields, as far as the role may follow them. */
+/** Adds the default relations to a get without `fields` and `appends`, if the role may follow them. */
 async function getWithRelations(
   { context, parameters, recordRequest }: MailRequest,
   resource: string,
@@ -157,7 +201,7 @@ function mayFollow({ registry, findGrant }: RecordContext, resource: string, pat
   return true;
 }
 
-/** Shows the content, which is stored next to an e-mail, as part of it. */
+/** Merges the content, which is stored in a separate record, into the e-mail. */
 function mergeContent({ content, ...email }: JsonRecord): JsonRecord {
   if (content === null || typeof content !== 'object') return email;
   const { id: _, accountId: __, rawSha256: ___, ...rest } = content as JsonRecord;

@@ -11,7 +11,7 @@ import { isDraftNamed, loadDraftBase, lockAccount, showEmail } from './own-mail.
 /** `emails:saveDraft`: stores a new draft, or changes the members of a draft that the body names. */
 export async function runSaveDraft(request: MailRequest): Promise<MailData> {
   const { context, mail } = request;
-  // A role without either grant is refused before anything in the request is read.
+  // A role without either grant is refused before the request is parsed.
   if (!context.findGrant('emails', 'update')) requireWriter(context, 'create');
   requireWriter(context, isDraftNamed(request) ? 'update' : 'create');
   const { filterByTk } = request.knownParameters(['filterByTk']);
@@ -26,7 +26,7 @@ export async function runSaveDraft(request: MailRequest): Promise<MailData> {
   return request.write(lockAccount(prepared), async (tx) => showEmail(tx, await storeDraft(tx, mail, prepared)));
 }
 
-/** `emails:attach`: adds one file to a draft, its bytes as they are uploaded. */
+/** `emails:attach`: adds one file to a draft. The body is the bytes of the file. */
 export async function runAttach(request: MailRequest): Promise<MailData> {
   const { context, mail } = request;
   requireWriter(context, 'update');
@@ -57,7 +57,7 @@ async function readUploadBytes(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of stream) {
-    // An upload that is too long is read to its end, so that the refusal arrives, but it is not stored.
+    // An upload that is too long is read to its end, so that the client receives the error, but it is not stored.
     if (size <= mailLimits.fileBytes) pieces.push(piece);
     size += piece.length;
   }

@@ -1,6 +1,8 @@
-/** Sending: `emails:send`, replies, forwarding, and `emails:cancelSend`. What is sent waits in the outbox. */
+/** Sending: `emails:send`, replies, forwarding, `emails:cancelSend` and `emails:retrySend`. The delivery worker sends what is in the outbox. */
 import { isoTime } from '../../base/clock.ts';
 import { readDraft, readFiles, type StoredDraft } from '../../database/mail/draft-rows.ts';
+import { readAccountAddresses } from '../../database/mail/identity-rows.ts';
+import { readPartialEmail } from '../../database/mail/partial-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
@@ -8,17 +10,22 @@ import { getRecord } from '../../records/read/read-records.ts';
 import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import { getField } from '../../schema/registry.ts';
 import { canonicalDatetime } from '../../schema/types/datetime.ts';
+import type { DraftOriginal } from '../compose/draft.ts';
 import { mailInputNames, parseMailInput } from '../compose/mail-input.ts';
 import { buildReply, type ReplyKind } from '../compose/reply-draft.ts';
 import {
   createDraft,
   type PreparedMail,
   prepareMail,
+  requireReadableFiles,
   storeDraft,
   storeQueued,
-  unqueueMessage,
 } from '../compose/write-mail.ts';
+import { chooseReplySender } from '../delivery/identities.ts';
+import { cancelSending, retrySending } from '../delivery/send-decisions.ts';
 import type { MailStore } from '../mail-store.ts';
+import { accountDeletedError } from '../store/account-deleted.ts';
+import { bodyRemoteError } from '../store/body-remote.ts';
 import { findVisibleAccount } from '../visible-account.ts';
 import { parseEmailKey, requireEmailKey } from './email-keys.ts';
 import { requireEmailGrant, requireWritable, requireWriter } from './mail-access.ts';
@@ -39,6 +46,7 @@ export async function runSend(request: MailRequest): Promise<MailData> {
   const storedResult = await request.findStoredResult();
   if (storedResult) return storedResult;
   const base = await loadDraftBase(request, key, account);
+  if (key !== null) await requireReadableMessage(context, key);
   const prepared = await prepareMail(request, base, written, false);
   return request.write(lockAccount(prepared), (tx) => queueMessage(tx, mail, prepared, sendTime));
 }
@@ -56,25 +64,46 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   const sendTime = parseSendTime(sendAt, context.clock.now());
   const { text = null, html = null, ...written } = parseMailInput(rest);
   requireWritable(context, 'create', rest);
-  const original = await loadOriginal(context, key);
+  const original = await loadOriginal(request, key);
   const account = await findVisibleAccount(context, String(original.accountId));
-  const reply = buildReply(original, kind, { text, html, quotes: quote === true }, account.address);
+  const addresses = await readAccountAddresses(context.database, null, account.id);
+  if (!addresses) throw accountDeletedError();
+  const own = new Set([account.address, ...addresses.aliases].map((each) => each.toLowerCase()));
+  const reply = buildReply(original, kind, { text, html, quotes: quote === true }, own);
+  const from = chooseReplySender(addresses, original);
   const forwardedFiles = kind === 'forward' ? await readFiles(context.database, { email: key }) : [];
   const files = [...forwardedFiles.map((each) => ({ id: each.id })), ...(written.files ?? [])];
-  const base = { account, previous: null, draft: { ...createDraft(account), ...reply } };
+  const marked: DraftOriginal = { id: key, flag: kind === 'forward' ? 'forwarded' : 'answered' };
+  const base = { account, previous: null, draft: { ...createDraft(account), ...reply, from, original: marked } };
   const prepared = await prepareMail(request, base, { ...written, files }, draft === true);
   return request.write(lockAccount(prepared), async (tx) =>
     draft === true ? showEmail(tx, await storeDraft(tx, mail, prepared)) : queueMessage(tx, mail, prepared, sendTime),
   );
 }
 
-/** `emails:cancelSend`: takes a message out of the outbox and makes it a draft again. */
-export async function runCancelSend(request: MailRequest): Promise<MailData> {
-  requireWriter(request.context, 'update');
+/** `emails:cancelSend`: makes a draft of a message in the outbox, or ends the attempts for the recipients that it has not reached. */
+export function runCancelSend(request: MailRequest): Promise<MailData> {
+  return decide(request, cancelSending);
+}
+
+/** `emails:retrySend`: sends a message again to the recipients that it has not reached, or whose outcome is unknown. */
+export function runRetrySend(request: MailRequest): Promise<MailData> {
+  return decide(request, async (tx, key) => {
+    await retrySending(tx, key);
+    tx.tx.afterDurable(() => request.mail.delivery.wake());
+  });
+}
+
+async function decide(
+  request: MailRequest,
+  decision: (tx: TransactionContext, key: number) => Promise<void>,
+): Promise<MailData> {
+  // Only roles that may send messages may call it, because sending again transmits a message.
+  for (const action of ['update', 'create'] as const) requireWriter(request.context, action);
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const key = requireEmailKey(filterByTk, readBodyObject(request, ['id'])['id']);
   return request.write({}, async (tx) => {
-    await unqueueMessage(tx, key);
+    await decision(tx, key);
     return showEmail(tx, key);
   });
 }
@@ -94,7 +123,7 @@ async function queueMessage(
   return { data: JSON.stringify({ id, accountId: prepared.account.id, status: 'queued', sendAt }) };
 }
 
-/** @returns ISO 8601: at the earliest when the time in which sending can be cancelled is over. */
+/** @returns ISO 8601: not before the end of the time in which sending can be cancelled. */
 function parseSendTime(input: unknown, now: number): string {
   const earliest = now + mailLimits.undoMilliseconds;
   if (input === undefined || input === null) return isoTime(earliest);
@@ -108,13 +137,30 @@ function parseSendTime(input: unknown, now: number): string {
 
 const quotedFields = ['subject', 'from', 'to', 'cc', 'content', 'messageId', 'sentAt'];
 
-/** The e-mail that is answered. A role that may not read all of what a reply quotes may not reply. */
-async function loadOriginal(context: RecordContext, key: number): Promise<StoredDraft> {
+/** A draft goes to whomever the request names, so a role that may not read all of it may not send it. */
+async function requireReadableMessage(context: RecordContext, key: number): Promise<void> {
+  await requireReadableText(context, key, 'send stored drafts');
+  const files = await readFiles(context.database, { email: key });
+  await requireReadableFiles(
+    context,
+    files.map(({ id }) => id),
+  );
+}
+
+/** @throws ApiError `NO_PERMISSION`, `FIELD_DENIED` or `RECORD_UNKNOWN` unless the caller may read what a message says. */
+async function requireReadableText(context: RecordContext, key: number, purpose: string): Promise<void> {
   const { emails, grant } = requireEmailGrant(context, 'get');
   for (const name of quotedFields)
     if (!grant.may(getField(emails, name)))
-      throw new ApiError('FIELD_DENIED', `The role may not read "${name}" of emails, so it cannot reply to them.`);
+      throw new ApiError('FIELD_DENIED', `The role may not read "${name}" of emails, so it cannot ${purpose}.`);
   await getRecord(context, emails, requestByKeys('get', key));
+}
+
+/** The e-mail that is answered. A role that may not read all of what a reply quotes may not reply. */
+async function loadOriginal({ context, mail }: MailRequest, key: number): Promise<StoredDraft> {
+  await requireReadableText(context, key, 'reply to them');
+  const partial = await readPartialEmail(context.database, null, key);
+  if (partial && !(await mail.fetchBody(key))) throw bodyRemoteError();
   const original = await readDraft(context.database, key);
   if (!original) throw new ApiError('RECORD_UNKNOWN', 'The e-mail was deleted.');
   return original;

@@ -1,9 +1,7 @@
-import type { BlobStore } from '../../base/blob-store.ts';
+import { type BlobStore, fileScope, unreferencedGraceMilliseconds } from '../../base/blob-store.ts';
 import type { Database } from '../../database/database.ts';
 import { findReferencedBlobs, readDraftSources } from '../../database/mail/blob-references.ts';
 
-/** Blobs are stored before anything refers to them, so younger blobs may be about to get a reference. */
-export const unreferencedGraceMilliseconds = 86_400_000;
 const batchSize = 500;
 
 /**
@@ -14,7 +12,8 @@ const batchSize = 500;
  */
 export async function sweepBlobs(database: Database, blobs: BlobStore, now: number): Promise<void> {
   const before = now - unreferencedGraceMilliseconds;
-  for (const account of await blobs.accounts()) {
+  for (const account of await blobs.scopes()) {
+    if (account === fileScope) continue;
     const old = await blobs.findStoredBefore(account, before);
     if (old.length === 0) continue;
     const usedByDrafts = new Set(

@@ -3,7 +3,15 @@ import type { IndexedSystemCollection } from '../../collections/system-indexes.t
 import { shortenMessageIds } from '../../database/mail/email-rows.ts';
 import type { SystemField } from '../../schema/system-collections.ts';
 import { attachmentRules, conversationRules, emailRules } from '../rules/email-rules.ts';
-import { accountField, commonTraits, defineCount, defineFlag, defineReference, keyField } from './mail-fields.ts';
+import {
+  accountField,
+  commonTraits,
+  defineCount,
+  defineFlag,
+  defineInternalCollection,
+  defineReference,
+  keyField,
+} from './mail-fields.ts';
 
 /** The collection that holds what is stored next to the row of an e-mail. Lists do not read it; whoever may get the e-mail may get it. */
 const contentCollection = 'mailContents';
@@ -38,12 +46,8 @@ export const conversations: IndexedSystemCollection = {
 };
 
 /** Texts and headers of e-mails. */
-export const mailContents: IndexedSystemCollection = {
-  name: contentCollection,
-  title: 'Texts and headers of e-mails',
+export const mailContents = defineInternalCollection(contentCollection, 'Texts and headers of e-mails', {
   readableWith: 'emails',
-  internal: true,
-  timestamps: false,
   // Read by the blob sweep, and to find the e-mail of given message bytes.
   indexes: [{ fields: ['accountId', 'rawSha256'] }],
   fields: [
@@ -58,10 +62,12 @@ export const mailContents: IndexedSystemCollection = {
     { name: 'replyTo', type: 'json' },
     { name: 'authentication', type: 'json' },
     { name: 'rawSha256', type: 'string', maxLength: 64 },
+    // Of a message that was sent here: the outcome for each recipient.
+    { name: 'delivery', type: 'json' },
     // What the user wrote, for a message that was written here: editing a draft continues from it.
     { name: 'source', type: 'json', hidden: true },
   ],
-};
+});
 
 /** Fields of the content that a get of an e-mail shows as its own. */
 const exposedContentFields: ReadonlySet<string> = new Set(
@@ -81,6 +87,8 @@ export const emails: IndexedSystemCollection = {
   reservedNames: exposedContentFields,
   fullText: { through: null },
   rules: emailRules,
+  // The payload names the rule and the account, and nothing of the e-mail.
+  notices: ['ruleMatched'],
   indexMigration: { before: shortenMessageIds },
   timestamps: false,
   logging: true,
@@ -92,6 +100,7 @@ export const emails: IndexedSystemCollection = {
     { fields: ['accountId', 'hasAttachments'] },
     { fields: ['accountId', 'subjectKey'] },
     { fields: ['accountId', 'messageId'] },
+    { fields: ['accountId', 'providerId'] },
   ],
   fields: [
     // Seconds since the epoch × 2^20 + a unique number: the order of lists, and the row id in the full-text index.
@@ -121,12 +130,23 @@ export const emails: IndexedSystemCollection = {
     defineFlag('read'),
     defineFlag('starred'),
     defineFlag('answered'),
+    defineFlag('forwarded'),
     defineFlag('draft'),
+    // Marked on the mail server to be deleted there.
+    defineFlag('deleted'),
     defineFlag('outgoing'),
     defineFlag('hasAttachments'),
+    // Keywords of the mail server that users set (Gmail: its labels), and those that programs set, such as "$Junk".
     { name: 'labels', type: 'json' },
+    { name: 'keywords', type: 'json' },
+    // The mail server's own ids of the message and of its conversation: EMAILID and THREADID, or those of Gmail.
+    { name: 'providerId', type: 'string', maxLength: 255 },
+    { name: 'providerThreadId', type: 'string', maxLength: 255 },
     { name: 'warnings', type: 'json' },
+    // `partial`: only headers and structure are stored, the body is still on the mail server.
     { name: 'bodyState', type: 'string', maxLength: 20 },
+    // Of a message that was sent here: queued, retrying, sent, partlySent, failed, unknown or cancelled; null for other messages.
+    { name: 'deliveryStatus', type: 'string', maxLength: 20 },
   ],
 };
 
@@ -149,5 +169,16 @@ export const attachments: IndexedSystemCollection = {
     { name: 'disposition', type: 'string', maxLength: 20 },
     { name: 'contentId', type: 'text' },
     { name: 'sha256', type: 'string', maxLength: 64, index: true },
+    // Number of the part in the message, as IMAP counts: "2.1"; null where the whole message is stored.
+    { name: 'partId', type: 'string', maxLength: 60 },
+    // `remote`: the bytes are still on the mail server, and sha256 is null.
+    {
+      name: 'state',
+      type: 'string',
+      maxLength: 20,
+      defaultValue: 'stored',
+      allowNull: false,
+      pattern: '^(stored|remote)$',
+    },
   ],
 };

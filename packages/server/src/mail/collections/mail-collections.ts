@@ -5,8 +5,18 @@
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
 import type { SystemField, SystemRelation } from '../../schema/system-collections.ts';
 import { accountMembers, accounts, mailboxes } from './account-collections.ts';
+import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
+import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
-import { mailOutbox, mailPlacements, mailSubjectParties, mailThreadKeys } from './storage-collections.ts';
+import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
+import { mailProblems, mailWorkers } from './problem-collections.ts';
+import {
+  mailMissingBodies,
+  mailOutbox,
+  mailPlacements,
+  mailSubjectParties,
+  mailThreadKeys,
+} from './storage-collections.ts';
 
 /** In the order in which they are created: a collection comes after those that it refers to. */
 export const mailCollections: readonly IndexedSystemCollection[] = [
@@ -18,9 +28,20 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   emails,
   attachments,
   mailPlacements,
+  mailMissingBodies,
   mailOutbox,
   mailThreadKeys,
   mailSubjectParties,
+  mailLostPlacements,
+  mailOperations,
+  mailTombstones,
+  mailProblems,
+  mailWorkers,
+  mailChecks,
+  mailCorrespondents,
+  mailRules,
+  mailArrivals,
+  mailAutoReplies,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */
@@ -43,7 +64,7 @@ const defineHasMany = (name: string, foreignKey: string): SystemField => ({
 /** Relations between the collections of mail, added when both sides exist. */
 export const mailRelations: readonly SystemRelation[] = [
   { collection: 'accounts', field: defineMembersRelation('id') },
-  ...['mailboxes', 'conversations', 'emails', 'attachments'].map((collection) => ({
+  ...['mailboxes', 'conversations', 'emails', 'attachments', 'mailProblems', 'mailRules'].map((collection) => ({
     collection,
     field: defineMembersRelation('accountId'),
   })),

@@ -1,4 +1,5 @@
 /** Fields and traits that several collections of mail have. */
+import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
 import type { FieldDefinition } from '../../protocol/definition.ts';
 import type { SystemField } from '../../schema/system-collections.ts';
 import type { SystemTraits } from '../../schema/system-traits.ts';
@@ -39,6 +40,23 @@ export const defineReference = (name: string, target: string, more: Partial<Fiel
   foreignKey: `${name}Id`,
   ...more,
 });
+
+/** Fields of a collection of e-mails that wait until a background task has processed them. */
+export const waitingEmailFields: readonly SystemField[] = [
+  { ...keyField, type: 'bigInt' },
+  accountField,
+  { ...defineReference('email', 'emails', { onDelete: 'cascade' }), unique: true },
+  // Counted before each attempt, so that a message at which the server fails is not processed for ever.
+  defineCount('attempts'),
+  { name: 'notBefore', type: 'datetime' },
+];
+
+/** A collection that no request can name, without times of its own. */
+export const defineInternalCollection = (
+  name: string,
+  title: string,
+  more: Omit<IndexedSystemCollection, 'name' | 'title' | 'internal' | 'timestamps'>,
+): IndexedSystemCollection => ({ name, title, internal: true, timestamps: false, ...more });
 
 /** The permission variable that stands for the key of the user who reads. */
 export const userIdVariable = '{{$user.id}}';

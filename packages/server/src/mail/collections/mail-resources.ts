@@ -1,5 +1,5 @@
 /** The collections of mail that requests can name. */
-export const mailResources = ['accounts', 'mailboxes', 'emails', 'conversations', 'attachments'] as const;
+export const mailResources = ['accounts', 'mailboxes', 'emails', 'conversations', 'attachments', 'mailRules'] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);
 

@@ -1,60 +1,76 @@
 /** Internal collections of mail: placements, the outbox, and the keys by which conversations are found. */
-import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
+import { migrateOutbox } from '../../database/mail/outbox-rows.ts';
 import { migratePlacements } from '../../database/mail/placement-rows.ts';
-import { accountField, defineCount, defineReference, keyField } from './mail-fields.ts';
+import {
+  accountField,
+  defineCount,
+  defineInternalCollection,
+  defineReference,
+  keyField,
+  waitingEmailFields,
+} from './mail-fields.ts';
 
 /** In which mailbox an e-mail is, and its number there. */
-export const mailPlacements: IndexedSystemCollection = {
-  name: 'mailPlacements',
-  title: 'In which mailbox an e-mail lies, under which number',
-  indexMigration: { after: migratePlacements },
-  internal: true,
-  timestamps: false,
-  indexes: [
-    { fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true },
-    // A mailbox in the order of lists: the key of an e-mail begins with the second in which it was received.
-    { fields: ['mailboxId', 'emailId'] },
-    { fields: ['emailId', 'mailboxId'] },
-  ],
-  fields: [
-    { ...keyField, type: 'bigInt' },
-    defineReference('email', 'emails', { onDelete: 'cascade' }),
-    defineReference('mailbox', 'mailboxes', { onDelete: 'cascade' }),
-    { name: 'uidvalidity', type: 'string', maxLength: 20 },
-    { name: 'uid', type: 'bigInt' },
-  ],
-};
+export const mailPlacements = defineInternalCollection(
+  'mailPlacements',
+  'In which mailbox an e-mail lies, under which number',
+  {
+    indexMigration: { after: migratePlacements },
+    indexes: [
+      { fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true },
+      // A mailbox in the order of lists: the key of an e-mail begins with the second in which it was received.
+      { fields: ['mailboxId', 'emailId'] },
+      { fields: ['emailId', 'mailboxId'] },
+    ],
+    fields: [
+      { ...keyField, type: 'bigInt' },
+      defineReference('email', 'emails', { onDelete: 'cascade' }),
+      defineReference('mailbox', 'mailboxes', { onDelete: 'cascade' }),
+      { name: 'uidvalidity', type: 'string', maxLength: 20 },
+      // Null where the mail server does not have the e-mail in this mailbox yet, or not any more.
+      { name: 'uid', type: 'bigInt' },
+      { name: 'modseq', type: 'string', maxLength: 20 },
+      // Flags and keywords that the mail server confirmed last.
+      { name: 'flags', type: 'json' },
+    ],
+  },
+);
+
+/** E-mails of which only the headers are stored, and whose bodies are to be downloaded. */
+export const mailMissingBodies = defineInternalCollection(
+  'mailMissingBodies',
+  'E-mails whose body is still on the mail server',
+  // The newest e-mails of an account come first, and the key of an e-mail begins with the second in which it was received.
+  { indexes: [{ fields: ['accountId', 'emailId'] }], fields: waitingEmailFields },
+);
 
 /** Messages that wait to be sent. */
-export const mailOutbox: IndexedSystemCollection = {
-  name: 'mailOutbox',
-  title: 'Messages on their way out',
-  internal: true,
-  timestamps: false,
+export const mailOutbox = defineInternalCollection('mailOutbox', 'Messages on their way out', {
+  indexMigration: { after: migrateOutbox },
   // The delivery worker takes due messages, by status and time.
-  indexes: [{ fields: ['status', 'sendAt'] }],
+  indexes: [{ fields: ['status', 'nextAt'] }],
   fields: [
     keyField,
     accountField,
     { ...defineReference('email', 'emails', { onDelete: 'cascade' }), unique: true },
     { name: 'status', type: 'string', maxLength: 20, pattern: '^(queued|sending|sent|failed|unknown)$' },
     { name: 'sendAt', type: 'datetime' },
+    // When the next attempt is due; null where no attempt follows.
+    { name: 'nextAt', type: 'datetime' },
     { name: 'sender', type: 'string', maxLength: 320 },
     { name: 'recipients', type: 'json' },
     // The worker that delivers the message, and the end of its lease.
     { name: 'leasedBy', type: 'string', maxLength: 100 },
     { name: 'leasedUntil', type: 'datetime' },
+    // Recipients to whom the message is being transmitted now: if the worker dies, their outcome is unknown.
+    { name: 'transmitting', type: 'json' },
     defineCount('attempts'),
     { name: 'lastError', type: 'text' },
   ],
-};
+});
 
 /** Keys of messages, by which later messages find their conversation. */
-export const mailThreadKeys: IndexedSystemCollection = {
-  name: 'mailThreadKeys',
-  title: 'By which messages belong to a conversation',
-  internal: true,
-  timestamps: false,
+export const mailThreadKeys = defineInternalCollection('mailThreadKeys', 'By which messages belong to a conversation', {
   indexes: [{ fields: ['accountId', 'key'], unique: true }],
   fields: [
     { ...keyField, type: 'bigInt' },
@@ -62,21 +78,21 @@ export const mailThreadKeys: IndexedSystemCollection = {
     { name: 'key', type: 'string', maxLength: 40 },
     defineReference('conversation', 'conversations', { onDelete: 'cascade' }),
   ],
-};
+});
 
 /** Subjects and correspondents, by which replies without references find what they answer. */
-export const mailSubjectParties: IndexedSystemCollection = {
-  name: 'mailSubjectParties',
-  title: 'By which answers without references find what they answer',
-  internal: true,
-  timestamps: false,
-  indexes: [{ fields: ['accountId', 'key', 'kind', 'emailId'], unique: true }],
-  fields: [
-    { ...keyField, type: 'bigInt' },
-    accountField,
-    { name: 'key', type: 'string', maxLength: 40 },
-    // 1: a reply without references; 2: the correspondent alone suffices, whatever the other message is.
-    { name: 'kind', type: 'integer' },
-    defineReference('email', 'emails', { onDelete: 'cascade' }),
-  ],
-};
+export const mailSubjectParties = defineInternalCollection(
+  'mailSubjectParties',
+  'By which answers without references find what they answer',
+  {
+    indexes: [{ fields: ['accountId', 'key', 'kind', 'emailId'], unique: true }],
+    fields: [
+      { ...keyField, type: 'bigInt' },
+      accountField,
+      { name: 'key', type: 'string', maxLength: 40 },
+      // 1: a reply without references; 2: the correspondent alone suffices, whatever the other message is.
+      { name: 'kind', type: 'integer' },
+      defineReference('email', 'emails', { onDelete: 'cascade' }),
+    ],
+  },
+);

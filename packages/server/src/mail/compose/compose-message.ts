@@ -19,8 +19,8 @@ export interface Composition {
 }
 
 /**
- * The bytes of a message. They are made once: what is stored is what is sent. No header names the Bcc recipients. No file and
- * no URL is read, whatever the message names. Addresses are passed as objects, so that their text is never parsed.
+ * Composes the bytes of a message. This is done once: the stored bytes are sent. No header names the Bcc recipients. No
+ * file and no URL in the message is read. Addresses are passed as objects, so that their text is never parsed.
  */
 export async function composeMessage(
   draft: Draft,
@@ -42,12 +42,19 @@ export async function composeMessage(
     references: draft.references.map((id) => `<${id}>`),
     date: new Date(now),
     attachments: files.map(toAttachment),
+    headers: draft.automatic === true ? automaticHeaders : {},
     newline: '\r\n',
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return composer.compile().build();
 }
+
+/**
+ * These headers tell the recipient's programs not to reply automatically (RFC 3834, and the header that Exchange reads
+ * instead).
+ */
+const automaticHeaders = { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' };
 
 const toPlainAddress = ({ name, address }: { name: string; address: string }) => ({ name, address });
 
@@ -57,7 +64,7 @@ function readSenderName({ name }: Sender): string {
 }
 
 function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
-  // The type of a forwarded file may be anything; a type that is no image would become part of the text.
+  // A forwarded file can have any type. A type that is not an image would become part of the text.
   const isInline = contentId !== null && contentType.startsWith('image/') && /^[\w.@+$=-]{1,200}$/.test(contentId);
   // Embedded messages and multiparts would be written unencoded, with headers of their own.
   const type = /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
@@ -70,14 +77,14 @@ function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
   };
 }
 
-/** The plain-text alternative of HTML; none where the HTML is so long that converting it would block other requests. */
+/** The plain-text alternative of HTML; none if the HTML is so long that converting it would block other requests. */
 async function renderPlainText(html: string): Promise<string | undefined> {
   if (html.length > 100_000) return undefined;
-  const { htmlToText } = await import('../html/html-to-text.ts'); // large, and wanted for few messages
+  const { htmlToText } = await import('../html/html-to-text.ts'); // loaded on demand: it is large, and few messages need it
   return htmlToText(html);
 }
 
-/** Restores the image addresses that showing a message replaced. */
+/** Restores the image addresses that were replaced for displaying the message. */
 function restoreImageSources(html: string): string {
   return html.replace(
     /(<img\b[^<>]*?\s)data-(cid|src)="/gi,

@@ -4,6 +4,8 @@ import type { MailAddress } from '../parse/parsed-mail.ts';
 export interface Draft {
   /** Without angle brackets; the same from the first save until it is sent. */
   readonly messageId: string;
+  /** One of the account's verified addresses; null or absent: its own address. An empty name: that of the identity. */
+  readonly from?: MailAddress | null;
   readonly to: readonly MailAddress[];
   readonly cc: readonly MailAddress[];
   readonly bcc: readonly MailAddress[];
@@ -16,6 +18,18 @@ export interface Draft {
   /** Oldest first, without angle brackets. */
   readonly references: readonly string[];
   readonly files: readonly DraftFile[];
+  /** The e-mail that it answers or forwards, which is marked when it is sent. */
+  readonly original?: DraftOriginal;
+  /** A rule or a vacation reply has written it (RFC 3834): its headers say so, and its envelope sender is empty. */
+  readonly automatic?: boolean;
+}
+
+/** The e-mail that a message answers or forwards. */
+export interface DraftOriginal {
+  readonly id: number;
+  readonly flag: 'answered' | 'forwarded';
+  /** Whether this message has set the flag when it was sent. */
+  readonly isMarked?: boolean;
 }
 
 /** A file of a draft. Its bytes are a blob of the account. */

@@ -20,6 +20,8 @@ export type MailFileInput =
 
 /** The parsed members of a message. Absent members are undefined. */
 export interface MailInput {
+  /** Null: the address of the account. */
+  readonly from?: MailAddress | null | undefined;
   readonly to?: readonly MailAddress[] | undefined;
   readonly cc?: readonly MailAddress[] | undefined;
   readonly bcc?: readonly MailAddress[] | undefined;
@@ -30,7 +32,7 @@ export interface MailInput {
 }
 
 /** Names of a message's members in a request. */
-export const mailInputNames = ['to', 'cc', 'bcc', 'subject', 'text', 'html', 'attachments'] as const;
+export const mailInputNames = ['from', 'to', 'cc', 'bcc', 'subject', 'text', 'html', 'attachments'] as const;
 
 type Details = Record<string, string>;
 
@@ -42,6 +44,7 @@ export function parseMailInput(body: Readonly<Record<string, unknown>>): MailInp
   if (lists.reduce((count, list) => count + (list?.length ?? 0), 0) > mailLimits.recipients)
     details['to'] = `A message goes to at most ${mailLimits.recipients} addresses.`;
   const mailInput = {
+    from: parseFrom(body['from'], details),
     to,
     cc,
     bcc,
@@ -69,6 +72,13 @@ function parseAddressList(input: unknown, name: string, details: Details): MailA
       'Give one address such as "ann@example.com", or {"name", "address"}; several as a list.';
     return [];
   });
+}
+
+function parseFrom(input: unknown, details: Details): MailAddress | null | undefined {
+  if (input === undefined || input === null) return input;
+  const found = parseAddress(input);
+  if (!found) details['from'] = 'Give one address of the account, such as "ann@example.com", or {"name", "address"}.';
+  return found;
 }
 
 function parseAddress(input: unknown): MailAddress | null {

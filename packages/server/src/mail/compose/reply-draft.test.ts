@@ -19,7 +19,7 @@ const replyTo = (
   more: Partial<Original>,
   kind: Parameters<typeof buildReply>[1] = 'reply',
   ownAddress = 'shop@example.com',
-) => buildReply({ ...original, ...more }, kind, said, ownAddress);
+) => buildReply({ ...original, ...more }, kind, said, new Set([ownAddress.toLowerCase()]));
 const to = (list: readonly { address: string }[]): string[] => list.map(({ address }) => address);
 
 test.each([
@@ -30,33 +30,33 @@ test.each([
   ['Re:\r\n Bcc: x', 'Re:  Bcc: x', 'Fwd: Bcc: x'],
   ['', 'Re: ', 'Fwd: '],
   ['İİ Re: Needle', 'Re: İİ Re: Needle', 'Fwd: İİ Re: Needle'],
-])('%j is answered under one prefix', (subject, reply, forward) => {
+])('a reply to %j gets a single prefix', (subject, reply, forward) => {
   expect([replyTo({ subject }).subject.trim(), replyTo({ subject }, 'forward').subject.trim()]).toEqual([
     reply.trim(),
     forward.trim(),
   ]);
 });
 
-test('an answer goes where the sender wants it, to all without oneself, and of one’s own message to those it went to', () => {
+test('a reply goes to Reply-To, a reply to all leaves out the own address, and a reply to an own message goes to its recipients', () => {
   expect(to(replyTo({ replyTo: [person('list@x.example')] }).to)).toEqual(['list@x.example']);
   const all = replyTo({}, 'replyAll');
   expect([to(all.to), to(all.cc)]).toEqual([['cora@x.example'], ['dan@x.example', 'eve@x.example']]);
   expect(to(replyTo({}, 'reply', 'CORA@x.example').to)).toEqual(['shop@example.com', 'dan@x.example']);
 });
 
-test('a thread of any length keeps its beginning and its end', () => {
+test('a long list of references keeps its beginning and its end', () => {
   const references = Array.from({ length: 300 }, (_, index) => `r${index}@x.example`);
   const { references: found } = replyTo({ references });
   expect([found.length, found[0], found.at(-1)]).toEqual([100, 'r0@x.example', 'm@x.example']);
 });
 
-test('what was said is quoted as text or HTML, and no sign of it becomes markup', () => {
+test('the original is quoted as text or HTML, and its characters never become markup', () => {
   expect(replyTo({ text: 'One\n> Two' }).text).toBe('Yes.\n\ncora@x.example wrote:\n> One\n>> Two\n');
   const { html } = buildReply(
     { ...original, html: '<p>Hi</p>' },
     'reply',
     { ...said, text: 'a < b' },
-    'shop@example.com',
+    new Set(['shop@example.com']),
   );
   expect(html).toBe('<p>a &lt; b</p><p>cora@x.example wrote:</p><blockquote type="cite"><p>Hi</p></blockquote>');
 });

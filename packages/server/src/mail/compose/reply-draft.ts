@@ -26,8 +26,13 @@ export interface ReplyBody {
 /** The members of a draft that a reply determines. */
 export type ReplyDraft = Pick<Draft, 'to' | 'cc' | 'subject' | 'text' | 'html' | 'inReplyTo' | 'references'>;
 
-/** The draft of a reply or a forwarded message. @param ownAddress the account's address. */
-export function buildReply(original: Original, kind: ReplyKind, body: ReplyBody, ownAddress: string): ReplyDraft {
+/** The draft of a reply or a forwarded message. @param ownAddresses those of the account, in lower case. */
+export function buildReply(
+  original: Original,
+  kind: ReplyKind,
+  body: ReplyBody,
+  ownAddresses: ReadonlySet<string>,
+): ReplyDraft {
   const { messageId } = original;
   const thread = {
     inReplyTo: kind === 'forward' ? null : messageId,
@@ -36,7 +41,7 @@ export function buildReply(original: Original, kind: ReplyKind, body: ReplyBody,
   const quoted = body.quotes ? appendQuote(original, kind, body) : { text: body.text, html: body.html };
   const subject = prefixSubject(original.subject, kind);
   return {
-    ...(kind === 'forward' ? { to: [], cc: [] } : selectRecipients(original, kind, ownAddress)),
+    ...(kind === 'forward' ? { to: [], cc: [] } : selectRecipients(original, kind, ownAddresses)),
     ...thread,
     ...quoted,
     subject,
@@ -44,8 +49,12 @@ export function buildReply(original: Original, kind: ReplyKind, body: ReplyBody,
 }
 
 /** The recipients of a reply: the Reply-To or sender; for the account's own message, its recipients. */
-function selectRecipients(original: Original, kind: ReplyKind, ownAddress: string): Pick<Draft, 'to' | 'cc'> {
-  const isOwn = ({ address }: MailAddress): boolean => address.toLowerCase() === ownAddress.toLowerCase();
+function selectRecipients(
+  original: Original,
+  kind: ReplyKind,
+  ownAddresses: ReadonlySet<string>,
+): Pick<Draft, 'to' | 'cc'> {
+  const isOwn = ({ address }: MailAddress): boolean => ownAddresses.has(address.toLowerCase());
   const wanted = original.replyTo.length > 0 ? original.replyTo : original.from;
   const isFromSelf = original.from.some(isOwn);
   const direct = isFromSelf ? original.to : wanted;
@@ -70,7 +79,7 @@ function prefixSubject(subject: string, kind: ReplyKind): string {
   return truncateSubject(prefix + (isReply(text) ? withoutPrefix(text) : text));
 }
 
-/** The subject without its prefixes, in its original spelling; unchanged where that cannot be found. */
+/** The subject without its prefixes, in its original spelling; unchanged if the position of the prefixes is unknown. */
 function withoutPrefix(subject: string): string {
   const base = baseSubject(subject);
   const lower = subject.toLowerCase();

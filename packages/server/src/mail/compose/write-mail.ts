@@ -5,11 +5,12 @@
 import { hash, randomUUID } from 'node:crypto';
 import { getFirst } from '../../base/aligned-lists.ts';
 import { isoTime } from '../../base/clock.ts';
-import { findOwnAddresses } from '../../database/mail/account-rows.ts';
-import { DraftRows, readDraft, readFiles, readSender, type StoredDraft } from '../../database/mail/draft-rows.ts';
+import { findOwnAddresses, readServers } from '../../database/mail/account-rows.ts';
+import { DraftRows, readDraft, readFiles, type StoredDraft, type StoredFile } from '../../database/mail/draft-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
+import { readAccountAddresses } from '../../database/mail/identity-rows.ts';
 import { MailWriter } from '../../database/mail/mail-writer.ts';
-import { queueMail, unqueueMail } from '../../database/mail/outbox-rows.ts';
+import { queueMail, setDelivery } from '../../database/mail/outbox-rows.ts';
 import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
 import { formatActor } from '../../identity/caller.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
@@ -20,18 +21,25 @@ import type { RecordContext, TransactionContext } from '../../records/record-con
 import { readStates, writeHistory } from '../../records/write/history.ts';
 import { type IfMatch, requiredCounters } from '../../records/write/write-steps.ts';
 import { getField } from '../../schema/registry.ts';
+import { createDeliveryState, smtpMissing } from '../delivery/delivery-state.ts';
+import { selectSender } from '../delivery/identities.ts';
 import type { MailStore } from '../mail-store.ts';
 import type { MailAddress } from '../parse/parsed-mail.ts';
+import { accountDeletedError } from '../store/account-deleted.ts';
+import { bodyRemoteError } from '../store/body-remote.ts';
 import type { IngestActor, MailAccount } from '../store/incoming-mail.ts';
-import { addParticipants } from '../store/ingest.ts';
-import { MailboxCounts, removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
+import { addParticipants } from '../store/join-conversations.ts';
+import { queueDraftVersion, queueNewMessage, queueRemoval } from '../store/local-changes.ts';
+import { removeEmptyConversations, updateConversations } from '../store/mail-changes.ts';
 import { emitMailEvent } from '../store/mail-events.ts';
-import { moveToMailbox, requireEmailAccess } from '../store/move-mail.ts';
+import { MailboxCounts } from '../store/mailbox-counts.ts';
+import { requireEmailAccess } from '../store/move-mail.ts';
 import { buildEmail, buildIndexEntry, type ParsedIncomingMail } from '../store/new-email.ts';
 import { resolveRoleMailbox } from '../store/resolve-mailbox.ts';
 import { composeMessage, type LoadedFile } from './compose-message.ts';
 import { type Draft, type DraftFile, emptyDraft } from './draft.ts';
 import type { MailFileInput, MailInput } from './mail-input.ts';
+import { markOriginal } from './mark-original.ts';
 
 /** A message that is ready to be stored, see {@link prepareMail}. */
 export interface PreparedMail {
@@ -39,6 +47,8 @@ export interface PreparedMail {
   /** The stored draft that it continues; null for a new message. */
   readonly previous: StoredDraft | null;
   readonly draft: Draft;
+  /** The address that it is sent from. */
+  readonly sender: string;
   readonly parsed: ParsedIncomingMail;
 }
 
@@ -51,8 +61,8 @@ export function createDraft({ address }: MailAccount): Draft {
 /**
  * The draft that a request continues.
  *
- * @throws ApiError `NO_PERMISSION` or `RECORD_UNKNOWN` where the caller cannot change it, `SYSTEM_PROTECTED` for an e-mail that
- * is no draft, `VERSION_STALE` for another version than `match` names.
+ * @throws ApiError `NO_PERMISSION` or `RECORD_UNKNOWN` if the caller cannot change it, `SYSTEM_PROTECTED` for an e-mail
+ * that is not a draft, `VERSION_STALE` if `match` names another version.
  */
 export async function requireEditableDraft(
   context: RecordContext,
@@ -64,7 +74,9 @@ export async function requireEditableDraft(
   if (!previous?.draft)
     throw new ApiError('SYSTEM_PROTECTED', 'The e-mail is no draft. Received and sent messages cannot be rewritten.');
   if (requiredCounters(match)?.includes(previous.version) === false) throw staleDraftError();
-  return { previous, draft: (previous.source as Draft | null) ?? (await toDraft(context, previous)) };
+  const source = previous.source as Draft | null;
+  // A message that a user sends is not an automatic reply, even if a rule wrote the draft.
+  return { previous, draft: source ? { ...source, automatic: false } : await toDraft(context, previous) };
 }
 
 const staleDraftError = (): ApiError =>
@@ -83,11 +95,11 @@ async function toDraft({ database }: RecordContext, stored: StoredDraft): Promis
     html: stored.html,
     inReplyTo: stored.inReplyTo[0] ?? null,
     references: stored.references,
-    files: await readFiles(database, { email: stored.id }),
+    files: (await readFiles(database, { email: stored.id })).map(requireBytes),
   };
 }
 
-/** What a message is written from. */
+/** The contents of a new version of a message. */
 export interface DraftBase {
   readonly account: MailAccount;
   /** The stored draft that the message continues; null for a new message. */
@@ -95,7 +107,7 @@ export interface DraftBase {
   readonly draft: Draft;
 }
 
-/** Who writes, and where bytes are stored. */
+/** The writer, and where bytes are stored. */
 export interface MailWriting {
   readonly context: RecordContext;
   readonly mail: MailStore;
@@ -114,9 +126,11 @@ export async function prepareMail(
   input: MailInput,
   isDraft: boolean,
 ): Promise<PreparedMail> {
-  const sender = await readSender(context.database, account.id);
   const files = await loadFiles({ context, mail }, account, base.files, input.files);
   const whole = mergeDraft(base, input, files);
+  const addresses = await readAccountAddresses(context.database, null, account.id);
+  if (!addresses) throw accountDeletedError();
+  const sender = selectSender(addresses, whole.from ?? null);
   if (!isDraft && collectRecipients(whole).length === 0)
     throw invalidValues({ to: 'Name at least one recipient in "to", "cc" or "bcc".' });
   const now = context.clock.now();
@@ -125,20 +139,31 @@ export async function prepareMail(
   const flags = { read: true, starred: false, answered: false, draft: isDraft };
   const noMailbox = { id: 0, folder: '' };
   const parsed = await mail.ingest.prepare(account, { raw, mailbox: noMailbox, receivedAt: isoTime(now), flags });
-  return { account, previous, draft: whole, parsed: { ...parsed, mail: { ...parsed.mail, bcc: whole.bcc } } };
+  return {
+    account,
+    previous,
+    draft: whole,
+    sender: sender.address,
+    parsed: { ...parsed, mail: { ...parsed.mail, bcc: whole.bcc } },
+  };
 }
 
-function mergeDraft(base: Draft, { to, cc, bcc, subject, text, html }: MailInput, files: readonly LoadedFile[]): Draft {
+function mergeDraft(
+  base: Draft,
+  { from, to, cc, bcc, subject, text, html }: MailInput,
+  files: readonly LoadedFile[],
+): Draft {
   const draftFiles = files.map(({ filename, contentType, sha256, size, contentId }): DraftFile => {
     return { filename, contentType, sha256, size, contentId };
   });
   return {
     ...base,
+    from: from === undefined ? (base.from ?? null) : from,
     to: to ?? base.to,
     cc: cc ?? base.cc,
     bcc: bcc ?? base.bcc,
     subject: subject ?? base.subject,
-    // Text and HTML are one body: a request that gives one of them replaces both.
+    // Text and HTML are alternatives of one body: a request with one of them replaces both.
     ...(text === undefined && html === undefined ? {} : { text: text ?? null, html: html ?? null }),
     files: draftFiles,
   };
@@ -149,7 +174,7 @@ export function collectRecipients({ to, cc, bcc }: Pick<Draft, 'to' | 'cc' | 'bc
   return [...new Map([...to, ...cc, ...bcc].map(({ address }) => [address.toLowerCase(), address])).values()];
 }
 
-/** The files of a message with their bytes; those of other messages only where the caller sees them. */
+/** The files of a message with their bytes. Files of other messages need the caller's permission to read them. */
 async function loadFiles(
   { context, mail }: MailWriting,
   account: MailAccount,
@@ -189,17 +214,34 @@ function requireFile(files: ReadonlyMap<number, KnownFile>, id: number): KnownFi
 
 type KnownFile = DraftFile & { readonly accountId: number };
 
+/** @throws ApiError `MAIL_BODY_REMOTE` for a file whose bytes are not stored yet. */
+function requireBytes(file: StoredFile): StoredFile & { readonly sha256: string } {
+  const { sha256 } = file;
+  if (sha256 === null) throw bodyRemoteError();
+  return { ...file, sha256 };
+}
+
 function withHash({ bytes, ...rest }: Exclude<MailFileInput, { id: number }>): LoadedFile {
   return { ...rest, sha256: hash('sha256', bytes), size: bytes.length, bytes };
 }
 
-/** The files that the request names by id. A role that may not read a file may not send it either. */
+/** The files that the request names by id. */
 async function readVisibleFiles(
   context: RecordContext,
   input: readonly MailFileInput[],
 ): Promise<Map<number, KnownFile>> {
   const ids = [...new Set(input.flatMap((each) => ('id' in each ? [each.id] : [])))];
-  if (ids.length === 0) return new Map();
+  await requireReadableFiles(context, ids);
+  return new Map((await readFiles(context.database, { ids })).map((each) => [each.id, requireBytes(each)]));
+}
+
+/**
+ * A role that may not read a file may not send it either.
+ *
+ * @throws ApiError `NO_PERMISSION`, `FIELD_DENIED`, `REFERENCE_MISSING`
+ */
+export async function requireReadableFiles(context: RecordContext, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
   const attachments = context.registry.get('attachments');
   const grant = requireGrant(context, attachments, 'get');
   if (!grant.may(getField(attachments, 'sha256')))
@@ -210,8 +252,10 @@ async function readVisibleFiles(
       'REFERENCE_MISSING',
       '"attachments" names an attachment that does not exist, or that you cannot see.',
     );
-  return new Map((await readFiles(context.database, { ids })).map((each) => [each.id, each]));
 }
+
+/** A draft is sent to the mail server when it has not been saved for this long. */
+const draftQuietMilliseconds = 10_000;
 
 /** The lock that a transaction holds while it writes mail of an account. */
 export const mailLockKey = ({ id }: MailAccount): string => `mail ${id}`;
@@ -227,7 +271,10 @@ export async function storeDraft(tx: TransactionContext, mail: MailStore, prepar
   const transaction = tx.tx;
   if (previous === null) {
     const mailbox = await resolveRoleMailbox(tx, account.id, 'drafts', 'Drafts');
-    return storeNew(tx, mail, prepared, mailbox);
+    const id = await storeNew(tx, mail, prepared, mailbox);
+    const placement = getFirst(await new EmailRows(tx.database, transaction).readPlacements([id]));
+    await queueNewMessage(tx, transaction, placement);
+    return id;
   }
   await requireUnchanged(tx, previous);
   const rows = new DraftRows(tx.database, transaction);
@@ -248,6 +295,10 @@ export async function storeDraft(tx: TransactionContext, mail: MailStore, prepar
     changed: ['subject', 'to', 'cc', 'snippet'],
   });
   await updateConversations(tx, transaction, [previous]);
+  const placements = await new EmailRows(tx.database, transaction).readPlacements([previous.id]);
+  await queueDraftVersion(tx, transaction, getFirst(placements), isoTime(tx.clock.now() + draftQuietMilliseconds));
+  // As in any update, the draft must still match the role's row filter.
+  await requireEmailAccess(tx, [previous.id], 'update');
   return previous.id;
 }
 
@@ -265,28 +316,19 @@ export async function storeQueued(
     await removeDraft(tx, previous);
   }
   const mailbox = await resolveRoleMailbox(tx, account.id, 'outbox', 'Outbox');
-  const email = await storeNew(tx, mail, prepared, mailbox);
+  const marked = { ...prepared, draft: await markOriginal(tx, account.id, draft) };
+  const email = await storeNew(tx, mail, marked, mailbox);
   if (previous !== null) await leaveDraftConversation(tx, previous, email);
-  const sender = account.address;
+  // An empty envelope sender: no delivery report about an automatic reply is returned.
+  const sender = draft.automatic === true ? '' : prepared.sender;
   const recipients = collectRecipients(draft);
   await queueMail(tx.database, transaction, { account: account.id, email, sendAt, sender, recipients });
+  const { smtp } = await readServers(tx.database, transaction, account.id);
+  const problem = smtp === null ? { ...smtpMissing, at: isoTime(tx.clock.now()) } : null;
+  const state = { ...createDeliveryState(sendAt, recipients), problem };
+  await setDelivery(tx.database, transaction, email, { state, status: 'queued' });
+  transaction.afterDurable(() => mail.delivery.wake());
   return email;
-}
-
-/**
- * Takes a message out of the outbox and makes it a draft again.
- *
- * @throws ApiError `MAIL_NOT_QUEUED` where it does not wait in the outbox, or is being delivered.
- */
-export async function unqueueMessage(tx: TransactionContext, id: number): Promise<void> {
-  await requireEmailAccess(tx, [id], 'update');
-  const transaction = tx.tx;
-  if (!(await unqueueMail(tx.database, transaction, id)))
-    throw new ApiError('MAIL_NOT_QUEUED', 'The e-mail does not wait to be sent, so sending cannot be cancelled.');
-  const placement = getFirst(await new EmailRows(tx.database, transaction).readPlacements([id]));
-  const drafts = await resolveRoleMailbox(tx, placement.accountId, 'drafts', 'Drafts');
-  await new DraftRows(tx.database, transaction).setDraft(id, true);
-  await moveToMailbox(tx, [placement], drafts, ['draft']);
 }
 
 async function storeNew(
@@ -302,13 +344,16 @@ async function storeNew(
   return id;
 }
 
-/** A message that is sent under another subject is in another conversation; the draft's is deleted where it is empty now. */
+/**
+ * If the subject changed, the sent message is in another conversation, and the conversation of the draft is deleted if
+ * it is empty now.
+ */
 async function leaveDraftConversation(tx: TransactionContext, previous: StoredDraft, email: number): Promise<void> {
   const placement = getFirst(await new EmailRows(tx.database, tx.tx).readPlacements([email]));
   if (placement.conversationId !== previous.conversationId) await removeEmptyConversations(tx, tx.tx, [previous]);
 }
 
-/** @throws ApiError `VERSION_STALE` where the draft was changed or sent while this version was composed. */
+/** @throws ApiError `VERSION_STALE` if the draft was changed or sent while this version was composed. */
 async function requireUnchanged(tx: TransactionContext, previous: StoredDraft): Promise<void> {
   const { previous: current } = await requireEditableDraft(tx, previous.id, null);
   if (current.version !== previous.version) throw staleDraftError();
@@ -320,6 +365,7 @@ async function removeDraft(tx: TransactionContext, { id }: StoredDraft): Promise
   const states = await readStates(tx, emails, transaction, [id]);
   const rows = new EmailRows(tx.database, transaction);
   const placements = await rows.readPlacements([id]);
+  await queueRemoval(tx, transaction, placements);
   const removeContent = await rows.deleteDependents([id]);
   await new DraftRows(tx.database, transaction).remove(id);
   await removeContent();

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** A PNG of one colour with a lighter disc in it: a record on a table. @param hue 0–255 */
+/** A PNG of one colour with a lighter disc. @param hue 0–255 */
 export function demoPng(hue: number, size = 48): Uint8Array {
   const rows: number[] = [];
   for (let y = 0; y < size; y += 1) {
@@ -32,7 +32,7 @@ function chunk(type: string, bytes: Uint8Array = new Uint8Array()): Buffer {
   return Buffer.concat([length, body, sum]);
 }
 
-/** A PDF of one page with a few lines of text. @param lines ASCII */
+/** A PDF of one page with some lines of text. @param lines in ASCII. */
 export function demoPdf(lines: readonly string[]): Uint8Array {
   const textOperators = lines.map((line) => `(${line.replace(/[()\\]/g, '\\$&')}) Tj 0 -18 Td`).join(' ');
   const content = `BT /F1 12 Tf 60 780 Td ${textOperators} ET`;

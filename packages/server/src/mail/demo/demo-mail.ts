@@ -11,9 +11,9 @@ export interface DemoMailOptions {
   readonly count: number;
   /** When the last message was received. */
   readonly until: Date;
-  /** Days over which they are spread. */
+  /** Number of days over which the messages are spread. */
   readonly days?: number;
-  /** The shared inbox. */
+  /** The address of the shared inbox. */
   readonly inbox?: MailAddress;
 }
 
@@ -22,8 +22,9 @@ const day = 24 * 60 * minute;
 const shop: MailAddress = { name: 'Larkwell Records', address: 'hello@larkwell.example' };
 
 /**
- * Believable mail of a music store's shared inbox, oldest first: conversations of one to eight messages in several languages, some with
- * attachments, newsletters, notices with pictures; old ones read, some starred. All names are invented.
+ * Generates realistic mail of the shared inbox of a music store, oldest first: conversations of one to eight messages in
+ * several languages, some of them with attachments, newsletters, and notifications with images. Old messages are read, and
+ * some are starred. All names are fictitious.
  */
 export function generateDemoMail({ seed, count, until, days = 90, inbox = shop }: DemoMailOptions): FileMessage[] {
   const generator = new DemoMailGenerator(new Dice(seed), inbox, until, days);
@@ -40,7 +41,7 @@ interface GeneratedMessage {
   readonly content: RawContent;
   readonly outgoing: boolean;
   readonly starred: boolean;
-  /** Days after which somebody has read it. */
+  /** Age in days from which a message is read. */
   readonly readAfter: number;
 }
 
@@ -60,7 +61,7 @@ function toFile(
   };
 }
 
-/** A day inside a text, told once it is known when all messages came. */
+/** A placeholder for a date in a text. It is replaced when the times of all messages are known. */
 const dayMark = (time: number): string => `{day ${Math.round(time)}}`;
 
 function replaceDayMarks({ text, html }: RawContent, shift: number): Pick<RawContent, 'text' | 'html'> {
@@ -84,9 +85,9 @@ class DemoMailGenerator {
     this.#from = until.getTime() - this.#span;
   }
 
-  /** @param maxMessages messages that are still wanted. */
+  /** @param maxMessages maximum number of messages. */
   addConversation(maxMessages: number): void {
-    // Squared, so that the last weeks are fuller than the first.
+    // Squared, so that the last weeks have more messages than the first ones.
     const start = this.#from + this.#span * (1 - this.#dice.next() ** 2);
     const kind = this.#dice.next();
     if (kind < 0.15) this.#addNewsletter(start);
@@ -224,7 +225,7 @@ function quotation({ attribution }: DemoExchange, date: string, writer: string, 
 
 const escapeHtml = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
-/** What a mail program makes of a letter: paragraphs, and the quotation in a block. */
+/** The HTML of a message as mail programs write it: paragraphs, and the quotation in a block. */
 function letterHtml(text: string, { reply }: DemoExchange): string {
   const lines = text.split('\n');
   const quoteIndex = lines.findIndex((line) => line.startsWith('>'));

@@ -1,10 +1,13 @@
-/** One side of an exchange: `{n}` is a number of an order, `{album}` an album, `{name}` who writes. Turns alternate, the customer begins. */
+/**
+ * The messages of a conversation, alternately by the customer and the store. Placeholders: `{n}` is the number of an order,
+ * `{album}` an album, `{name}` the writer.
+ */
 export interface DemoExchange {
   readonly subject: string;
   readonly turns: readonly string[];
-  /** What the one who answers writes before the subject. */
+  /** The prefix of the subject of replies. */
   readonly reply: string;
-  /** What a mail program puts over a quotation; `{date}` and `{writer}` stand in it. */
+  /** The line above a quotation, with the placeholders `{date}` and `{writer}`. */
   readonly attribution: string;
   readonly file?: 'photo' | 'invoice' | 'list';
 }
@@ -100,7 +103,7 @@ export const exchanges: readonly DemoExchange[] = [
   },
 ];
 
-/** Invented, as are all names and addresses here; domains end in `.example` (RFC 2606). */
+/** All names and addresses are fictitious, and all domains end in `.example` (RFC 2606). */
 export const albums = [
   'Paper Lighthouse',
   'Winter Tramlines',

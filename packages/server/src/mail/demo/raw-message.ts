@@ -4,7 +4,7 @@ export interface RawPart {
   readonly filename: string;
   readonly contentType: string;
   readonly bytes: Uint8Array;
-  /** An image that stands in the HTML as `cid:…`. */
+  /** The Content-ID of an image that the HTML references as `cid:…`. */
   readonly contentId?: string;
 }
 
@@ -16,7 +16,7 @@ export interface RawContent {
   readonly date: Date;
   readonly messageId: string;
   readonly references?: readonly string[];
-  /** Headers beside those, in their order. */
+  /** Further headers in their order. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly text: string;
   readonly html?: string;
@@ -25,7 +25,10 @@ export interface RawContent {
 
 const crlf = '\r\n';
 
-/** A message as RFC 5322 and MIME have it: ASCII throughout, CRLF, no line longer than 998 characters. The same content gives the same bytes. */
+/**
+ * Builds a message according to RFC 5322 and MIME: only ASCII, CRLF, no line longer than 998 characters. The same content
+ * results in the same bytes.
+ */
 export function buildRawMessage(content: RawContent): Uint8Array {
   const headers: (readonly [string, string])[] = [
     ...(content.headers ?? []),
@@ -51,7 +54,7 @@ function threadHeaders(references: readonly string[]): (readonly [string, string
   ];
 }
 
-/** Content-Type and what follows it, from the outermost part in. */
+/** The Content-Type and the rest of a part, from the outermost part inwards. */
 function buildBody(content: RawContent): string {
   const boundary = `=_${content.messageId.replace(/[^a-z0-9]/gi, '').slice(0, 40)}`;
   const inline = (content.parts ?? []).filter((part) => part.contentId);
@@ -100,7 +103,7 @@ function formatAddress({ name, address }: MailAddress): string {
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
-/** RFC 2047, a word at most 75 characters long and never cut inside a character. */
+/** Encodes text according to RFC 2047. An encoded word has at most 75 characters and contains only whole characters. */
 function encodeWords(text: string): string {
   if (isAscii(text)) return text;
   const pieces: string[] = [];
@@ -115,7 +118,7 @@ function encodeWords(text: string): string {
   return [...pieces, piece].map((each) => `=?utf-8?B?${Buffer.from(each).toString('base64')}?=`).join(`${crlf} `);
 }
 
-/** RFC 2045, section 6.7. */
+/** Quoted-printable, RFC 2045, section 6.7. */
 function encodeQuotedPrintable(text: string): string {
   return text.split('\n').map(encodeQuotedPrintableLine).join(crlf);
 }

@@ -1,4 +1,7 @@
-/** Cuts a stream of bytes into lines, each with its end. A line longer than the bound comes in pieces: what is kept never grows past it. */
+/**
+ * Splits a stream of bytes into lines, each with its line end. A line beyond the limit is split into pieces, so memory
+ * is bounded.
+ */
 export class ByteLines {
   readonly #maxLineLength: number;
 

@@ -1,7 +1,7 @@
 const firstCapacity = 256 * 1024;
 const growthLimit = 16 * 1024 * 1024;
 
-/** The part of a byte stream that is still needed, addressed by offsets from the beginning of the stream. */
+/** The part of a byte stream that is held in memory, addressed by offsets from the beginning of the stream. */
 export class ByteWindow {
   readonly #source: AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
   #buffer = Buffer.allocUnsafe(firstCapacity);
@@ -45,7 +45,7 @@ export class ByteWindow {
     if (!this.#ended) await this.#source.return?.();
   }
 
-  /** Forgets what lies before the offset. */
+  /** Releases the bytes before the offset. */
   dropTo(offset: number): void {
     this.#start += offset - this.#from;
     this.#from = offset;
@@ -57,7 +57,7 @@ export class ByteWindow {
     return this.#buffer.subarray(begin, Math.max(this.#start + Math.min(to, this.#to) - this.#from, begin));
   }
 
-  /** Offset of the bytes at or after `from`; -1 if they are not in the window. */
+  /** Searches bytes. @returns their first offset at or after `from`; -1 if they are not in the window. */
   indexOf(bytes: Uint8Array, from: number): number {
     const begin = Math.max(from, this.#from);
     const index = this.view(begin).indexOf(bytes);

@@ -1,7 +1,7 @@
 import type { FileMessage, MailFlag } from './mail-file.ts';
 import { readMessageFile } from './maildir-reader.ts';
 
-/** Bits of the number that Apple Mail notes behind a message. */
+/** Bits of the flags that Apple Mail stores after a message. */
 const bits: readonly (readonly [bit: number, flag: MailFlag])[] = [
   [0, 'seen'],
   [1, 'deleted'],
@@ -12,7 +12,10 @@ const bits: readonly (readonly [bit: number, flag: MailFlag])[] = [
 /** The number of bytes in the first line, with padding. */
 const maxFirstLine = 32;
 
-/** A message of Apple Mail: a line with its length, its bytes, and a property list with flags and the time of arrival. */
+/**
+ * Reads a message of Apple Mail: a line with its length, its bytes, and a property list with flags and the time of
+ * arrival.
+ */
 export async function readEmlx(path: string): Promise<FileMessage> {
   const file = await readMessageFile(path);
   if (file.tooLong !== undefined) return file;

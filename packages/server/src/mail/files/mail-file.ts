@@ -1,32 +1,32 @@
-/** A message as it lies in a file, with what the file says beside it. */
+/** A message in a file, with the metadata that the file contains. */
 export interface FileMessage {
-  /** RFC 5322, line ends as they lie there. Of a message that is too long only its beginning. */
+  /** The bytes of the message with their original line ends; only the beginning of a message that is too long. */
   readonly raw: Uint8Array;
   readonly flags?: readonly MailFlag[];
   /** ISO 8601 UTC. */
   readonly receivedAt?: string;
   /** Path of the mailbox, its parts joined by `/`. */
   readonly mailbox?: string;
-  /** Where the message was read, for people: the path of its file, and its number there. */
+  /** The source of the message for reports: the path of its file, and its number in the file. */
   readonly origin?: string;
-  /** The program that wrote the file has removed the message from its folder; it is not to be stored. */
+  /** Whether the program that wrote the file had deleted the message. It must not be stored. */
   readonly expunged?: boolean;
   /** Labels that the user gave the message. */
   readonly labels?: readonly string[];
-  /** Bytes of a message that passes `mailLimits.rawBytes`; it is not to be stored. */
+  /** The size of a message beyond `mailLimits.rawBytes`. It must not be stored. */
   readonly tooLong?: number;
-  /** Lines inside the message that may begin another one. */
+  /** Lines in the message that may be separators. */
   readonly doubts?: AmbiguousSeparators;
 }
 
-/** Lines of an mbox file that look like separators but cannot be told from text. */
+/** Lines of an mbox file that may be separators or text. */
 export interface AmbiguousSeparators {
   readonly count: number;
-  /** Byte offsets in the file of the first ones. */
+  /** Byte offsets of the first of these lines. */
   readonly offsets: readonly number[];
 }
 
-/** A sentence about lines that may begin another message. */
+/** Describes lines that may begin another message. */
 export function describeAmbiguousSeparators({ count, offsets }: AmbiguousSeparators): string {
   const lines = count === 1 ? 'A line in it may begin' : `${count} lines in it may each begin`;
   const more = count > offsets.length ? ', …' : '';

@@ -1,16 +1,17 @@
 import { type Header, rawValues, readHeaders } from '../parse/header-block.ts';
 import type { FileMessage, MailFlag } from './mail-file.ts';
 
-/** What mail programs note in the headers of a message when they write it to a file. */
+/** Metadata that mail programs write into the headers of a message when they store it in a file. */
 export type HeaderNotes = Pick<FileMessage, 'flags' | 'labels' | 'mailbox' | 'expunged'>;
 
 const maxLabels = 50;
 const maxLabelLength = 200;
 
 /**
- * Flags, labels and folder by Status, X-Status, X-Mozilla-Status and X-Gmail-Labels; what the headers do not say is absent.
+ * Reads flags, labels and folder from Status, X-Status, X-Mozilla-Status and X-Gmail-Labels. Unknown values are absent.
  *
- * @param mozilla whether Thunderbird wrote the file. Elsewhere the sender may have written X-Mozilla-Status, and must not have the message left out.
+ * @param mozilla whether Thunderbird wrote the file. In other files X-Mozilla-Status may come from the sender, who must not be
+ *   able to mark the message as deleted.
  */
 export function readHeaderNotes(raw: Uint8Array, mozilla: boolean): HeaderNotes {
   const { headers } = readHeaders(raw);
@@ -39,7 +40,7 @@ function statusFlags(headers: readonly Header[]): MailFlag[] | null {
   return [...values.join('')].map((letter) => statusLetters[letter]).filter((flag) => flag !== undefined);
 }
 
-/** The message was deleted or moved; its bytes lie in the file until the folder is compacted. */
+/** The message was deleted or moved. Its bytes stay in the file until the folder is compacted. */
 const expungedBit = 0x0008;
 const mozillaFlagBits: readonly (readonly [bit: number, flag: MailFlag])[] = [
   [0x0001, 'seen'],
@@ -73,7 +74,7 @@ const systemLabels: Readonly<Record<SystemLabel, readonly string[]>> = {
 const systemLabelByName = new Map(
   Object.entries(systemLabels).flatMap(([label, names]) => names.map((name) => [name, label as SystemLabel])),
 );
-/** A message with several of these lies where the first of them says. */
+/** Labels that are folders. The first one that a message has determines its folder. */
 const folders: readonly (readonly [label: SystemLabel, path: string])[] = [
   ['trash', 'Trash'],
   ['junk', 'Spam'],
@@ -82,7 +83,7 @@ const folders: readonly (readonly [label: SystemLabel, path: string])[] = [
   ['sent', 'Sent'],
 ];
 
-/** Labels of Gmail, as Takeout writes them; what is in none of Gmail's folders was archived. */
+/** Parses the labels of Gmail as Takeout writes them. A message in none of Gmail's folders is archived. */
 function gmailNotes(headers: readonly Header[]): Required<Omit<HeaderNotes, 'expunged'>> | null {
   const written = headers.find(({ name }) => name.toLowerCase() === 'x-gmail-labels')?.value;
   if (written === undefined) return null;

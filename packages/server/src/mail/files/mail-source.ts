@@ -7,10 +7,11 @@ import { decodeMaildirPath, readMaildir, readMessageFile } from './maildir-reade
 import { readMbox } from './mbox-reader.ts';
 
 /**
- * All messages at a path, one in memory at a time: an mbox file, one message, or a folder with any of: mbox files (Thunderbird profiles with
- * their `.sbd` folders, Apple's `.mbox` folders, Takeout), `.eml` and `.emlx` files, Maildirs with their sub-folders. Links are not followed.
+ * Reads all messages at a path, one at a time. The path is an mbox file, a single message, or a folder with mbox files
+ * (Thunderbird profiles with their `.sbd` folders, Apple's `.mbox` folders, Takeout), `.eml` and `.emlx` files, and Maildirs
+ * with their sub-folders. Symbolic links are not followed.
  *
- * @throws the file system's error where nothing is there.
+ * @throws the error of the file system if the path does not exist.
  */
 export async function* readMailSource(path: string): AsyncGenerator<FileMessage> {
   if ((await stat(path)).isDirectory()) yield* readFolder(path, []);
@@ -18,7 +19,7 @@ export async function* readMailSource(path: string): AsyncGenerator<FileMessage>
   else yield /\.emlx$/i.test(path) ? await readEmlx(path) : withoutTime(await readMessageFile(path));
 }
 
-/** @param names the folder's path below the source, in the names of mailboxes. */
+/** @param names the path of the folder below the source, as names of mailboxes. */
 async function* readFolder(folder: string, names: readonly string[]): AsyncGenerator<FileMessage> {
   const entries = (await readdir(folder, { withFileTypes: true })).sort((one, other) =>
     one.name < other.name ? -1 : 1,
@@ -36,12 +37,12 @@ async function* readFolder(folder: string, names: readonly string[]): AsyncGener
 
 const maildirFolders = ['cur', 'new', 'tmp'];
 
-/** Folders without messages of their own: those of a Maildir, attachments of Apple Mail, hidden ones but for Maildir++. */
+/** Folders that are not mailboxes: those of a Maildir, attachments of Apple Mail, and hidden ones except Maildir++. */
 function isInternal({ name }: Dirent, isMaildir: boolean): boolean {
   return (isMaildir && maildirFolders.includes(name)) || name === 'Attachments' || /^\.(?:\.|$|git$)/.test(name);
 }
 
-/** Folders inside of an Apple mailbox that only hold its messages. */
+/** Folders in an Apple mailbox that only contain its messages. */
 const appleFolder = /^(?:Messages|Data|\d|[\dA-F]{8}-[\dA-F-]{27})$/;
 
 function namesBelow(name: string, names: readonly string[]): string[] {
@@ -78,7 +79,7 @@ async function* withMailbox(messages: AsyncIterable<FileMessage>, mailbox: strin
   for await (const message of messages) yield { ...message, mailbox };
 }
 
-/** The time of an `.eml` file is when somebody copied it: the message's own Date is better. */
+/** The time of an `.eml` file is often the time of a copy, so the Date header is used instead. */
 function withoutTime({ receivedAt: _, ...message }: FileMessage): FileMessage {
   return message;
 }

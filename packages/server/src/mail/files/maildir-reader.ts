@@ -11,7 +11,10 @@ const letters: Readonly<Record<string, MailFlag>> = {
   D: 'draft',
 };
 
-/** The messages of one folder of a Maildir. What lies in `tmp` is not delivered yet. Flags stand in the name (`…:2,FS`); links are not followed. */
+/**
+ * Reads the messages of one folder of a Maildir. Files in `tmp` are not delivered yet. Flags are in the file name (`…:2,FS`).
+ * Symbolic links are not followed.
+ */
 export async function* readMaildir(folder: string): AsyncGenerator<FileMessage> {
   for (const part of ['cur', 'new']) {
     for (const name of await listFiles(join(folder, part))) {
@@ -24,7 +27,9 @@ export async function* readMaildir(folder: string): AsyncGenerator<FileMessage> 
   }
 }
 
-/** A message of a file of its own, with the time of its last change. Of one that is too long only the beginning is read. */
+/**
+ * Reads a file with one message, and its modification time. Only the beginning of a message that is too long is read.
+ */
 export async function readMessageFile(path: string): Promise<FileMessage> {
   const file = await open(path);
   try {
@@ -40,7 +45,7 @@ export async function readMessageFile(path: string): Promise<FileMessage> {
   }
 }
 
-/** Windows forbids the colon; programs there write `;` or `!`. */
+/** Windows does not allow colons in file names, so programs write `;` or `!` instead. */
 function parseFlags(name: string): MailFlag[] {
   const info = /[:;!]2,([A-Za-z]*)$/.exec(name)?.[1] ?? '';
   return [...new Set(info)].map((letter) => letters[letter]).filter((flag) => flag !== undefined);

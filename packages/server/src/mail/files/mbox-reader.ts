@@ -12,15 +12,16 @@ import {
 } from './mbox-separator.ts';
 
 /**
- * How lines of a body that begin with `From ` are told from separators: `mboxrd` puts `>` before every line of
- * `>`s and `From `, `mboxo` before `From ` alone, so that it cannot be taken back wholly. `unknown`: as mboxrd, but the file may be of any
- * dialect; in the others every separator has a date, and Content-Length says nothing.
+ * How body lines that begin with `From ` are distinguished from separators. `mboxrd` puts `>` before every line of `>`s and
+ * `From `; `mboxo` only before `From `, which cannot be reversed completely. `unknown` is read as mboxrd, but the file may
+ * have any dialect. In the other dialects every separator has a date, and Content-Length is ignored.
  */
 export type MboxVariant = 'mboxrd' | 'mboxo' | 'unknown';
 
 /**
- * Reads the messages of an mbox file, one in memory at a time. Supported dialects: mboxo, mboxrd, mboxcl and mboxcl2 (Content-Length),
- * Thunderbird (`From ` with nothing behind, `From - `), Gmail Takeout, and files whose separators have an id or an address without a date.
+ * Reads the messages of an mbox file, one at a time. Supported dialects: mboxo, mboxrd, mboxcl and mboxcl2 (Content-Length),
+ * Thunderbird (`From ` without further text, `From - `), Gmail Takeout, and files whose separators have an id or an address
+ * without a date.
  */
 export async function* readMbox(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -37,10 +38,10 @@ export async function* readMbox(
 const lineFrom = Buffer.from('\nFrom ');
 const lineMarked = Buffer.from('\n>');
 const maxOffsets = 10;
-/** A Content-Length is looked up within so many bytes of headers. */
+/** Maximum bytes of headers in which Content-Length is searched. */
 const lengthPattern = /^content-length[ \t]*:[ \t]*(\d{1,10})[ \t]*\r?$/im;
 
-/** A message whose end is not known yet. */
+/** A message whose end has not been found yet. */
 interface OpenMessage {
   readonly start: number;
   readonly separator: string;
@@ -49,7 +50,7 @@ interface OpenMessage {
   readonly doubts: { count: number; offsets: number[] };
 }
 
-/** Where a message ends, and whether lines that begin with `From ` stand in it as they are (mboxcl2). */
+/** The end of a message, and whether its lines that begin with `From ` are not escaped (mboxcl2). */
 interface KnownEnd {
   /** Offset of the next separator, or of the end of the file. */
   readonly end: number;
@@ -62,7 +63,7 @@ class MboxReader {
   readonly #variant: MboxVariant;
   /** The form of the first separator: a weaker form counts as a separator only in a file that begins with it. */
   #firstForm: SeparatorForm | null = null;
-  /** Content-Lengths that were right minus those that were not: programs that change a file leave them wrong. */
+  /** Number of correct Content-Length headers minus wrong ones. Programs that change a file do not update them. */
   #lengthTrust = 0;
 
   constructor(window: ByteWindow, variant: MboxVariant) {
@@ -107,7 +108,11 @@ class MboxReader {
     return line && startMessage(offset + line.length, line.text);
   }
 
-  /** Searches the next separator and notes what only looks like one. Returns the offset of its line, or the end of the file. */
+  /**
+   * Finds the next separator, and collects ambiguous lines.
+   *
+   * @returns the offset of its line, or the end of the file.
+   */
   async #nextSeparator(message: OpenMessage): Promise<number> {
     const window = this.#window;
     // The empty line before a separator may be the one that ends the separator of a message without content.
@@ -154,14 +159,14 @@ class MboxReader {
     return /\n\r?\n$/.test(before);
   }
 
-  /** Keeps of a message that passes the limit only its beginning. */
+  /** Retains only the beginning of a message that exceeds the limit. */
   #retain(message: OpenMessage, from: number): void {
     if (this.#window.to - message.start <= mailLimits.rawBytes) return;
     message.head ??= copyBytes(this.#window.view(message.start, message.start + mailLimits.headerBytes));
     this.#window.dropTo(Math.max(from - 4, message.start));
   }
 
-  /** The end by Content-Length, if a separator or the end of the file stands there. */
+  /** The end by Content-Length, if a separator or the end of the file follows it. */
   async #endByLength(start: number): Promise<KnownEnd | null> {
     if (this.#lengthTrust < 0 || this.#variant !== 'unknown') return null;
     const bodyAt = await this.#findBodyStart(start);
@@ -239,10 +244,10 @@ const startMessage = (start: number, separator: string): OpenMessage => ({
   doubts: { count: 0, offsets: [] },
 });
 
-/** A copy with a buffer of its own. */
+/** A copy with its own buffer. */
 const copyBytes = (bytes: Buffer): Uint8Array => new Uint8Array(bytes);
 
-/** Removes the `>` that keeps a line of the body from looking like a separator; the bytes are changed in place. */
+/** Removes the `>` that escapes body lines. The bytes are changed in place. */
 function unescapeFromLines(bytes: Uint8Array, variant: MboxVariant): Uint8Array {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   let written = 0;

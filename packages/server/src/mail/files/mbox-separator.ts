@@ -1,6 +1,6 @@
 /**
- * How the text after `From ` looks: with a date as RFC 4155 has it; `bare`: nothing or a dash (Thunderbird); one word (an address or an
- * id without a date); anything else.
+ * The form of the text after `From `: with a date as in RFC 4155; `bare` for nothing or a dash (Thunderbird); one word (an
+ * address or an id without a date); or anything else.
  */
 export type SeparatorForm = 'dated' | 'bare' | 'word' | 'other';
 
@@ -14,7 +14,7 @@ export interface FromLine {
   readonly headerFollows: boolean;
 }
 
-/** Bytes that {@link readFromLine} looks at: a longer line is no separator. */
+/** Maximum length of a separator, in bytes. */
 export const separatorLookahead = 1400;
 
 const maxLineLength = 1000;
@@ -37,14 +37,15 @@ export function readFromLine(bytes: Buffer): FromLine | null {
 
 function classifySeparator(text: string): SeparatorForm {
   if (text === '' || text === '-') return 'bare';
-  // Two searches, each from left to right: one pattern for both needs quadratic time.
+  // Two searches in linear time. One pattern for both would take quadratic time.
   const clock = time.exec(text);
   if (clock && (year.test(text.slice(clock.index + clock[0].length)) || isoTime.test(text))) return 'dated';
   return /\s/.test(text) ? 'other' : 'word';
 }
 
 /**
- * The moment of a separator: `Thu Aug 22 12:36:23 2002`, UTC unless an offset stands before or after the year; or ISO 8601. Null without one.
+ * Parses the time of a separator: `Thu Aug 22 12:36:23 2002`, in UTC unless an offset is before or after the year, or ISO 8601.
+ * Null if there is none.
  */
 export function parseSeparatorTime(text: string): string | null {
   const iso = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?/.exec(text)?.[0];

@@ -17,8 +17,8 @@ const mark = Buffer.from('>');
 const lineFeed = 0x0a;
 
 /**
- * The bytes of an mbox file (mboxrd: every `>…From ` at a line's beginning gets one more `>`), message by message. Line ends become LF, as
- * the format has them; flags become the headers Status and X-Status, in place of those the message came with.
+ * Writes an mbox file message by message (mboxrd: each line that begins with `>…From ` gets another `>`). Line ends become LF,
+ * as the format requires. Flags are written as the headers Status and X-Status, which replace those of the message.
  */
 export async function* writeMbox(
   messages: AsyncIterable<FileMessage> | Iterable<FileMessage>,
@@ -31,10 +31,12 @@ export async function* writeMbox(
   }
 }
 
-/** True if a message comes out of {@link writeExactMbox} and the reader byte for byte: its last line needs an end. */
+/**
+ * Whether {@link writeExactMbox} and the reader preserve every byte of a message: its last line must have a line end.
+ */
 export const isExactInMbox = (raw: Uint8Array): boolean => raw.at(-1) === lineFeed;
 
-/** The bytes of an mbox file (mboxrd) whose messages keep their line ends and headers; flags are not written. */
+/** Writes an mbox file (mboxrd) whose messages keep their line ends and headers, without flags. */
 export function* writeExactMbox(messages: Iterable<FileMessage>): Generator<Uint8Array> {
   for (const { raw, receivedAt } of messages) {
     yield Buffer.from(`From MAILER-DAEMON ${asctime(receivedAt)}\n`);

@@ -1,6 +1,6 @@
 import { compile, type FormatCallback } from 'html-to-text';
 
-/** Quotations deeper than this are not marked deeper: each mark stands on each line, so depth would multiply the text. */
+/** Maximum depth of quote marks. Each line repeats them, so a deep quotation would multiply the length of the text. */
 const maxQuoteDepth = 3;
 
 const quotation: FormatCallback = (element, walk, builder, options) => {
@@ -17,7 +17,7 @@ const quotation: FormatCallback = (element, walk, builder, options) => {
   builder.closeBlock({ trailingLineBreaks: options.trailingLineBreaks ?? 1, blockTransform });
 };
 
-/** Cells stand next to each other with a space between them, in a row of their own line. */
+/** The cells of a table row are written on one line with a space between them. */
 const cell: FormatCallback = (element, walk, builder) => {
   builder.addInline(' ');
   walk(element.children, builder);
@@ -59,7 +59,10 @@ const convert = compile({
   ],
 });
 
-/** The words of sanitised HTML as plain text, a paragraph a line. Addresses of links are left out: nobody searches or reads them. Soft hyphens would part words. */
+/**
+ * The text of sanitised HTML, one line for each paragraph, for the search index. Addresses of links are left out,
+ * because nobody searches for them. Soft hyphens are removed, because they would split words.
+ */
 export function htmlToText(html: string): string {
   return html === '' ? '' : convert(html).replaceAll('\u00ad', '');
 }

@@ -2,8 +2,9 @@ const schemes = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 const maxLength = 8 * 1024;
 
 /**
- * A link's address as a browser would understand it, written so that none understands it otherwise; null for addresses that may not be
- * followed: other schemes, relative ones (they would lead into the page around the message), and what is no address.
+ * Normalises the address of a link as browsers do, so that all programs read it in the same way. Null for addresses
+ * that may not be followed: other schemes, relative addresses (they would lead to pages of the web interface), and
+ * invalid ones.
  */
 export function toSafeUrl(written: string): string | null {
   if (written.length > maxLength) return null;
@@ -22,7 +23,7 @@ function parseUrl(written: string): URL | null {
   return URL.parse(text.startsWith('//') ? `https:${text}` : text);
 }
 
-/** Names of files that look like domains. */
+/** File names that look like domains. */
 const fileEndings = new Set(
   'pdf doc docx xls xlsx ppt pptx odt ods zip gz tar rar png jpg jpeg gif webp svg txt csv htm html xml json js ts css md py sh exe ics eml mp3 mp4 php asp aspx jsp net'
     .split(' ')
@@ -30,8 +31,8 @@ const fileEndings = new Set(
 );
 
 /**
- * Whether a link's text shows one domain and its address is of another: `www.bank.example` that leads to `bank.example.net`.
- * Subdomains of one domain are the same place.
+ * Whether the text of a link shows one domain and its address leads to another: `www.bank.example` that leads to
+ * `bank.example.net`. Subdomains of one domain do not count as different.
  */
 export function isMismatchedLink(text: string, address: string): boolean {
   const displayed = parseDisplayedDomain(text);
@@ -71,7 +72,10 @@ function decodeOrEmpty(text: string): string {
   }
 }
 
-/** What one owner has: two labels, three under `co.uk` and its kin. A list of all public suffixes would need care; a warning does not. */
+/**
+ * The domain that one owner registers: two labels, or three below `co.uk` and similar endings. This approximation is
+ * sufficient for a warning, and needs no list of public suffixes.
+ */
 export function baseDomain(domain: string): string {
   const labels = domain.toLowerCase().replace(/\.$/, '').split('.');
   const [second, top] = labels.slice(-2);

@@ -11,7 +11,7 @@ const count = /^\d{1,3}$/;
 const keyword = /^[a-z0-9-]{1,30}$/i;
 const anyText = /^[\s\S]{0,2000}$/;
 
-/** Attributes that only affect the appearance, each with the form of its value. */
+/** Attributes that only affect the appearance, each with the allowed form of its value. */
 const presentationAttributes: Readonly<Record<string, RegExp>> = {
   align: keyword,
   valign: keyword,
@@ -86,7 +86,7 @@ function linkAttributes(written: string): Attributes {
   return href === null ? {} : { href, rel: 'noopener noreferrer', target: '_blank' };
 }
 
-/** Parts of the message are named by `data-cid`, remote images by `data-src`; neither loads by itself. */
+/** `data-cid` names a part of the message, `data-src` a remote image. Browsers load neither of them. */
 function imageAttributes(written: string): Attributes {
   const source = written.trim();
   const cid = /^cid:([\s\S]{1,998})$/i.exec(source)?.[1];

@@ -10,11 +10,14 @@ export interface SafeHtml {
   readonly html: string;
   /** The HTML was longer than the limit; the rest was not read. */
   readonly isTruncated: boolean;
-  /** A link's text shows another domain than the one it leads to. */
+  /** A link's text shows another domain than its address. */
   readonly mismatchedLink: boolean;
 }
 
-/** Allowed elements. Of all others only the contents stay. No forms, frames or media, and nothing that a parser reads as raw text. */
+/**
+ * Allowed elements. Other elements are replaced by their contents. There are no forms, frames or media, and no elements
+ * whose contents a parser reads as raw text.
+ */
 const allowedTags =
   `a abbr acronym address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del dfn div dl dt
   em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark ol p pre q s samp section small span strike strong
@@ -28,12 +31,14 @@ const droppedTags =
   );
 
 /**
- * Elements deeper than `shown` lose their tags, not their text. At `open` elements that lie in each other the HTML is cut: the parsers
- * look through what is open, so that 40,000 nested elements took half a minute.
+ * Elements nested deeper than `shown` lose their tags, but not their text. HTML with more than `open` nested elements
+ * is cut, because parsers search all open elements: 40,000 nested elements took half a minute.
  */
 const bounds = { shown: 200, open: 1000 } as const;
 
-/** How much HTML of one message is read: code units, elements, and pieces of text (each entity is one). What lies beyond is cut. */
+/**
+ * How much HTML of one message is read: code units, elements, and pieces of text (each entity is one). The rest is cut.
+ */
 export class HtmlBudget {
   length: number = mailLimits.htmlLength;
   elements = 100_000;
@@ -41,11 +46,11 @@ export class HtmlBudget {
 }
 
 /**
- * HTML of a message that may be shown: allowed elements and attributes, styles of an allowed list, links of four schemes, images that
- * load nothing by themselves. What it gives is held against an independent parser and a browser in the tests; the frame that shows
- * it has a policy of its own all the same (decisions/015).
+ * Sanitises the HTML of a message: only allowed elements, attributes and styles, links of four schemes, and images that
+ * are not loaded automatically. The tests compare the result with an independent parser and a browser. The frame that
+ * displays it has its own content security policy as a second barrier (decisions/015).
  *
- * @param budget what may still be read; several parts of one message share it.
+ * @param budget how much may still be read; several parts of one message share it.
  */
 export function sanitiseHtml(written: string, budget: HtmlBudget = new HtmlBudget()): SafeHtml {
   const whole = cleanText(truncateText(written, mailLimits.htmlLength + 1));
@@ -87,8 +92,8 @@ export function sanitiseHtml(written: string, budget: HtmlBudget = new HtmlBudge
 }
 
 /**
- * Looks through HTML once: where it has to be cut, and the texts of its style elements. Wherever a browser would see one of those more or less
- * does not matter, since all of it is sanitised.
+ * Scans HTML once for the position where it must be cut, and for the contents of its style elements. A browser may
+ * recognise other style elements; this does no harm, because all of the HTML is sanitised.
  */
 function scanHtml(html: string, budget: HtmlBudget): { readonly text: string; readonly styles: string } {
   let openElements = 0;
@@ -126,7 +131,7 @@ function scanHtml(html: string, budget: HtmlBudget): { readonly text: string; re
   return { text: html.slice(0, end), styles };
 }
 
-/** Code units that are looked through at a time. */
+/** Number of code units that are scanned at a time. */
 const scanLength = 16 * 1024;
 
 /** Compares the text of each link with its address. */

@@ -1,28 +1,34 @@
 import { type Atrule, type CssNode, generate, parse, type Rule, type Selector } from 'css-tree';
 import { sanitiseValue } from './style-values.ts';
 
-/** Every class and id of a message begins with it, so that no style of the page around it fits, and none of the page's scripts finds it. */
+/** The prefix of every class and id of a message, so that no style or script of the surrounding page applies to it. */
 export const namePrefix = 'm-';
-/** The class of the element that holds a message with a style sheet; each of its rules begins there. */
+/** The class of the element that contains a message with a style sheet. Each of its rules begins with it. */
 export const scopeClass = `${namePrefix}scope`;
 
-/** Bounds of one style attribute, and of all style sheets of a message, in code units; and of what a sheet may hold. */
+/**
+ * Maximum length of one style attribute and of all style sheets of a message, in code units, and the maximum contents
+ * of a style sheet.
+ */
 const bounds = { attribute: 8 * 1024, sheet: 256 * 1024, rules: 3000, selectors: 50, steps: 12 } as const;
 
 const safeName = /^[\p{L}\p{N}_-]{1,100}$/u;
 const pseudoClasses = new Set(['hover', 'link', 'visited', 'active', 'focus', 'first-child', 'last-child']);
-/** Types that stand for the whole message. */
+/** Element names that stand for the whole message. */
 const roots = new Set(['html', 'body']);
 const mediaText = /^[\w\s():,.%/-]{1,200}$/;
 
-/** A style attribute with its allowed declarations; empty where none is allowed. */
+/** A style attribute with its allowed declarations; empty if none is allowed. */
 export function sanitiseStyle(text: string): string {
   if (text.length > bounds.attribute) return '';
   const list = parseCss(text, 'declarationList');
   return list?.type === 'DeclarationList' ? renderDeclarations(list.children.toArray()) : '';
 }
 
-/** Style sheets with their allowed rules, all below the scope; empty where none is allowed. A sheet that is too long is dropped. */
+/**
+ * Style sheets with their allowed rules, limited to the scope; empty if none is allowed. A sheet that is too long is
+ * dropped.
+ */
 export function sanitiseStyleSheet(text: string): string {
   if (text.length > bounds.sheet) return '';
   const sheet = parseCss(text.replace(/<!--|-->/g, ''), 'stylesheet');
@@ -30,7 +36,7 @@ export function sanitiseStyleSheet(text: string): string {
   return renderRules(sheet.children.toArray().slice(0, bounds.rules), true);
 }
 
-/** The parser is recursive; depth that it does not take is no style of a message. */
+/** The parser is recursive. A style sheet that is too deeply nested for it is dropped. */
 function parseCss(text: string, context: 'declarationList' | 'stylesheet'): CssNode | null {
   try {
     return parse(text, { context, parseCustomProperty: false });
@@ -78,7 +84,7 @@ function renderDeclarations(nodes: readonly CssNode[]): string {
   return safeDeclarations.join(';');
 }
 
-/** A selector with its names prefixed, below the scope; null where a part of it is not allowed. */
+/** A selector with prefixed names, below the scope; null if a part of it is not allowed. */
 function scopeSelector(selector: Selector): string | null {
   const steps = selector.children.toArray();
   if (steps.length > bounds.steps) return null;

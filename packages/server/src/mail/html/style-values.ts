@@ -1,7 +1,7 @@
 import type { CssNode, Value } from 'css-tree';
 import { generate } from 'css-tree';
 
-/** Properties that a message may set: its own colours, type and boxes; nothing that leaves its place, moves, or loads. */
+/** Properties that a message may set: colours, fonts and boxes, but nothing that positions, animates or loads. */
 const properties = new Set(
   `background background-color border border-bottom border-bottom-color border-bottom-left-radius border-bottom-right-radius
   border-bottom-style border-bottom-width border-collapse border-color border-left border-left-color border-left-style border-left-width
@@ -27,12 +27,15 @@ const leaves = new Set([
   'String',
   'Parentheses',
 ]);
-/** The last word on a value as text, whatever the tree said: no escape, bracket, colon, address or end of a rule. */
+/**
+ * The final check of a value as text, whatever the parser returned: no escape, bracket, colon, address or end of a
+ * rule.
+ */
 const safeText = /^[\p{L}\p{N}\s#%.,()+\-*/!'"]{1,400}$/u;
 
 /**
- * The text of a declaration's value, or null where it may not stand. A background goes without its image; a value with any other
- * address, variable or unknown function does not stand at all.
+ * The text of a declaration's value, or null if it is not allowed. A background loses its image. A value with any other
+ * address, variable or unknown function is not allowed.
  */
 export function sanitiseValue(property: string, value: CssNode): string | null {
   if (value.type !== 'Value' || !properties.has(property)) return null;
@@ -55,5 +58,5 @@ function withoutImages(value: Value): Value {
   return { ...value, children: value.children.filter((node) => node.type !== 'Url') };
 }
 
-/** A negative margin would lay the message over the page around it. */
+/** A negative margin could move the message over the surrounding page. */
 const isMargin = (property: string): boolean => property.startsWith('margin') || property === 'text-indent';

@@ -1,13 +1,13 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanName } from './clean-text.ts';
 
-/** Names that are devices on Windows, with any ending. */
+/** Names of devices on Windows, which are reserved with any extension. */
 const devices = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?=\.|$)/i;
 const encoder = new TextEncoder();
 
 /**
- * A name under which a file may be kept anywhere: the last part of a path, without control characters, marks of direction and what file
- * systems forbid, at most 255 bytes of UTF-8 with its ending kept. Null where nothing is left.
+ * Converts a file name so that it is valid on all file systems: the last part of a path, without control characters,
+ * direction marks and reserved characters, with at most 255 bytes of UTF-8 including its extension. Null if nothing is left.
  */
 export function cleanFilename(written: string | null | undefined): string | null {
   if (!written) return null;

@@ -4,10 +4,11 @@ import type { analyse } from 'chardet';
 import type Iconv from 'iconv-lite';
 
 /**
- * Decodes text of a message. A charset that was declared counts if the bytes fit it. Otherwise: UTF-8 if the bytes are valid, the first of the
- * other charsets that fits, what the detector says, Windows-1252. So U+FFFD only stands for single bytes that do not fit the rest.
+ * Decodes text of a message. A declared charset is used if the bytes are valid in it. Otherwise the first of these is used:
+ * UTF-8 if the bytes are valid, a likely charset in which they are valid, the detected charset, Windows-1252. So U+FFFD only
+ * replaces single invalid bytes.
  *
- * @param likelyCharsets charsets that are likely because the message names them elsewhere.
+ * @param likelyCharsets charsets that other parts of the message declare.
  */
 export function decodeText(
   bytes: Uint8Array,
@@ -25,7 +26,7 @@ export function decodeText(
   return charset === 'utf-8' ? decodeLines(bytes, decoderFor(fallback)) : decoderFor(fallback)(bytes);
 }
 
-/** A charset that texts can be decoded with; null where the name says nothing, or only ASCII. */
+/** The name of a supported charset; null for unknown names and for ASCII. */
 export function normaliseCharset(written: string | null | undefined): string | null {
   const label = (written ?? '')
     .trim()
@@ -39,13 +40,13 @@ export function normaliseCharset(written: string | null | undefined): string | n
   try {
     return new TextDecoder(label).encoding;
   } catch {
-    // iconv-lite reads only letters and digits: with the rest taken out, there are as many labels as it knows.
+    // iconv-lite ignores all characters but letters and digits. Without them, the number of cached labels is bounded.
     const known = label.replace(/[^0-9a-z]/g, '');
     return iconvLite().encodingExists(known) ? known : null;
   }
 }
 
-/** The charset of the first `charset=` in a message, for headers whose bytes say nothing of their own. */
+/** The first `charset=` in a message, for headers that declare no charset. */
 export function findNamedCharset(raw: Uint8Array): string | null {
   const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.length, sampleLength)).toString('latin1');
   for (const match of text.matchAll(/charset\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})/gi)) {
@@ -61,7 +62,7 @@ const load = createRequire(import.meta.url);
 let iconvModule: typeof Iconv | null = null;
 let detector: { readonly analyse: typeof analyse } | null = null;
 
-/** Loaded when a message needs it: its tables are large. */
+/** Loaded on demand, because its tables are large. */
 function iconvLite(): typeof Iconv {
   iconvModule ??= load('iconv-lite') as typeof Iconv;
   return iconvModule;
@@ -70,7 +71,7 @@ function iconvLite(): typeof Iconv {
 type Decode = (bytes: Uint8Array) => string;
 const decoders = new Map<string, Decode>();
 
-/** 7-bit charsets that neither the runtime nor iconv-lite decodes as mail programs write them. */
+/** 7-bit charsets that mail programs write in forms that neither the runtime nor iconv-lite decodes. */
 const ownDecoders: ReadonlyMap<string, Decode> = new Map([
   ['hz-gb-2312', decodeHz],
   ['hz', decodeHz],
@@ -99,13 +100,13 @@ function textDecoder(charset: string): Decode | null {
 
 const utf8 = new TextDecoder('utf-8');
 
-/** The text if the bytes are UTF-8; null if not. A character that is cut off at the end is left out. */
+/** The text if the bytes are valid UTF-8, otherwise null. An incomplete character at the end is omitted. */
 function validUtf8(bytes: Uint8Array): string | null {
   const whole = isUtf8(bytes) ? bytes : bytes.subarray(0, wholeCharacters(bytes));
   return whole === bytes || isUtf8(whole) ? utf8.decode(whole) : null;
 }
 
-/** The length without the beginning of a character at the end. */
+/** The length without an incomplete character at the end. */
 function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back < bytes.length; back += 1) {
     const byte = bytes[bytes.length - back]!;
@@ -138,7 +139,7 @@ function fallbackFor(bytes: Uint8Array, likelyCharsets: readonly (string | null)
   return detectCharset(sample) ?? 'windows-1252';
 }
 
-/** Below these the detector guesses. */
+/** Minimum confidence of the detector. */
 const minConfidence = 30;
 const minForeignBytes = 8;
 
@@ -153,7 +154,7 @@ function detectCharset(sample: Uint8Array): string | null {
   return foreign >= minForeignBytes || charset === 'iso-2022-jp' ? charset : null;
 }
 
-/** Text that says it is UTF-8 and is not everywhere: a footer of another program, for example. Lines of one kind are decoded together. */
+/** Decodes text that is declared as UTF-8 but contains other lines, such as a footer in another charset. */
 function decodeLines(bytes: Uint8Array, decodeOther: Decode): string {
   const texts: string[] = [];
   let start = 0;
@@ -212,7 +213,7 @@ function decodeIso2022Kr(bytes: Uint8Array): string {
 const escapeCode = '\u001b';
 const redundantEscape = new RegExp(String.raw`${escapeCode}(?:\([BIJ]|\$[@B])(?=${escapeCode}[($])`, 'g');
 
-/** An escape sequence right before another one has no effect; the runtime takes it for an error. */
+/** Removes escape sequences directly before another one. They have no effect, but the runtime treats them as errors. */
 function decodeIso2022Jp(bytes: Uint8Array): string {
   const text = asBuffer(bytes).toString('latin1').replace(redundantEscape, '');
   return iso2022Jp.decode(Buffer.from(text, 'latin1'));

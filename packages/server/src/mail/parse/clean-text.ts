@@ -1,25 +1,27 @@
-/** Those of ASCII, but for tab and line end. */
+/** Control characters of ASCII except tab and line end. */
 const controls = /[\p{Cc}--[\t\n\u0080-\u009f]]/gv;
 const allControls = /[\p{Cc}\u2028\u2029]+/gu;
-/** Marks that turn the direction of what follows: `gpj.exe` read as `exe.jpg`. */
+/** Marks that change the direction of text, so that `gpj.exe` is displayed as `exe.jpg`. */
 const directionMarks = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g;
 
-/** Text of several lines as both engines keep it: no NUL or other control character but tab and line end, no half of a surrogate pair. */
+/**
+ * Text of several lines that both engines can store: no control characters except tab and line end, no lone surrogates.
+ */
 export function cleanText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(controls, '').toWellFormed();
 }
 
-/** One line: control characters and line ends become a space. */
+/** Text on one line. Control characters and line ends become a space. */
 export function cleanLine(text: string): string {
   return text.replace(allControls, ' ').trim().toWellFormed();
 }
 
-/** One line that is shown as somebody's or something's name: without marks of direction too. */
+/** Text on one line that is displayed as a name, without direction marks. */
 export function cleanName(text: string): string {
   return cleanLine(text.replace(directionMarks, ''));
 }
 
-/** At most so many code units, and never half of a character. */
+/** Truncates text to a number of code units, without splitting a character. */
 export function truncateText(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);

@@ -5,7 +5,7 @@ import { parseAddresses } from './mail-addresses.ts';
 
 const maxAddresses = 10;
 
-/** The lines that stand above a message inside the message: who wrote it, when, about what. Plain text. */
+/** The heading of an embedded message as plain text: its sender, date and subject. */
 export function buildEmbeddedHeading(headers: readonly Header[]): string {
   const value = (name: string): string => headers.find((header) => header.name.toLowerCase() === name)?.value ?? '';
   const senders = parseAddresses(rawValues(headers, 'from').slice(0, 1)).slice(0, maxAddresses);

@@ -1,13 +1,16 @@
 import { decodeText, normaliseCharset } from './charset.ts';
 import { cleanLine } from './clean-text.ts';
 
-/** `=?charset?Q?text?=`; a question mark inside the text is taken if the word does not end there. */
+/** `=?charset?Q?text?=`. A question mark in the text is accepted if the word does not end there. */
 const encodedWord = /=\?([^?\s]{1,60})\?([bq])\?([^?]*|(?:[^?]|\?(?!=)){0,400})\?=/gi;
 
-/** Bytes of one charset, or text that is decoded already. */
+/** Bytes of one charset, or text that is already decoded. */
 type Piece = { readonly charset: string; readonly bytes: Uint8Array } | string;
 
-/** Decodes the words of RFC 2047 in a header. Bytes beyond ASCII inside a word were decoded with the header and are not decoded again. */
+/**
+ * Decodes the words of RFC 2047 in a header. Bytes beyond ASCII inside a word were decoded with the header and are not
+ * decoded again.
+ */
 export function decodeWords(value: string): string {
   if (!value.includes('=?')) return value;
   const pieces: Piece[] = [];
@@ -15,7 +18,7 @@ export function decodeWords(value: string): string {
   let afterWord = false;
   for (const match of value.matchAll(encodedWord)) {
     const between = value.slice(end, match.index);
-    // White space between two words belongs to the encoding.
+    // White space between two encoded words is not part of the text.
     if (!afterWord || between.trim() !== '') pieces.push(between);
     pieces.push(...wordPieces(match[1]!, match[2]!.toLowerCase() === 'b', match[3]!));
     end = match.index + match[0].length;
@@ -41,7 +44,7 @@ function qBytes(text: string): Uint8Array {
   return Buffer.from(plain, 'latin1');
 }
 
-/** Words of one charset that follow each other are decoded together: a character may be split between them. */
+/** Joins consecutive words of one charset, because a character may be split between them. */
 function joinPieces(pieces: readonly Piece[]): string {
   let text = '';
   let charset = '';

@@ -1,4 +1,4 @@
-import { type Authentication, readAuthentication } from './authentication.ts';
+import { readAuthentication } from './authentication.ts';
 import { cleanLine } from './clean-text.ts';
 import { type Header, rawValues } from './header-block.ts';
 import { parseAddresses } from './mail-addresses.ts';
@@ -6,7 +6,7 @@ import { parseMailDate } from './mail-date.ts';
 import { limitReferences, parseMessageIds } from './message-ids.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 
-/** What the headers alone say of a message. */
+/** The parts of a message that its headers determine. */
 export type Envelope = Pick<
   ParsedMail,
   | 'messageId'
@@ -22,9 +22,10 @@ export type Envelope = Pick<
   | 'tracedAt'
   | 'headers'
   | 'bulk'
-> & { readonly authentication: Authentication | null };
+  | 'authentication'
+>;
 
-/** Of a header that may stand once (RFC 5322, section 3.6) the first counts, as in the programs that people read it with. */
+/** The first value of a header that may occur once (RFC 5322, section 3.6). Mail programs also show the first one. */
 export function readEnvelope(headers: readonly Header[]): Envelope {
   const first = (name: string): string => rawValues(headers, name)[0] ?? '';
   const addresses = (name: string) => parseAddresses(rawValues(headers, name));
@@ -46,12 +47,12 @@ export function readEnvelope(headers: readonly Header[]): Envelope {
     sentAt: parseMailDate(first('date')),
     tracedAt: readTracedAt(rawValues(headers, 'received')),
     headers: headers.map((header) => [header.name, header.value] as const),
-    bulk: isBulk(headers),
+    bulk: isBulkMail(headers),
     authentication: readAuthentication(rawValues(headers, 'authentication-results')),
   };
 }
 
-/** Servers add their Received headers on top, with the time at the end. */
+/** The time of the newest Received header. Servers add these headers at the top, with the time at the end. */
 function readTracedAt(received: readonly string[]): string | null {
   for (const value of received.slice(0, 20)) {
     const moment = parseMailDate(value.slice(value.lastIndexOf(';') + 1));
@@ -60,7 +61,8 @@ function readTracedAt(received: readonly string[]): string | null {
   return null;
 }
 
-function isBulk(headers: readonly Header[]): boolean {
+/** Whether a message is of a mailing list, a newsletter, or an automatic reply. */
+export function isBulkMail(headers: readonly Pick<Header, 'name' | 'raw'>[]): boolean {
   const has = (name: string): boolean => rawValues(headers, name).length > 0;
   const says = (name: string, pattern: RegExp): boolean =>
     rawValues(headers, name).some((value) => pattern.test(value));

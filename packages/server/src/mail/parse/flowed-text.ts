@@ -1,6 +1,6 @@
 /**
- * Joins the lines of `format=flowed` text (RFC 3676): a line that ends with a space goes on in the next one of the same quote depth. Space
- * stuffing is removed, quote marks stay.
+ * Joins the lines of `format=flowed` text (RFC 3676): a line that ends with a space continues in the next line of the same
+ * quote depth. Space stuffing is removed, quote marks are kept.
  *
  * @param deleteSpace `delsp=yes`: the space at the end of a flowed line is not part of the text.
  */

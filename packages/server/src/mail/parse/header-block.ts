@@ -3,7 +3,7 @@ import { decodeText, findNamedCharset } from './charset.ts';
 import { cleanLine } from './clean-text.ts';
 import { decodeWords } from './encoded-words.ts';
 
-/** Name as it was written, and the value unfolded: as it stands (`raw`), and decoded for people (`value`). */
+/** The name as written, and the unfolded value: not decoded (`raw`) and decoded (`value`). */
 export interface Header {
   readonly name: string;
   readonly raw: string;
@@ -12,9 +12,9 @@ export interface Header {
 
 export interface HeaderBlock {
   readonly headers: readonly Header[];
-  /** Bytes of the block; the body begins after it. */
+  /** Length of the block in bytes. The body begins after it. */
   readonly size: number;
-  /** False where the block passes the limit: what lies beyond it was not read. */
+  /** False if the block exceeds the limit, so that its rest was not read. */
   readonly complete: boolean;
 }
 
@@ -22,11 +22,11 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Reads the header block of a raw message by nothing but line ends and colons, so that it also answers for messages that no
- * parser takes. A line without a colon is passed over; a leading mbox line (`From …`) too.
+ * Reads the header block of a raw message. It only depends on line ends and colons, so it also works for messages that cannot
+ * be parsed. Lines without a colon and a leading mbox line (`From …`) are ignored.
  *
- * Bytes beyond ASCII are UTF-8 (RFC 6532), else of the charset that an encoded word of the header or a part of the message names,
- * else what a detector says, else Windows-1252.
+ * Bytes beyond ASCII are decoded as UTF-8 (RFC 6532) if they are valid, otherwise with the charset of an encoded word in the
+ * header or of a part of the message, the detected charset, or Windows-1252.
  */
 export function readHeaders(raw: Uint8Array): HeaderBlock {
   const end = findHeadersEnd(raw, mailLimits.headerBytes);
@@ -44,12 +44,12 @@ export function readHeaders(raw: Uint8Array): HeaderBlock {
   return { headers, size: block.length, complete: end !== null };
 }
 
-/** The values of a header, in their order, not decoded. */
-export function rawValues(headers: readonly Header[], name: string): string[] {
+/** The values of a header in their order, not decoded. */
+export function rawValues(headers: readonly Pick<Header, 'name' | 'raw'>[], name: string): string[] {
   return headers.filter((header) => header.name.toLowerCase() === name).map((header) => header.raw);
 }
 
-/** Where the empty line ends that parts headers from body; the length where there is none; null past the limit. */
+/** The end of the empty line after the headers; the length if there is none; null if it is beyond the limit. */
 function findHeadersEnd(raw: Uint8Array, limit: number): number | null {
   let start = 0;
   while (start <= limit) {
@@ -86,7 +86,7 @@ function parseHeader(line: Uint8Array, charset: () => string | null): Header | n
   return {
     name,
     raw,
-    // When it is asked for: whoever looks for flags alone need not decode all that a stranger wrote.
+    // Decoded on demand, so that reading flags does not decode all headers.
     get value() {
       return decodeWords(raw);
     },

@@ -1,14 +1,16 @@
 import { decodeText } from './charset.ts';
 import { decodeWords } from './encoded-words.ts';
 
-/** A Content-Type or Content-Disposition header: the value in lower case, and the parameters by their lower-case names. */
+/**
+ * A parsed Content-Type or Content-Disposition header: the value in lower case, and the parameters by lower-case names.
+ */
 export interface ParameterHeader {
   readonly value: string;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const maxSegments = 1000;
-/** Names that end an unquoted value where the semicolon before them is missing. */
+/** Names of parameters that end an unquoted value if the semicolon before them is missing. */
 const nextParameter = /\s(?:charset|boundary|name|filename|format|delsp|type)\*?[\d*]{0,4}\s{0,9}=/i;
 const parameterName = /([^\s=;"]{1,100})\s{0,9}=\s{0,9}/y;
 
@@ -45,7 +47,7 @@ interface ParameterValue {
   readonly end: number;
 }
 
-/** A backslash only escapes quotes and itself, because file names contain other backslashes. */
+/** Unquotes a value. A backslash only escapes quotes and backslashes, because file names contain other backslashes. */
 function quotedValue(header: string, begin: number): ParameterValue {
   let end = begin;
   while (end < header.length && header[end] !== '"')

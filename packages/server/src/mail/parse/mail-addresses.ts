@@ -8,9 +8,9 @@ import type { MailAddress } from './parsed-mail.ts';
 const addressPattern = /^(?:"[^"\\\r\n]{1,64}"|[^\s@<>(),;:"[\]\\]{1,64})@([^\s@<>(),;:"\\]{1,253})$/u;
 
 /**
- * The mailboxes of an address header, its groups taken apart. Where nothing like an address stands, what was written becomes the
- * name: nobody is written to by guess, and the reader still sees it. Words of RFC 2047 are decoded in names alone, never in
- * addresses, and only after the commas were read.
+ * Parses the mailboxes of an address header; groups are expanded. Text without an address becomes a name with an empty
+ * address, so that it is shown but never used as a recipient. Encoded words (RFC 2047) are only decoded in names, after the
+ * header was split at its commas.
  */
 export function parseAddresses(values: readonly string[]): MailAddress[] {
   const addresses: MailAddress[] = [];

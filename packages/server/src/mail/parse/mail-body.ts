@@ -11,17 +11,17 @@ import type { ParsedAttachment } from './parsed-mail.ts';
 import { sniffType } from './sniff-type.ts';
 import { decodeTransfer } from './transfer-encoding.ts';
 
-/** A part that is read, in the order of the message. */
+/** A part that is shown as text, in the order of the message. */
 export interface TextPart {
   readonly type: 'plain' | 'html';
-  /** It says the same as its neighbour of the other kind. */
+  /** Whether it is an alternative of the neighbouring part of the other kind. */
   readonly alternative: boolean;
   readonly text: string;
-  /** The part was longer than the limit. */
+  /** Whether the part was longer than the limit. */
   readonly isTruncated: boolean;
 }
 
-/** Where a message inside the message begins, with its headers, or ends. */
+/** The beginning of an embedded message, with its headers, or its end. */
 export interface EmbeddedEdge {
   readonly type: 'begin' | 'end';
   readonly headers: readonly Header[];
@@ -42,15 +42,15 @@ export function readBody(raw: Uint8Array): MailBody {
   return reader;
 }
 
-/** Where a part stands. */
+/** The position of a part in the message. */
 interface PartContext {
   readonly parent: MimePart | null;
   readonly alternative: boolean;
-  /** Inside a message that is an attachment as a whole. */
+  /** Whether the part belongs to an embedded message that is an attachment. */
   readonly embedded: boolean;
 }
 
-/** As many bytes hold a text of the greatest length in every charset and encoding. */
+/** Maximum bytes of a text of the maximum length, in any charset and encoding. */
 const textBytes = 4 * mailLimits.textLength;
 const readableTypes = ['text/plain', 'text/html', 'message/delivery-status'];
 
@@ -84,7 +84,7 @@ class BodyReader implements MailBody {
     if (this.texts.length > before) this.raw = true;
   }
 
-  /** A message inside the message: shown with its headers, and an attachment unless it is a part of one. */
+  /** An embedded message. It is shown with its headers, and is an attachment unless it is a part of one. */
   #readMessage(part: MimePart, { parent, alternative, embedded }: PartContext): void {
     const [message] = part.children;
     if (!embedded) this.attachments.push({ ...toParsedAttachment(part, parent), disposition: 'inline' });
@@ -108,12 +108,12 @@ class BodyReader implements MailBody {
   }
 }
 
-/** Text that is read in its place; everything else is only an attachment. */
+/** Whether a part is shown in the text. Other parts are only attachments. */
 function isReadable({ type, disposition }: MimePart): boolean {
   return readableTypes.includes(type) && (disposition === null || disposition === 'inline');
 }
 
-/** A readable part that is a file as well: one with a name, unless the name stands on the body of the message itself. */
+/** Whether a shown part is also an attachment: it has a file name, and is not the body of the message itself. */
 function isNamedFile({ filename, disposition, type }: MimePart, parent: MimePart | null): boolean {
   if (filename === null || type === 'message/delivery-status') return false;
   return disposition === 'inline' || (parent !== null && parent.type !== 'multipart/alternative');
@@ -129,7 +129,7 @@ function hasBothKinds(part: MimePart): boolean {
   return types.has('text/plain') && types.has('text/html');
 }
 
-/** The first charset that a part names; parts and headers without one are probably of it. */
+/** The first charset that a part declares. Parts and headers without a charset probably use it too. */
 function firstCharset(part: MimePart): string | null {
   const own = normaliseCharset(part.charset);
   if (own !== null && own !== 'utf-8') return own;
@@ -144,7 +144,7 @@ function decodePartText(
   part: MimePart,
   charset: string | null,
 ): { readonly text: string; readonly isTruncated: boolean } {
-  // An encoded byte takes at most three.
+  // An encoded byte takes at most three bytes.
   const written = part.body.subarray(0, 3 * textBytes);
   const decoded = decodeTransfer(written, part.encoding);
   const bytes = decoded.subarray(0, textBytes);
@@ -156,7 +156,7 @@ function decodePartText(
   };
 }
 
-/** The charset that an HTML text names itself. */
+/** The charset that an HTML text declares. */
 function metaCharset(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 8192)).toString('latin1');
   return /<meta\s[^>]{0,300}?charset\s{0,9}=\s{0,9}["']?([\w.:-]{2,40})/i.exec(head)?.[1] ?? null;
@@ -180,8 +180,8 @@ function toParsedAttachment(part: MimePart, parent: MimePart | null): ParsedAtta
   };
 }
 
-/** What is declared; where that says nothing, what the name of the file says. */
-function resolveContentType({ type, filename }: MimePart): string {
+/** The declared type; if that is generic, the type for the extension of the file name. */
+export function resolveContentType({ type, filename }: Pick<MimePart, 'type' | 'filename'>): string {
   const extension =
     type === 'application/octet-stream' ? /\.([a-z\d]{1,10})\s*$/i.exec(filename ?? '')?.[1] : undefined;
   const known = extension ? detectMimeType(extension.toLowerCase()) : type;

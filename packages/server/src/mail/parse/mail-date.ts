@@ -19,7 +19,10 @@ const yearBeforeTime = new RegExp(
 );
 const iso = new RegExp(String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[T ]\s?${clock}\s*${zone}?`, 'i');
 
-/** Offsets in hours by zone name: those of RFC 5322, section 4.3, and other unambiguous names. Unknown names count as UTC. */
+/**
+ * Offsets in hours by zone name: those of RFC 5322, section 4.3, and other unambiguous names. Unknown names count as
+ * UTC.
+ */
 const zones: Readonly<Record<string, number>> = {
   EDT: -4,
   EST: -5,

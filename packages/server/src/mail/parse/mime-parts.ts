@@ -3,42 +3,45 @@ import { type Header, rawValues, readHeaders } from './header-block.ts';
 import { parseParameters } from './header-parameters.ts';
 import { decodeTransfer } from './transfer-encoding.ts';
 
-/** A message that passes a bound, or that the parser does not take; the message says which, to a reader. */
+/** A message that exceeds a limit or cannot be parsed. The text of the error is shown to readers. */
 export class MimeParseError extends Error {}
 
-/** A part of a message with its parts, as it is written. */
+/** A part of a message with its sub-parts. */
 export interface MimePart {
   readonly headers: readonly Header[];
-  /** In lower case; what stands there instead of a missing or malformed one. */
+  /** The type in lower case; the default for a missing or malformed one. */
   readonly type: string;
   readonly charset: string | null;
   readonly flowed: boolean;
   readonly deleteSpace: boolean;
-  /** In lower case; null where the header is missing. */
+  /** In lower case; null if the header is missing. */
   readonly disposition: string | null;
   readonly filename: string | null;
   readonly encoding: string;
-  /** Encoded. */
+  /** Still encoded. */
   readonly body: Buffer;
-  /** The parts of a multipart, and the message in a message/rfc822 that is shown. */
+  /** The parts of a multipart, or the message in a message/rfc822 that is shown. */
   readonly children: readonly MimePart[];
 }
 
-/** What the parts of one message count together. */
+/** Counters over all parts of one message. */
 interface PartCount {
   parts: number;
 }
 
 interface PartPosition {
   readonly depth: number;
-  /** Content-Type of a part without one. */
+  /** The default Content-Type. */
   readonly defaultType: string;
   readonly count: PartCount;
-  /** Inside a message that had to be decoded; memory would grow with the depth if those in it were decoded too. */
+  /**
+   * Whether the part is in a decoded message. Its own messages are not decoded, so that memory does not grow with the
+   * depth.
+   */
   readonly decoded: boolean;
 }
 
-/** Takes a raw message apart. @throws MimeParseError where a bound is passed. */
+/** Splits a raw message into its parts. @throws MimeParseError if it exceeds a limit. */
 export function parseMime(raw: Uint8Array): MimePart {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length);
   return parsePart(bytes, { depth: 0, defaultType: 'text/plain', count: { parts: 0 }, decoded: false });
@@ -50,7 +53,7 @@ function parsePart(bytes: Buffer, position: PartPosition): MimePart {
   const block = readHeaders(bytes);
   if (!block.complete)
     throw new MimeParseError(`The headers of a part are longer than ${mailLimits.headerBytes / 1024} KB.`);
-  // The headers of the message itself are never text, a part without headers may begin with its text.
+  // A message always begins with headers; a part without headers may begin with its text.
   const isHeadless = depth > 0 && !beginsWithHeader(bytes);
   const part = createPart(isHeadless ? [] : block.headers, bytes.subarray(isHeadless ? 0 : block.size), position);
   const inner = { depth: depth + 1, count, decoded: position.decoded };
@@ -69,7 +72,7 @@ function parsePart(bytes: Buffer, position: PartPosition): MimePart {
 
 const isEncoded = ({ encoding }: MimePart): boolean => encoding === 'base64' || encoding === 'quoted-printable';
 
-/** A message inside the message that its sender wants to be read with it. */
+/** Whether an embedded message is shown in the text of its message. */
 function isInlineMessage(part: MimePart, { defaultType, decoded }: PartPosition): boolean {
   const { type, disposition } = part;
   if (type !== 'message/rfc822' || (decoded && isEncoded(part))) return false;
@@ -104,19 +107,22 @@ function createPart(headers: readonly Header[], body: Buffer, { defaultType, dep
 
 const typePattern = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
-/** RFC 2045, section 5.2, and what the name of a file says. */
+/** The default type (RFC 2045, section 5.2), or the type for the name of a file. */
 function typeWithoutHeader(defaultType: string, disposition: string | null, depth: number): string {
   const isFile = depth > 0 && disposition !== null && disposition !== 'inline';
   return isFile ? 'application/octet-stream' : defaultType;
 }
 
-/** A declared type; null if it is malformed. Old programs wrote only `text`. */
+/** Parses a declared type; null if it is malformed. Old programs wrote only `text`. */
 function readType(written: string): string | null {
   if (typePattern.test(written)) return written;
   return written === 'text' ? 'text/plain' : null;
 }
 
-/** Of a malformed Content-Type: a file has no known type; anything else is text (RFC 2045, section 5.2), unless its bytes are none. */
+/**
+ * The type for a malformed Content-Type: unknown for files, otherwise text if the bytes are text (RFC 2045, section
+ * 5.2).
+ */
 function guessType(isFile: boolean, body: Buffer): string {
   return isFile || body.subarray(0, 4096).includes(0) ? 'application/octet-stream' : 'text/plain';
 }
@@ -129,8 +135,9 @@ function readBoundary(headers: readonly Header[]): Buffer | null {
 }
 
 /**
- * The parts of a multipart body, without the line ends that belong to the delimiters. Spaces and tabs after a delimiter are padding (RFC 2046,
- * section 5.1.1). Where no line is a delimiter, lines that begin with one count, as the same section allows.
+ * Splits a multipart body into its parts, without the line ends that belong to the delimiters. Spaces and tabs after a
+ * delimiter are padding (RFC 2046, section 5.1.1). If no line is a delimiter, lines that begin with one are used, as the same
+ * section allows.
  */
 function splitParts(body: Buffer, boundary: Buffer | null, count: PartCount): Buffer[] {
   if (boundary === null) return [];
@@ -162,7 +169,7 @@ function countParts(count: PartCount, more: number): void {
 const dashes = Buffer.from('--');
 const lineDashes = Buffer.from('\n--');
 
-/** Index of the next line that begins with two dashes. */
+/** The index of the next line that begins with two dashes. */
 function nextDashes(body: Buffer, from: number): number {
   if (from === 0 && body.subarray(0, 2).equals(dashes)) return 0;
   const found = body.indexOf(lineDashes, Math.max(from - 1, 0));
@@ -193,7 +200,7 @@ function trimLineEnd(body: Buffer, end: number): number {
   return body[end - 2] === 0x0d ? end - 2 : end - 1;
 }
 
-/** True for an empty line (no headers), and for a line that has the form of a header. */
+/** Whether a line is empty (no headers) or has the form of a header. */
 function beginsWithHeader(bytes: Buffer): boolean {
   return /^(?:\r?\n|[!-9;-~]{1,200}[ \t]*:)/.test(bytes.toString('latin1', 0, 300)) || bytes.length === 0;
 }

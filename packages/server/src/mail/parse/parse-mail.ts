@@ -7,6 +7,7 @@ import { buildEmbeddedHeading } from './embedded-heading.ts';
 import { readEnvelope } from './envelope.ts';
 import { readHeaders } from './header-block.ts';
 import { type EmbeddedEdge, readBody, type TextPart } from './mail-body.ts';
+import { readMailReport } from './mail-report.ts';
 import { findWarnings } from './mail-warnings.ts';
 import { MimeParseError } from './mime-parts.ts';
 import type { ParsedMail } from './parsed-mail.ts';
@@ -14,9 +15,10 @@ import { createSnippet } from './snippet.ts';
 import { computeRawIdentity, tokenizeMailBody, toUnparsableMail } from './unparsable-mail.ts';
 
 /**
- * All that is stored of a raw message. Runs in a thread of `ParsePool`: hostile messages take time and memory.
+ * Parses a raw message into everything that is stored of it. It runs in a thread of `ParsePool`, because hostile messages take
+ * time and memory.
  *
- * Never rejects for what a message holds: one that passes a bound, or that cannot be read, is `unparsable`.
+ * It never rejects because of the contents: a message that exceeds a limit or cannot be read is `unparsable`.
  */
 export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   const block = readHeaders(raw);
@@ -27,6 +29,7 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
     const html = joinHtml(parts);
     const text = cleanText(joinText(parts)).trimEnd();
     const envelope = readEnvelope(block.headers);
+    const deliveryReport = readMailReport(raw, block.headers);
     const truncated = truncateText(text, mailLimits.textLength);
     const isCut = parts.some(({ part, isTruncated }) => isTruncated || (isText(part) && part.isTruncated));
     return {
@@ -42,6 +45,7 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
         parts.some((part) => part.mismatchedLink),
       ),
       bodyState: isCut || truncated.length < text.length ? 'truncated' : isRaw ? 'raw' : 'complete',
+      ...(deliveryReport && { deliveryReport }),
     };
   } catch (error) {
     return toUnparsableMail(
@@ -51,17 +55,17 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   }
 }
 
-/** A part of the message with what it looks like as HTML. */
+/** A part of the message with its HTML. */
 interface RenderedPart extends SafeHtml {
   readonly part: TextPart | EmbeddedEdge;
-  /** A plain text, and the lines that set an embedded message off. */
+  /** The plain text, and the heading of an embedded message. */
   readonly text: string;
 }
 
 const isText = (part: TextPart | EmbeddedEdge): part is TextPart => part.type === 'plain' || part.type === 'html';
 const isEdge = (part: TextPart | EmbeddedEdge): part is EmbeddedEdge => !isText(part);
 
-/** All parts of a message share the room for HTML. Where it has none, its plain parts are not made into any. */
+/** All parts of a message share the limit for HTML. A message without HTML gets none from its plain parts. */
 function renderParts(texts: readonly (TextPart | EmbeddedEdge)[]): RenderedPart[] {
   const hasHtml = texts.some((part) => part.type === 'html');
   const budget = new HtmlBudget();
@@ -74,7 +78,7 @@ function renderParts(texts: readonly (TextPart | EmbeddedEdge)[]): RenderedPart[
   });
 }
 
-/** @param hasFollowingText whether more text comes: else the end of an embedded message needs no line. */
+/** @param hasFollowingText whether more text follows. Otherwise the end of an embedded message is not marked. */
 function renderEdge(edge: EmbeddedEdge, hasFollowingText: boolean): string {
   if (edge.type === 'begin') return buildEmbeddedHeading(edge.headers);
   return hasFollowingText ? '-'.repeat(40) : '';
@@ -87,7 +91,7 @@ function renderPlainAsHtml(text: string, budget: HtmlBudget): SafeHtml {
   return { html, isTruncated: truncated.length < text.length, mismatchedLink: false };
 }
 
-/** All that is shown of a message with HTML: plain parts beside it as well, those that say the same instead of it not. */
+/** The shown parts of a message with HTML: also plain parts, except those that are alternatives of the HTML. */
 function joinHtml(parts: readonly RenderedPart[]): string | null {
   if (!parts.some(({ part }) => part.type === 'html')) return null;
   return parts
@@ -96,7 +100,7 @@ function joinHtml(parts: readonly RenderedPart[]): string | null {
     .join('\n');
 }
 
-/** The plain parts, and HTML that stands beside them; all HTML where there is nothing plain. */
+/** The plain parts, and HTML parts without a plain alternative; all HTML parts if there are no plain ones. */
 function joinText(parts: readonly RenderedPart[]): string {
   const somePlain = parts.some(({ part }) => part.type === 'plain' && part.text.trim() !== '');
   return parts

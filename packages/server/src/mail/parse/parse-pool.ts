@@ -1,21 +1,22 @@
 import { Worker } from 'node:worker_threads';
 import { mailLimits } from '../../protocol/mail-limits.ts';
+import type { SignatureReport, SignatureRequest } from '../authenticity/signature-report.ts';
 import type { ParserRequest, ParserResponse } from './parse-worker.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { limitProcessorTime } from './processor-limit.ts';
 
 export interface ParsePoolOptions {
-  /** Messages at once. */
+  /** Number of threads. */
   readonly threads?: number;
-  /** Heap of a thread. */
+  /** Maximum heap of a thread, in megabytes. */
   readonly memoryMegabytes?: number;
-  /** Time of the processor that a message may take; on the clock, six times as much. */
+  /** Maximum processor time of a message; the maximum elapsed time is six times as long. */
   readonly milliseconds?: number;
-  /** After how long without work a thread ends. */
+  /** Time without work after which a thread ends. */
   readonly idleMilliseconds?: number;
 }
 
-/** A raw message that is longer than the limit: refused before anything of it is read or stored. */
+/** A raw message beyond the limit. It is refused before any of it is read or stored. */
 export class MailTooLarge extends Error {
   readonly size: number;
   readonly limit: number = mailLimits.rawBytes;
@@ -27,18 +28,25 @@ export class MailTooLarge extends Error {
   }
 }
 
-/** Time of the processor that a thread may take to start, before that of its first message begins. */
+/** Maximum processor time for the start of a thread, before the time of its first message begins. */
 const startMilliseconds = 10_000;
+
+/** The group of checks of signatures. */
+const checks = Symbol('checks');
+/** Checks that have waited longer take turns with other work. */
+const checkMilliseconds = 1000;
 
 interface PendingRequest {
   readonly request: ParserRequest;
-  /** What the request belongs to: those of different ones take turns. */
+  /** The group of the request. Groups are served in turn. */
   readonly group: unknown;
+  /** By `performance.now()`. */
+  readonly since: number;
   resolve(response: ParserResponse): void;
   reject(error: Error): void;
 }
 
-/** The pool ended before the message was parsed: it says nothing about the message, which is to be parsed again. */
+/** The pool was closed before the message was parsed. The message can be parsed again. */
 export class ParsePoolClosed extends Error {
   constructor() {
     super('The pool of parsers is closed.');
@@ -47,15 +55,18 @@ export class ParsePoolClosed extends Error {
 }
 
 /**
- * Parses and sanitises messages in threads: started when first needed, ended when idle. A message at which a thread dies, hangs or
- * runs out of memory comes out as `unparsable`; the others go on in a new thread.
+ * Parses and sanitises messages in threads, which are started on demand and end when they are idle. If a thread crashes, hangs
+ * or runs out of memory, its message becomes `unparsable`, and the others continue in a new thread.
  */
 export class ParsePool {
   readonly #threads: number;
   readonly #memoryMegabytes: number;
   readonly #milliseconds: number;
   readonly #idleMilliseconds: number;
-  /** By whoever asks, the next in turn first: a thousand messages of one hold up the single one of another by one message. */
+  /**
+   * Waiting requests by group, the next group first: a thousand messages of one group delay another group by one
+   * message.
+   */
   readonly #waiting = new Map<unknown, PendingRequest[]>();
   readonly #workers = new Set<Worker>();
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
@@ -70,10 +81,10 @@ export class ParsePool {
   }
 
   /**
-   * @param raw is read in the thread where it lies if it is shared (`toSharedBytes`), else copied to it; the caller keeps it.
-   * @param group what the message is a part of: those of different ones take turns.
-   * @throws MailTooLarge over 50 MB; nothing else that a message holds makes it reject.
-   * @throws ParsePoolClosed where the pool is closed before the message is parsed.
+   * @param raw is read in place if it is shared (`toSharedBytes`), otherwise copied to the thread. It is not changed.
+   * @param group to which the message belongs. Groups are served in turn.
+   * @throws MailTooLarge over 50 MB. No other content leads to an error.
+   * @throws ParsePoolClosed if the pool is closed before the message is parsed.
    */
   parse(raw: Uint8Array, group: unknown = raw): Promise<ParsedMail> {
     if (raw.length > mailLimits.rawBytes) return Promise.reject(new MailTooLarge(raw.length));
@@ -84,16 +95,27 @@ export class ParsePool {
    * The identities of raw messages, in their order (`computeMailIdentity`).
    *
    * @param group as for {@link parse}.
-   * @throws ParsePoolClosed where the pool is closed before.
+   * @throws ParsePoolClosed if the pool is closed before.
    */
   identify(raws: readonly Uint8Array[], group: unknown = raws): Promise<readonly string[]> {
     return this.#enqueue({ kind: 'identify', raws }, group) as Promise<readonly string[]>;
   }
 
+  /**
+   * Checks the signatures of a raw message, when no other work waits or a check has waited for a second: storing mail comes first.
+   *
+   * @throws ParsePoolClosed where the pool is closed before; Error where no thread can check the message within its limits.
+   */
+  async checkSignatures(request: SignatureRequest): Promise<SignatureReport> {
+    const response = await this.#enqueue({ kind: 'check', ...request }, checks);
+    if (typeof response === 'object' && 'report' in response) return response.report;
+    throw new Error(typeof response === 'object' && 'problem' in response ? response.problem : 'The check failed.');
+  }
+
   #enqueue(request: ParserRequest, group: unknown): Promise<ParserResponse> {
     if (this.#closed) return Promise.reject(new ParsePoolClosed());
     return new Promise((resolve, reject) => {
-      const pending: PendingRequest = { request, group, resolve, reject };
+      const pending: PendingRequest = { request, group, since: performance.now(), resolve, reject };
       const list = this.#waiting.get(group);
       if (list) list.push(pending);
       else this.#waiting.set(group, [pending]);
@@ -101,12 +123,12 @@ export class ParsePool {
     });
   }
 
-  /** Threads there are at this moment. */
+  /** The current number of threads. */
   get size(): number {
     return this.#workers.size;
   }
 
-  /** Ends all threads. What was not parsed by then is rejected, not judged. */
+  /** Ends all threads. Messages that are not parsed yet are rejected with {@link ParsePoolClosed}. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const timer of this.#idle.values()) clearTimeout(timer);
@@ -123,13 +145,21 @@ export class ParsePool {
     }
   }
 
-  /** Whoever has more waits at the end of the line for the next. */
+  /** A group with more requests moves to the end of the queue. */
   #dequeue(): PendingRequest {
-    const [group, list] = this.#waiting.entries().next().value!;
+    const [group, list] = this.#chooseGroup();
     const first = list.shift()!;
     this.#waiting.delete(group);
     if (list.length > 0) this.#waiting.set(group, list);
     return first;
+  }
+
+  #chooseGroup(): [group: unknown, list: PendingRequest[]] {
+    const [first, second] = this.#waiting.entries();
+    if (!first) throw new Error('nothing waits');
+    const [group, [oldest]] = first;
+    const isDelayed = group === checks && oldest !== undefined && oldest.since > performance.now() - checkMilliseconds;
+    return isDelayed && second ? second : first;
   }
 
   #takeIdle(): Worker | null {
@@ -144,7 +174,7 @@ export class ParsePool {
     const worker = new Worker(new URL('./parse-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: this.#memoryMegabytes },
     });
-    worker.on('error', () => {}); // told to whoever waits for it; an idle one has nobody
+    worker.on('error', () => {}); // a pending request has its own listener; an idle worker has no request to reject
     worker.on('exit', () => {
       this.#workers.delete(worker);
       clearTimeout(this.#idle.get(worker));
@@ -158,7 +188,7 @@ export class ParsePool {
     worker.ref();
     const end = (): void => {
       stopWatch();
-      // Not removeAllListeners(): a Worker's own listeners live among them.
+      // Not removeAllListeners(), because it would also remove the Worker's own listeners.
       worker.off('message', onMessage).off('error', onFailure).off('exit', onFailure);
     };
     const fail = (why: string): void => {
@@ -188,13 +218,21 @@ export class ParsePool {
     worker.postMessage(pending.request);
   }
 
-  /** A message that no thread can parse is described by another one, before anything else of its kind: it may have 50 MB. */
+  /**
+   * A message that a thread failed to parse is described by another thread first, because it may hold 50 MB of memory.
+   */
   #describeFailure({ request, group, resolve, reject }: PendingRequest, why: string): void {
     if (request.kind !== 'parse') {
       reject(new Error(`A thread could not ${request.kind} a message. ${why}`));
       return;
     }
-    const next: PendingRequest = { request: { kind: 'describe', raw: request.raw, why }, group, resolve, reject };
+    const next: PendingRequest = {
+      request: { kind: 'describe', raw: request.raw, why },
+      group,
+      since: performance.now(),
+      resolve,
+      reject,
+    };
     this.#waiting.set(group, [next, ...(this.#waiting.get(group) ?? [])]);
   }
 

@@ -1,14 +1,19 @@
-/** What becomes of the raw bytes of a message: all that is stored of it, safe to show. */
+import type { ReceiverResults } from './authentication.ts';
+import type { MailReport } from './mail-report.ts';
+
+/** A parsed message: everything that is stored of it, safe to show. */
 export interface ParsedMail {
-  /** SHA-256 of the raw bytes, in hexadecimal: the identity of a message where its server gives none. */
+  /** SHA-256 of the raw bytes, in hexadecimal. */
   readonly sha256: string;
   /** Bytes of the raw message. */
   readonly size: number;
-  /** Without angle brackets; null where there is none. */
+  /** `computePartialIdentity`; absent for a message that is too small to be stored by its headers first. */
+  readonly partialIdentity?: string;
+  /** Without angle brackets; null if there is none. */
   readonly messageId: string | null;
   /** Message-IDs, without angle brackets. */
   readonly inReplyTo: readonly string[];
-  /** Message-IDs, oldest first; of more than 100 the first and the last 99. */
+  /** Message-IDs, oldest first; the first and the last 99 of more than 100. */
   readonly references: readonly string[];
   readonly subject: string;
   readonly from: readonly MailAddress[];
@@ -16,46 +21,51 @@ export interface ParsedMail {
   readonly cc: readonly MailAddress[];
   readonly bcc: readonly MailAddress[];
   readonly replyTo: readonly MailAddress[];
-  /** The Date header as ISO 8601 UTC; null where it is missing or no date. Senders forge it. */
+  /** The Date header as ISO 8601 in UTC; null if it is missing or invalid. It may be forged. */
   readonly sentAt: string | null;
-  /** The time of the newest Received header; null where none has one. */
+  /** The time of the newest Received header; null if none has a time. */
   readonly tracedAt: string | null;
   /** The first words of the text, at most 200 code points, on one line. */
   readonly snippet: string;
-  /** Plain text; made from the HTML where the message has HTML alone. */
+  /** Plain text; converted from the HTML if the message only has HTML. */
   readonly text: string;
-  /** The first 10,000 words of the text, by which a search finds it: folding 2 MB takes up to 0.3 s, so it is done with the parsing. */
+  /**
+   * The first 10,000 words of the text for the full-text index. Folding 2 MB takes up to 0.3 s, so the parser does it.
+   */
   readonly bodyWords: readonly string[];
-  /** Sanitised HTML; null where the message has none. Images of other places stand in it with `data-src`, not `src`. */
+  /** Sanitised HTML; null if the message has none. Remote images have `data-src` instead of `src`. */
   readonly html: string | null;
-  /** All headers in their order, names as they were written, values unfolded and decoded. */
+  /** All headers in their order: names as written, values unfolded and decoded. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly attachments: readonly ParsedAttachment[];
   /** Mailing lists, newsletters, automatic replies: List-Id, List-Unsubscribe, Precedence, Auto-Submitted. */
   readonly bulk: boolean;
-  /** What the receiving server says of SPF, DKIM and DMARC; null where it says nothing. */
-  readonly authentication: Readonly<Record<'spf' | 'dkim' | 'dmarc', string | null>> | null;
-  /** What a reader is to be told: names in docs/mail.md. */
+  /** The topmost Authentication-Results header, which anybody can have written; null if there is none. */
+  readonly authentication: ReceiverResults | null;
+  /** Names of warnings, as docs/mail-safety.md lists them. */
   readonly warnings: readonly string[];
   /**
-   * `raw`: a multipart has no part that can be told apart, so the text holds its body as it is written. `unparsable`: headers as far as they
-   * could be read, the raw bytes are kept, the text says why.
+   * `raw`: the parts of a multipart cannot be separated, so the text contains its body as received. `unparsable`: the
+   * headers that could be read; the raw bytes are stored, and the text gives the reason. `partial`: the body is still
+   * on the mail server.
    */
-  readonly bodyState: 'complete' | 'truncated' | 'raw' | 'unparsable';
+  readonly bodyState: 'complete' | 'truncated' | 'raw' | 'unparsable' | 'partial';
+  /** What a delivery report or a read receipt says about a sent message; absent for other messages. */
+  readonly deliveryReport?: MailReport;
 }
 
 export interface MailAddress {
   readonly name: string;
-  /** As written, but for a domain in lower case; empty where nothing like an address was found. */
+  /** As written, with the domain in lower case; empty if there was no address. */
   readonly address: string;
 }
 
 export interface ParsedAttachment {
-  /** Without path, control characters and direction marks; null where the message gives none. */
+  /** Without path, control characters and direction marks; null if the message has none. */
   readonly filename: string | null;
-  /** What the message declares; application/octet-stream where that cannot be read. */
+  /** The declared type; application/octet-stream if it cannot be parsed. */
   readonly contentType: string;
-  /** What the bytes say, of the kinds that may be shown inline; null where they say nothing. */
+  /** The type detected from the bytes, if it may be shown inline; otherwise null. */
   readonly sniffedType: string | null;
   readonly size: number;
   readonly disposition: 'attachment' | 'inline';

@@ -1,13 +1,13 @@
 import type { Worker } from 'node:worker_threads';
 
-/** How many times as long as its limit a thread may take on a machine that is busy with other things. */
+/** The maximum elapsed time is this many times the limit, because the machine may be busy. */
 const wallClockFactor = 6;
 
 /**
- * Calls once a thread has used so many milliseconds of the processor from now on, or six times as many have passed. Time on the clock alone
- * would give up honest messages whenever the machine is busy.
+ * Calls back when a thread has used the given processor time from now on, or when six times as much time has passed. A limit of
+ * the elapsed time only would abort normal messages whenever the machine is busy.
  *
- * @returns what ends the watch.
+ * @returns a function that ends the watch.
  */
 export function limitProcessorTime(worker: Worker, milliseconds: number, onTimeUp: () => void): () => void {
   const deadline = performance.now() + wallClockFactor * milliseconds;
@@ -31,7 +31,10 @@ export function limitProcessorTime(worker: Worker, milliseconds: number, onTimeU
   };
 }
 
-/** Milliseconds that a thread has used; `otherwise` where it does not say within a second. It answers while it computes. */
+/**
+ * Processor time of a thread in milliseconds; `otherwise` if it is not known within a second. Works while the thread is
+ * busy.
+ */
 async function processorTime(worker: Worker, fallback: number): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const timer = setTimeout(resolve, 1000, fallback);

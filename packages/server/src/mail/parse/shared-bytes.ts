@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** What is copied at once: about a millisecond. */
+/** Number of bytes that are copied in one step of about a millisecond. */
 const stepBytes = 2 * 1024 * 1024;
 
 /**
- * One run of bytes that parser threads read where it lies: a message of 50 MB is copied once, in steps of 2 MB between which the event
- * loop handles other work. Short ones have a buffer of their own, which a thread gets a copy of.
+ * Joins pieces into bytes that parser threads read in place. A message of 50 MB is copied once, in steps of 2 MB between which
+ * the event loop handles other work. Short messages get a normal buffer, which is copied to the thread.
  *
  * @param pieces must not change until the promise resolves.
  */

@@ -1,4 +1,4 @@
-/** Beginnings of the kinds that may be shown inline. `null` in a row stands for any byte. */
+/** Signatures of the types that may be shown inline. `null` matches any byte. */
 const signatures: readonly (readonly [type: string, bytes: readonly (number | null)[]])[] = [
   ['image/png', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],
   ['image/jpeg', [0xff, 0xd8, 0xff]],
@@ -9,19 +9,22 @@ const signatures: readonly (readonly [type: string, bytes: readonly (number | nu
 ];
 
 const maxSniffedBytes = 4096;
-/** What no text holds: controls of ASCII that are no space. */
+/** Control characters that text does not contain. */
 const controls = /[\p{Cc}--[\s\u0080-\u009f]]/v;
-/** Text of several alphabets (ISO 2022) holds it. */
+/** The escape character, which occurs in ISO 2022 text. */
 const shift = '\u001b';
 
-/** What the bytes say they are, of the kinds that may be shown inline; null for all others, among them SVG and HTML that says so. */
+/** Detects the type of bytes, if it may be shown inline; null for all other types, such as SVG and HTML. */
 export function sniffType(bytes: Uint8Array): string | null {
   for (const [type, signature] of signatures)
     if (signature.every((byte, index) => byte === null || bytes[index] === byte)) return type;
   return isPlainText(bytes.subarray(0, maxSniffedBytes)) ? 'text/plain' : null;
 }
 
-/** UTF-8 without control characters. Markup is none: a browser that was told otherwise would run it. */
+/**
+ * Whether bytes are UTF-8 text without control characters. Markup does not count as text, because a browser could
+ * execute it.
+ */
 function isPlainText(bytes: Uint8Array): boolean {
   if (bytes.length === 0) return false;
   try {

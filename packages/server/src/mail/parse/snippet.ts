@@ -3,15 +3,15 @@ import { cleanLine } from './clean-text.ts';
 
 const maxScannedLength = 20_000;
 
-/** What comes before the quoted message: `On Monday Ada wrote:`, in the languages of common programs. */
+/** The line before a quoted message, such as `On Monday Ada wrote:`, in the languages of common programs. */
 const attribution =
   /(?:wrote|writes|schrieb|schreef|skrev|skrifaði|kirjoitti|napisał\(a\)|napsal\(a\)|escribió|escreveu|ha scritto|a écrit|пишет|написал|написала|写道|のメール)(?:\s.{0,200})?[:：]$/iu;
 const forwarded =
   /^(?:-{2,}\s*(?:original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale|forwarded message|weitergeleitete nachricht)|_{20,}$)/iu;
 
 /**
- * The first words of what the writer says, on one line, at most 200 code points. Quoted lines, the line that announces them, and the signature
- * are left out where there is anything else.
+ * The first words of a message on one line, at most 200 code points. Quoted lines, the line before them, and the signature are
+ * omitted if there is other text.
  */
 export function createSnippet(text: string): string {
   const begin = text.slice(0, maxScannedLength);

@@ -1,4 +1,4 @@
-/** Decodes the body of a part; an unknown encoding leaves it as it is. */
+/** Decodes the body of a part. A body with an unknown encoding is not changed. */
 export function decodeTransfer(body: Buffer, encoding: string): Uint8Array {
   if (encoding === 'base64') return decodeBase64(body);
   if (encoding === 'quoted-printable') return decodeQuotedPrintable(body);
@@ -16,7 +16,7 @@ const base64Values = ((): Int8Array => {
   return values;
 })();
 
-/** Base64 with line ends, foreign characters and several padded blocks one after the other. */
+/** Decodes base64 with line ends, invalid characters and several consecutive padded blocks. */
 function decodeBase64(body: Buffer): Uint8Array {
   const result = new Uint8Array(Math.ceil((body.length * 3) / 4));
   let length = 0;
@@ -36,7 +36,7 @@ function decodeBase64(body: Buffer): Uint8Array {
   return result.slice(0, length);
 }
 
-/** RFC 2045, section 6.7. An equals sign that is followed by neither digits nor a line end stays. */
+/** Decodes quoted-printable (RFC 2045, section 6.7). An equals sign without digits or a line end after it is kept. */
 function decodeQuotedPrintable(body: Buffer): Uint8Array {
   const result = new Uint8Array(body.length);
   let length = 0;
@@ -70,7 +70,7 @@ function decodeQuotedPrintable(body: Buffer): Uint8Array {
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === lineFeed;
 
-/** Minus 1,000 for what is no digit: then the value of both stays negative. */
+/** -1,000 for an invalid digit, so that the value of two digits is negative. */
 function hexValue(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { tokenizeBody } from '../search/indexed-text.ts';
 import { readEnvelope } from './envelope.ts';
 import { readHeaders } from './header-block.ts';
+import { computePartialIdentity } from './mail-identity.ts';
 import { findWarnings } from './mail-warnings.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { createSnippet } from './snippet.ts';
 
-/** What is kept of a message that nobody can read: envelope and identity. @param why a sentence for the reader. */
+/** The stored form of a message that cannot be parsed: envelope and identity. @param why a sentence for the reader. */
 export function toUnparsableMail(raw: Uint8Array, why: string): ParsedMail {
   const envelope = readEnvelope(readHeaders(raw).headers);
   const text = `This message could not be read. ${why}`;
@@ -25,12 +26,17 @@ export function toUnparsableMail(raw: Uint8Array, why: string): ParsedMail {
 
 const maxBodyTokens = 10_000;
 
-/** What a search finds a text by: its first words, and their stems. */
+/** The tokens of a text for the full-text index: its first words and their stems. */
 export function tokenizeMailBody(text: string): string[] {
   return tokenizeBody(text, maxBodyTokens);
 }
 
-/** What tells a message apart by its bytes alone. */
-export function computeRawIdentity(raw: Uint8Array): Pick<ParsedMail, 'sha256' | 'size'> {
-  return { sha256: createHash('sha256').update(raw).digest('hex'), size: raw.length };
+/** The properties of a message that only depend on its bytes. */
+export function computeRawIdentity(raw: Uint8Array): Pick<ParsedMail, 'sha256' | 'size' | 'partialIdentity'> {
+  const partialIdentity = computePartialIdentity(raw);
+  return {
+    sha256: createHash('sha256').update(raw).digest('hex'),
+    size: raw.length,
+    ...(partialIdentity !== null && { partialIdentity }),
+  };
 }

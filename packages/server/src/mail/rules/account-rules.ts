@@ -1,4 +1,5 @@
-import type { Transaction } from '../../database/database.ts';
+import { isoTime } from '../../base/clock.ts';
+import type { Database, Transaction } from '../../database/database.ts';
 import {
   deleteAccountSecrets,
   readMembers,
@@ -6,9 +7,12 @@ import {
   setAccountSecrets,
   setMembers,
 } from '../../database/mail/account-rows.ts';
-import { deletingStatus, threadsVersion } from '../../database/mail/account-status.ts';
+import { forgetServer } from '../../database/mail/account-server-rows.ts';
+import { correspondentsVersion, deletingStatus, threadsVersion } from '../../database/mail/account-status.ts';
 import { closeAccount, isReferencedByRecord } from '../../database/mail/deferred-delete-rows.ts';
-import { isEmail, normaliseEmail } from '../../identity/sign-in.ts';
+import { readAccountAddresses, setIdentities } from '../../database/mail/identity-rows.ts';
+import { leaseNoticeMilliseconds, restartSync } from '../../database/mail/lease-rows.ts';
+import { makeAccountDue } from '../../database/mail/outbox-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
@@ -18,11 +22,39 @@ import type { RecordContext } from '../../records/record-context.ts';
 import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
 import { findReferencesTo, mayReadReference } from '../../records/write/references.ts';
 import { getField } from '../../schema/registry.ts';
+import { requireRulePermissions } from '../automation/rule-permissions.ts';
+import { parseVacation } from '../automation/vacation.ts';
 import { accountSecrets } from '../collections/account-secrets.ts';
 import { mailResources } from '../collections/mail-resources.ts';
+import { parseOauthSettings } from '../connect/oauth-settings.ts';
+import {
+  completeIdentities,
+  type IdentityInput,
+  listSenderAddresses,
+  parseIdentities,
+} from '../delivery/identities.ts';
+import { requireAccountMembersWritable } from './account-fields.ts';
+import {
+  type AccountSecretValues,
+  checkSecrets,
+  normaliseAddress,
+  parseAddress,
+  parseServer,
+} from './account-values.ts';
 
 /** Fields that the server sets. Values for them are ignored, so that a client can send back a record that it has read. */
-const serverManaged = new Set(['status', 'statusReason', 'backfillDone', 'backfillTotal', 'lastSyncAt', 'mailboxes']);
+const serverManaged = new Set([
+  'status',
+  'statusReason',
+  'problem',
+  'retryAt',
+  'capabilities',
+  'backfillDone',
+  'backfillTotal',
+  'bodiesWaiting',
+  'lastSyncAt',
+  'mailboxes',
+]);
 
 /** Mail accounts. The caller who creates an account owns it, and the owner is always a member. */
 export const accountRules: RecordRules = {
@@ -35,17 +67,23 @@ export const accountRules: RecordRules = {
     const { members: givenMembers, ...rest } = Object.fromEntries(
       clientEntries.filter(([name]) => !accountSecrets.has(name)),
     );
+    requireAccountMembersWritable(context, key === null ? 'create' : 'update', Object.keys(body));
     const row: Record<string, unknown> = { ...rest };
     const given = checkSecrets(Object.fromEntries(clientEntries.filter(([name]) => accountSecrets.has(name))));
-    for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = parseServer(name, row[name], context);
+    for (const name of ['imap', 'smtp']) if (row[name] != null) row[name] = parseServer(name, row[name], context.mail);
+    if (row['oauth'] !== undefined) row['oauth'] = parseOauthSettings(row['oauth']);
     if (row['address'] !== undefined) row['address'] = parseAddress(row['address']);
     if (row['aliases'] !== undefined) row['aliases'] = parseAliases(row['aliases']);
+    const identities = row['identities'] === undefined ? null : parseIdentities(row['identities'], normaliseAddress);
+    delete row['identities'];
+    if (row['authservIds'] !== undefined) row['authservIds'] = parseAuthservIds(row['authservIds']);
+    if (row['vacation'] !== undefined) row['vacation'] = parseAccountVacation(row['vacation'], context);
     const members = givenMembers === undefined ? null : await readMemberKeys(givenMembers, context);
     const isMine = key === null && row['ownerId'] === undefined && row['owner'] === undefined;
     const serverValues = {
       ...(isMine && { ownerId: requireOwnerId(context) }),
       // A new account contains nothing that an earlier server version has stored.
-      ...(key === null && { threadsVersion }),
+      ...(key === null && { threadsVersion, correspondentsVersion }),
     };
     return {
       body: row,
@@ -53,12 +91,23 @@ export const accountRules: RecordRules = {
       afterWrite: async (transaction, id) => {
         await setMembers(context.database, transaction, id as number, members);
         await storeSecrets(context, transaction, id as number, given);
+        const isReaddressed = key === null || identities !== null || 'aliases' in row || 'address' in row;
+        if (isReaddressed) await updateIdentities(context.database, transaction, id as number, identities);
+        if (['smtp', 'auth', 'oauth'].some((name) => row[name] != null) || Object.keys(given).length > 0)
+          await sendWaiting(context, transaction, id as number);
+        const isRestarted = ['imap', 'auth', 'since'].some((name) => name in row) || Object.keys(given).length > 0;
+        if (isRestarted) await restart(context, transaction, id as number);
+        return [
+          ...(key === null || members !== null ? ['members'] : []),
+          ...(isReaddressed ? ['identities'] : []),
+          ...(isRestarted ? ['status', 'problem', 'retryAt'] : []),
+        ];
       },
     };
   },
 
-  /** A password belongs to the servers that it was given for. Naming other servers deletes it, so that it is not sent to them. */
-  async guard(transaction, action, keys, body, context) {
+  /** A password or token belongs to the servers and the address that it was given for. Naming others deletes it. */
+  async guard({ transaction, action, keys, body, context }) {
     const { database } = context;
     const accounts = keys as readonly number[];
     if (action === 'destroy') {
@@ -68,7 +117,10 @@ export const accountRules: RecordRules = {
         transaction.afterDurable(() => context.mail.wakeAccountDeletion());
       };
     }
-    if (body && ('imap' in body || 'smtp' in body)) await dropMisdirectedSecrets(context, transaction, accounts, body);
+    if (body && serverFields.some((name) => name in body))
+      await dropMisdirectedSecrets(context, transaction, accounts, body);
+    if (typeof body?.['address'] === 'string')
+      await dropSecretsOfAddress(context, transaction, accounts, body['address']);
     return doNothing;
   },
 
@@ -77,9 +129,38 @@ export const accountRules: RecordRules = {
   deferredDelete: { status: deletingStatus },
 };
 
+/** With other settings, the account is synchronised again from its first step. */
+async function restart({ database, clock, mail }: RecordContext, transaction: Transaction, id: number): Promise<void> {
+  await restartSync(database, transaction, id, isoTime(clock.now() + leaseNoticeMilliseconds));
+  transaction.afterDurable(() => mail.wakeSync());
+}
+
+async function updateIdentities(
+  database: Database,
+  transaction: Transaction,
+  account: number,
+  names: readonly IdentityInput[] | null,
+): Promise<void> {
+  const addresses = await readAccountAddresses(database, transaction, account);
+  if (addresses) await setIdentities(database, transaction, account, completeIdentities(addresses, names));
+}
+
 const doNothing = async (): Promise<void> => {};
 
-/** Deletes the secrets of accounts that are about to get other servers. */
+/** Fields that name the servers to which secrets are sent. */
+const serverFields = ['imap', 'smtp', 'oauth'];
+
+/** Other settings may make it possible to send what waits, so the next attempt is made now. */
+async function sendWaiting(
+  { database, mail, clock }: RecordContext,
+  transaction: Transaction,
+  account: number,
+): Promise<void> {
+  await makeAccountDue(database, transaction, account, isoTime(clock.now()));
+  transaction.afterDurable(() => mail.wakeDelivery());
+}
+
+/** Deletes the secrets of accounts that are about to get other servers, and what is known about the former ones. */
 async function dropMisdirectedSecrets(
   { database }: RecordContext,
   transaction: Transaction,
@@ -88,9 +169,36 @@ async function dropMisdirectedSecrets(
 ): Promise<void> {
   for (const key of accounts) {
     const before = await readServers(database, transaction, key);
-    const after = { ...before, ...pick(body, ['imap', 'smtp']) };
-    if (JSON.stringify(after) !== JSON.stringify(before)) await deleteAccountSecrets(database, transaction, key);
+    const after = { ...before, ...pick(body, serverFields) };
+    if (JSON.stringify(after) === JSON.stringify(before)) continue;
+    await deleteAccountSecrets(database, transaction, key);
+    // UIDs and waiting changes mean nothing to another server.
+    if (before.imap !== null && !isSameMailbox(before.imap, after.imap)) await forgetServer(database, transaction, key);
   }
+}
+
+/**
+ * Deletes the secrets of accounts that are about to get an address at which they have not proved to receive mail. Otherwise a member
+ * who does not know the password could send as any address of the server, without verifying it as an alias.
+ */
+async function dropSecretsOfAddress(
+  { database }: RecordContext,
+  transaction: Transaction,
+  accounts: readonly number[],
+  address: string,
+): Promise<void> {
+  for (const key of accounts) {
+    const before = await readAccountAddresses(database, transaction, key);
+    if (before && !listSenderAddresses(before).has(address.toLowerCase()))
+      await deleteAccountSecrets(database, transaction, key);
+  }
+}
+
+/** Whether two settings name the same mailboxes: those of one user on one host. */
+function isSameMailbox(one: unknown, second: unknown): boolean {
+  const name = (server: unknown): string =>
+    isObject(server) ? JSON.stringify([String(server['host']).toLowerCase(), server['user'] ?? null]) : '';
+  return name(one) === name(second);
 }
 
 /** @throws ApiError `DEPENDANTS_EXIST` where a record of another collection refers to a record of the account by a restricting foreign key. */
@@ -122,67 +230,12 @@ async function storeSecrets(
   { database, mail }: RecordContext,
   transaction: Transaction,
   account: number,
-  given: Secrets,
+  given: AccountSecretValues,
 ): Promise<void> {
   const encrypted = Object.entries(given).map(
     ([field, secret]) => [field, secret === null ? null : mail.encryptSecret(secret, account, field)] as const,
   );
   if (encrypted.length > 0) await setAccountSecrets(database, transaction, account, Object.fromEntries(encrypted));
-}
-
-type Secrets = Record<string, string | null>;
-
-/** The secrets of a body, checked; null deletes a secret. Secrets are never shown. */
-function checkSecrets(given: Readonly<Record<string, unknown>>): Secrets {
-  const details: Record<string, string> = {};
-  const secrets: Secrets = {};
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    if (value === null || (typeof value === 'string' && value.length >= 1 && value.length <= 4096))
-      secrets[name] = value;
-    else details[name] = 'Give a text of 1 to 4096 characters, or null.';
-  }
-  if (Object.keys(details).length > 0) throw invalidValues(details);
-  return secrets;
-}
-
-const securityModes = ['tls', 'starttls', 'none'];
-
-/** `{host, port, security, user}`: the server that the account receives or sends mail by. */
-function parseServer(name: string, input: unknown, { mail }: RecordContext): unknown {
-  const details: Record<string, string> = {};
-  const note = (member: string, problem: string | null): void => {
-    if (problem !== null) details[`${name}.${member}`] = problem;
-  };
-  if (!isObject(input)) throw invalidValues({ [name]: 'Give {"host", "port", "security", "user"}.' });
-  const { host, port, security = 'tls', user = null, ...unknownMembers } = input;
-  for (const other of Object.keys(unknownMembers))
-    note(other.slice(0, 60), 'No such property; host, port, security and user are known.');
-  note(
-    'host',
-    typeof host === 'string' ? mail.hostProblem(host) : 'Give the name of a host, such as imap.example.com.',
-  );
-  if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535)
-    note('port', 'Give a port, such as 993.');
-  if (!securityModes.includes(security as string)) note('security', 'Give tls, starttls or none.');
-  if (user !== null && (typeof user !== 'string' || user.length > 320 || /\p{Cc}/u.test(user)))
-    note('user', 'Give a name of at most 320 characters on one line.');
-  if (Object.keys(details).length > 0) throw invalidValues(details);
-  return { host, port, security, user };
-}
-
-function parseAddress(input: unknown): unknown {
-  if (typeof input !== 'string') return input; // its schema says what is wrong
-  const address = normaliseAddress(input);
-  if (address !== null) return address;
-  throw invalidValues({ address: 'Give one e-mail address, such as ann@example.com.' });
-}
-
-/** An address as it is stored; null for text that is no address, or that could end a header. */
-function normaliseAddress(input: unknown): string | null {
-  if (typeof input !== 'string') return null;
-  const address = normaliseEmail(input);
-  return isEmail(address) && !/[\p{Cc},;<>"]/u.test(address) ? address : null;
 }
 
 /** Other addresses of the account, each once; null for an empty list. */
@@ -200,6 +253,26 @@ function parseAliases(input: unknown): readonly string[] | null {
   });
   if (Object.keys(details).length > 0) throw invalidValues(details);
   return addresses.length === 0 ? null : [...new Set(addresses)];
+}
+
+const maxAuthservIds = 10;
+
+/** Names of the account's mail server, each once, in lower case; null for an empty list. */
+function parseAuthservIds(input: unknown): readonly string[] | null {
+  const isName = (each: unknown): boolean => typeof each === 'string' && /^[\w.:-]{1,253}$/.test(each);
+  if (input === null) return null;
+  if (!Array.isArray(input) || input.length > maxAuthservIds || !input.every(isName))
+    throw invalidValues({
+      authservIds: `Give a list of at most ${maxAuthservIds} server names, such as ["mx.example.com"], or null.`,
+    });
+  return input.length === 0 ? null : [...new Set(input.map((each: string) => each.toLowerCase()))];
+}
+
+/** A vacation reply writes messages, so the role must be allowed to do that. */
+function parseAccountVacation(input: unknown, context: RecordContext): unknown {
+  const vacation = parseVacation(input);
+  if (vacation?.enabled) requireRulePermissions(context, { conditions: [], actions: [{ type: 'reply', ...vacation }] });
+  return vacation;
 }
 
 /** The user who creates the account. A credential without a user would create an account that nobody can see. */

@@ -3,15 +3,13 @@
 import { readWords, type TextWord, textTokens } from './text-words.ts';
 import { detectLanguages, findIndexStems, type StemLanguage, stemLanguages } from './word-stems.ts';
 
-/**
- * Changes when the same text is indexed otherwise: then stores index their e-mails again in the background.
- */
-export const indexVersion = 2;
+/** Increased when text is indexed in another way: stores then index their e-mails again in the background. */
+export const indexVersion = 3;
 
-/** Marks are of private use: both engines keep them in a token, and no word of a text has them. */
+/** Marks are private-use characters: both engines keep them in a token, and no word of a text contains them. */
 const stemMark = '\ue000';
 const emojiMark = '\ue001';
-/** Stands in no text. */
+/** A character that no text contains. */
 export const absentToken = '\ue002';
 
 const maxEmojis = 100;
@@ -19,7 +17,7 @@ const maxEmojis = 100;
 /** The token of a word stem in the full-text index; it cannot equal the token of a word. */
 export const toStemToken = (stem: string): string => stemMark + stem;
 
-/** The pictures (`🎸`) in a text, as tokens. A picture is one code point; colours of skin and hair are left out. */
+/** The emoji (`🎸`) in a text, as tokens. An emoji is one code point; modifiers of skin and hair colour are left out. */
 export function extractEmojiTokens(text: string): string[] {
   const emojis = new Set<string>();
   for (const [emoji] of text.matchAll(/\p{Extended_Pictographic}/gu)) {
@@ -29,7 +27,7 @@ export function extractEmojiTokens(text: string): string[] {
   return [...emojis];
 }
 
-/** The tokens of a name or an address, which have no forms. */
+/** The tokens of a name or an address, without stems. */
 export function tokenizeName(text: string): string[] {
   return [...textTokens(readWords(text)), ...extractEmojiTokens(text)];
 }
@@ -40,7 +38,7 @@ export function tokenizeTitle(text: string): string[] {
   return [...textTokens(words), ...createMarkedTokens(words, text, stemLanguages)];
 }
 
-/** The tokens of a long text, with stems of the languages in which it is written. @param max of its words at most. */
+/** The tokens of a long text, with stems in its languages. @param max maximum number of words. */
 export function tokenizeBody(text: string, max: number): string[] {
   const words: TextWord[] = [];
   for (const word of readWords(text)) if (words.push(word) === max) break;

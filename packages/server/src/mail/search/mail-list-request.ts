@@ -1,15 +1,19 @@
 /**
- * Lists of e-mails and conversations: their own parameters and the words of `search` become the one request value that every
- * list is planned from, so that grants hold for each field that a word stands for.
+ * Lists of e-mails and conversations. Their own parameters and the words of `search` are converted to a normal record
+ * request, so that the grants apply to each field that a search word refers to.
  */
+import { hasOwnRowFilter } from '../../access/grants.ts';
 import type { FullTextColumn, FullTextTerm } from '../../database/full-text-index.ts';
 import { keysPerSecond } from '../../database/mail/mail-writer.ts';
 import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
 import { parseJson } from '../../protocol/json-text.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
+import { requireRelationAccess } from '../../query/filter-plan.ts';
 import { requireGrant } from '../../records/read/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
+import { requireRelation } from '../../schema/field-parts.ts';
+import { type Field, getField } from '../../schema/registry.ts';
 import { isMailboxRole } from '../collections/mailbox-roles.ts';
 import { absentToken, extractEmojiTokens, toStemToken } from './indexed-text.ts';
 import { parseSearch, type SearchedText, type SearchTerm } from './search-query.ts';
@@ -19,7 +23,7 @@ import { findSearchStems, isStopWord } from './word-stems.ts';
 type Parameters = Readonly<Record<string, unknown>>;
 type Filter = Readonly<Record<string, unknown>>;
 
-/** Parameters that only these lists take. */
+/** Parameters that only these lists have. */
 export const mailParameters = [
   'unread',
   'starred',
@@ -35,13 +39,13 @@ export const mailParameters = [
 const searchableCollections = new Set(['emails', 'conversations']);
 /** Folders that a list leaves out unless the request names a folder. */
 const hiddenFolders = ['trash', 'junk'];
-/** Messages that have not been sent: a list leaves them out too, a search finds them. */
+/** Messages that have not been sent: lists omit them too, but a search finds them. */
 const unsent = ['drafts', 'outbox'];
-/** Fields that a role must be allowed to read to search a column. */
+/** Fields of e-mails that a role must be allowed to read to search a column. */
 const searchedFields: Readonly<Record<FullTextColumn, readonly string[]>> = {
   subject: ['subject'],
   sender: ['from'],
-  recipients: ['to', 'cc'],
+  recipients: ['to', 'cc', 'content'], // Bcc is a part of the content
   body: ['content'],
   files: ['attachments'],
 };
@@ -55,17 +59,15 @@ const columnByOperator = {
   subject: 'subject',
   filename: 'files',
 } as const satisfies Readonly<Record<string, FullTextColumn>>;
-/** An unfinished word of fewer characters is taken as it stands: it is the beginning of too many. */
+/** A shorter unfinished word is searched as a whole word, because too many words begin with it. */
 const minPrefixLength = 3;
 
-/** Whether lists of a collection take the parameters of mail and its search. */
+/** Whether lists of a collection have the parameters of mail lists and the mail search. */
 export function isSearchable(collection: string): boolean {
   return searchableCollections.has(collection);
 }
 
-/**
- * @throws ApiError 400 naming the parameter or the word that is none, 403 for what the role may not read.
- */
+/** @throws ApiError 400 naming the invalid parameter or search word, 403 for fields that the role may not read. */
 export function parseMailListRequest(
   collection: string,
   parameters: Parameters,
@@ -90,13 +92,13 @@ export function parseMailListRequest(
   return { ...request, values, fullText, shape: `${request.shape} words ${values.length} ${fullText.plain}` };
 }
 
-/** A folder by its role, or the path of a mailbox without one; `not`: what does not lie there. */
+/** A folder by its role, or by the path of a mailbox without a role; `not`: e-mails outside of the folder. */
 export interface FolderCondition {
   readonly folder: string;
   readonly not: boolean;
 }
 
-/** A request for what lies in folders: any placement of an e-mail counts. */
+/** A request for the e-mails in folders: any placement of an e-mail counts. */
 export function addFolderConditions(request: RecordRequest, folders: readonly FolderCondition[]): RecordRequest {
   if (folders.length === 0) return request;
   const first = request.values.length;
@@ -116,10 +118,10 @@ class MailListRequestParser {
   readonly #conditions: Filter[] = [];
   readonly #terms: FullTextTerm[] = [];
   readonly folders: FolderCondition[] = [];
-  /** Somebody said which folder is meant. */
+  /** The request names a folder. */
   #isFolderNamed = false;
   #isSearch = false;
-  /** The search asks for a text that has no words. */
+  /** The search contains a text without words. */
   #hasNoWords = false;
 
   constructor(collection: string, context: RecordContext) {
@@ -127,7 +129,7 @@ class MailListRequestParser {
     this.#context = context;
   }
 
-  /** Takes what is mail's own out of the parameters; returns the others. */
+  /** Extracts the parameters of mail lists; returns the others. */
   parse(parameters: Parameters): Record<string, unknown> {
     const { search, unread, starred, folder, accountId, conversationId, hasAttachment, from, to, before, ...others } =
       parameters;
@@ -135,7 +137,7 @@ class MailListRequestParser {
     this.#isSearch = search !== undefined && search !== null && search !== '';
     if (search !== undefined && search !== null)
       for (const term of parseSearch(parseText('search', search))) this.#add(term);
-    // A search for nothing but signs finds nothing, and not everything.
+    // A search without any letter or digit finds nothing, instead of everything.
     if (this.#hasNoWords && this.#terms.length === 0) this.#addTokens([absentToken], everywhere, false);
     const given = { phrase: true, unfinished: false };
     if (from !== undefined) this.#add({ negated: false, kind: 'from', text: parseText('from', from), ...given });
@@ -154,7 +156,10 @@ class MailListRequestParser {
     return rest;
   }
 
-  /** The filter of the request with all conditions. What is put aside is left out where nobody says what is meant. */
+  /**
+   * The filter of the request with all conditions. Folders that lists omit by default are omitted unless the request
+   * names a folder.
+   */
   combineFilter(given: unknown): unknown {
     const filter = typeof given === 'string' && given.trim() !== '' ? parseFilterJson(given) : given;
     const whole = !this.#isFolderNamed && (filter === undefined || filter === null || filter === '');
@@ -163,12 +168,12 @@ class MailListRequestParser {
     return conditions.length === 0 ? undefined : { $and: conditions };
   }
 
-  /** What the index is asked for; null where no words are. */
+  /** The search in the full-text index; null without words. */
   get expression(): string | null {
     return this.#terms.length === 0 ? null : this.#context.database.fullText.expression(this.#terms);
   }
 
-  /** Whether the index is asked for whole words alone. */
+  /** Whether the search only consists of whole words. */
   get hasOnlyWholeWords(): boolean {
     return this.#terms.every(({ words, prefix }) => words.length === 1 && !prefix);
   }
@@ -210,7 +215,10 @@ class MailListRequestParser {
     }
   }
 
-  /** @param areColumnsNamed the request names the columns: they must be readable; else those that are count. */
+  /**
+   * @param areColumnsNamed the request names the columns, so all of them must be readable; otherwise only readable
+   * columns are searched.
+   */
   #addText(
     searchedText: SearchedText,
     columns: readonly FullTextColumn[],
@@ -227,7 +235,7 @@ class MailListRequestParser {
     const readable = columns.filter((each) => this.#canRead(each));
     if (readable.length === 0 || (areColumnsNamed && readable.length < columns.length))
       throw new ApiError('FIELD_DENIED', `The role may not search ${columns.join(', ')} of emails.`);
-    // An e-mail that lacks the words is left out already.
+    // E-mails without the words are already excluded.
     for (const emoji of not && words.length > 0 ? [] : emojis) this.#addTokens([emoji], readable, not);
     if (words.length === 0) return;
     const { tokens, isPart } = searchTokens(words);
@@ -240,10 +248,25 @@ class MailListRequestParser {
   }
 
   #canRead(column: FullTextColumn): boolean {
-    const { registry } = this.#context;
-    const emails = registry.get('emails');
+    const emails = this.#context.registry.get('emails');
     const grant = requireGrant(this.#context, emails, 'list');
-    return searchedFields[column].every((name) => grant.may(emails.byName.get(name)!));
+    const fields = searchedFields[column].map((name) => getField(emails, name));
+    return fields.every((field) => grant.may(field) && (field.relation === null || this.#canFollow(field)));
+  }
+
+  /** Texts and files are stored next to an e-mail: the index has them for whoever may read them there, all of them. */
+  #canFollow(field: Field): boolean {
+    const { registry, findGrant, caller, access: table } = this.#context;
+    const target = registry.get(requireRelation(field).target);
+    try {
+      const { grant } = requireRelationAccess(field, registry.get('emails'), target, { registry, findGrant });
+      if (target.internal) return true;
+      const isLimited = hasOwnRowFilter(caller.role, target.name, 'list', { table, registry });
+      return !isLimited && grant.may(getField(target, 'filename'));
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
   }
 
   #filterBySize(operator: '$gt' | '$lt', bytes: number, not: boolean): void {
@@ -273,7 +296,7 @@ class MailListRequestParser {
     const field = this.#isEmails ? 'receivedAt' : 'lastAt';
     const condition = { [field]: { [operator]: new Date(time).toISOString() } };
     this.#conditions.push(not ? { $not: condition } : condition);
-    // The key of an e-mail begins with its second: a list need not walk to that moment.
+    // The key of an e-mail begins with the second in which it was received, so a list can seek to that time.
     const key = this.#isEmails ? 'id' : 'lastEmailId';
     if (not || !this.#canFilter(this.#isEmails ? 'emails' : 'conversations', key)) return;
     const second = operator === '$gte' ? Math.floor(time / 1000) : Math.ceil(time / 1000);
@@ -300,7 +323,7 @@ class MailListRequestParser {
 /**
  * `word*`.
  *
- * @throws ApiError 400 for a beginning of one character: nearly all e-mails have it.
+ * @throws ApiError 400 for a prefix of one character, which nearly all e-mails contain.
  */
 function isExplicitPrefix(text: string, words: readonly TextWord[]): boolean {
   const last = words.at(-1);
@@ -310,14 +333,17 @@ function isExplicitPrefix(text: string, words: readonly TextWord[]): boolean {
   throw new ApiError('PARAMETER_INVALID', `The search cannot be read. ${why}`, { details: { search: why } });
 }
 
-/** Whether the last word is taken as the beginning of one: somebody may still be typing. */
+/** Whether the last word is searched as a prefix, because the user may still be typing. */
 function isPrefixSearch({ text, unfinished }: SearchedText, words: readonly TextWord[]): boolean {
   const last = words.at(-1);
   if (!unfinished || last === undefined || last.isCjk || !endsInWord(text)) return false;
   return last.word.length >= minPrefixLength && !isStopWord(last.word);
 }
 
-/** Tokens that other forms of a word have. A phrase is looked for as it stands, and so are words joined by signs (`apt-get`). */
+/**
+ * Tokens of other forms of a word. Phrases have none, and neither have words that are joined by punctuation
+ * (`apt-get`).
+ */
 function findStemTokens({ text, phrase }: SearchedText, words: readonly TextWord[]): string[] {
   const [word, ...others] = words;
   if (word === undefined || others.length > 0 || phrase || text.endsWith('*')) return [];
@@ -325,7 +351,7 @@ function findStemTokens({ text, phrase }: SearchedText, words: readonly TextWord
   return [...found.stems.map(toStemToken), ...found.words];
 }
 
-/** The lowest key of an e-mail that was received in a second since the epoch, or later. */
+/** The lowest key of an e-mail that was received at or after a time, in seconds since the epoch. */
 function computeLowestKey(second: number): number {
   return Math.min(Math.max(0, second) * keysPerSecond, Number.MAX_SAFE_INTEGER);
 }
@@ -348,7 +374,7 @@ function parseKey(name: string, input: unknown): number {
   throw new ApiError('PARAMETER_INVALID', `${name} must be the id of a record.`);
 }
 
-/** A cursor never looks like one. */
+/** A date, which no cursor looks like. */
 function isDay(input: unknown): boolean {
   return typeof input === 'string' && /^\d{4}-\d\d-\d\d/.test(input);
 }

@@ -1,22 +1,25 @@
 import { ApiError } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 
-/** What a search asks for: a message is found when each term holds. Texts are as people wrote them; whoever runs it quotes them for the index. */
+/**
+ * A parsed search: a message is found if it matches each term. Texts are as users wrote them; the caller quotes them
+ * for the index.
+ */
 export type SearchTerm = { readonly negated: boolean } & (
   | (SearchedText & { readonly kind: 'text' | TextOperator })
   | { readonly kind: 'in'; readonly mailbox: string }
   | { readonly kind: 'has'; readonly what: 'attachment' }
   | { readonly kind: 'is'; readonly state: MessageState }
-  /** Received before, or from, the first moment of that day in UTC, in milliseconds since the Unix epoch. */
+  /** Received before, or at or after, the beginning of that day in UTC, in milliseconds since the Unix epoch. */
   | { readonly kind: 'before' | 'after'; readonly time: number }
   | { readonly kind: 'larger' | 'smaller'; readonly bytes: number }
 );
 
 export interface SearchedText {
   readonly text: string;
-  /** It stood between quotation marks: exactly these words are meant. */
+  /** The text was in quotation marks: exactly these words are searched. */
   readonly phrase: boolean;
-  /** The search ends with it, and somebody may still be typing: its last word may be unfinished. */
+  /** The search ends with this term, and the user may still be typing its last word. */
   readonly unfinished: boolean;
 }
 
@@ -40,7 +43,7 @@ const operatorExamples: Readonly<Record<string, string>> = {
   larger: 'larger:10M',
   smaller: 'smaller:500K',
 };
-/** Operators of other mail programs. As words they would find nothing, and the reason would be hard to see. */
+/** Operators of other mail programs. As words they would find nothing, and users would not see why. */
 const unsupportedOperators: ReadonlySet<string> = new Set(
   'label labels tag keyword category list folder mailbox participants deliveredto older newer older_than newer_than date received sent size body flag flagged attachment attachments hasattachment importance priority rfc822msgid'.split(
     ' ',
@@ -49,11 +52,11 @@ const unsupportedOperators: ReadonlySet<string> = new Set(
 const units: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /**
- * Reads the words of a search: `from: to: cc: bcc: subject: filename: in: has:attachment is:unread|read|starred before: after: larger: smaller:`,
- * quoted phrases, and all else as words; a `-` before any of them negates it. `colour:red` is no operator, and looked for as it stands;
- * operators of other mail programs are refused.
+ * Parses a search: `from: to: cc: bcc: subject: filename: in: has:attachment is:unread|read|starred before: after:
+ * larger: smaller:`, quoted phrases, and words; a `-` before any of them negates it. Other words with a colon, such as
+ * `colour:red`, are searched as text. Operators of other mail programs are refused.
  *
- * @throws ApiError `PARAMETER_INVALID` with the word at fault and how to write it.
+ * @throws ApiError `PARAMETER_INVALID` naming the invalid word and the correct form.
  */
 export function parseSearch(text: string): SearchTerm[] {
   if (text.length > mailLimits.searchLength)
@@ -66,7 +69,7 @@ export function parseSearch(text: string): SearchTerm[] {
 
 interface QueryPart {
   readonly negated: boolean;
-  /** What stands before the colon, where that is a word of the search; else null. */
+  /** The operator before the colon; null if it is not one. */
   readonly name: string | null;
   readonly value: string;
   readonly quoted: boolean;
@@ -100,7 +103,7 @@ function toQueryPart([whole, minus, written, quoted, end, bare]: RegExpExecArray
     );
   const prefix = written === undefined ? '' : `${written}:`;
   const value = (prefix + (quoted ?? bare ?? '')).trim();
-  // A lone minus is a dash.
+  // A minus without a word is a dash.
   if (value === '') return { negated: false, name: null, value: whole!.trim(), quoted: quoted !== undefined };
   return { negated: minus === '-', name: null, value, quoted: quoted !== undefined };
 }

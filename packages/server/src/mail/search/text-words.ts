@@ -1,10 +1,10 @@
 /** Words of a text, normalised the same way for the full-text index and for searches. */
 
-/** Words of one text that are indexed, and the length of a word. */
+/** Maximum number of indexed words of one text, and maximum length of a word. */
 const maxWords = 20_000;
 const maxWordLength = 60;
 
-/** Letters of Chinese, Japanese and Korean, which are written without spaces or with endings attached. */
+/** Characters of Chinese, Japanese and Korean, which are written without spaces or with endings attached. */
 const cjk = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}]`;
 const letter = String.raw`[\p{L}\p{N}\p{M}]`;
 const wordPattern = new RegExp(`[${cjk}&&${letter}]+|[${letter}--${cjk}]+`, 'gv');
@@ -13,7 +13,7 @@ const beginsCjk = new RegExp(`^${cjk}`, 'v');
 const firstCjk = 0x1100;
 const endsInLetter = new RegExp(`${letter}$`, 'v');
 
-/** Letters that are spelled with other letters where a keyboard lacks them; Unicode does not decompose them. */
+/** Letters that are written as other letters on keyboards without them. Unicode does not decompose them. */
 const spellings: Readonly<Record<string, string>> = {
   ß: 'ss',
   ı: 'i',
@@ -27,16 +27,19 @@ const spellings: Readonly<Record<string, string>> = {
   ς: 'σ',
 };
 
-/** A run of letters and digits. */
+/** A sequence of letters and digits. */
 export interface TextWord {
-  /** As it is indexed: without case, accents and differences of width; the same on both engines. */
+  /** The indexed form: without case, accents and differences of width; the same on both engines. */
   readonly word: string;
-  /** As it was written, in lower case; stemmers need the accents. */
+  /** The original form in lower case. Stemmers need the accents. */
   readonly written: string;
   readonly isCjk: boolean;
 }
 
-/** The runs of letters and digits of a text, in order. Chinese, Japanese and Korean text is separated from other letters. */
+/**
+ * The sequences of letters and digits in a text, in order. Chinese, Japanese and Korean characters are separated from
+ * other letters.
+ */
 export function* readWords(text: string): Generator<TextWord> {
   // A soft hyphen is not part of the word.
   const normal = text.replaceAll('\u00ad', '').normalize('NFKC').toLowerCase();
@@ -48,10 +51,10 @@ export function* readWords(text: string): Generator<TextWord> {
 }
 
 /**
- * The tokens of a text as the index has them. A Chinese, Japanese or Korean run of n characters has n tokens: each character with the
- * next one, and the last character. So any part of the run is a sequence of tokens.
+ * The tokens of a text in the index. A Chinese, Japanese or Korean sequence of n characters has n tokens: each
+ * character with the next one, and the last character. So any part of the sequence is itself a sequence of tokens.
  *
- * @param max tokens at most.
+ * @param max maximum number of tokens.
  */
 export function textTokens(words: Iterable<TextWord>, max = maxWords): string[] {
   const tokens: string[] = [];
@@ -72,7 +75,10 @@ export interface SearchTokens {
   readonly isPart: boolean;
 }
 
-/** Tokens that follow each other wherever the index has the words. A Chinese, Japanese or Korean run at the end may go on in the text. */
+/**
+ * Tokens that follow each other wherever a text contains the words. A Chinese, Japanese or Korean sequence at the end
+ * may continue in the text.
+ */
 export function searchTokens(words: readonly TextWord[]): SearchTokens {
   const tokens = textTokens(words);
   if (words.at(-1)?.isCjk !== true) return { tokens, isPart: false };
@@ -85,7 +91,7 @@ export function endsInWord(text: string): boolean {
   return endsInLetter.test(text);
 }
 
-/** Without accents and other marks. The voicing marks of Japanese make other letters, and stay. */
+/** Removes accents and other marks, except the voicing marks of Japanese, which make other letters. */
 function fold(written: string): string {
   if (/^[a-z0-9]*$/.test(written)) return written;
   return written

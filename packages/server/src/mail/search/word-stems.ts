@@ -1,4 +1,6 @@
-/** Stems of words: forms of one word (`invoice`, `invoices`) share a stem. Stop words of a language tell in which one a text is written. */
+/**
+ * Stems of words: forms of one word (`invoice`, `invoices`) share a stem. The stop words in a text show its language.
+ */
 import { stemmer as english } from '@orama/stemmers/english';
 import { stemmer as french } from '@orama/stemmers/french';
 import { stemmer as german } from '@orama/stemmers/german';
@@ -10,9 +12,9 @@ export type StemLanguage = keyof typeof languages;
 
 interface Language {
   stem(word: string): string;
-  /** A shorter stem is shared by words that have nothing in common. */
+  /** Shorter stems are shared by unrelated words. */
   readonly minLength: number;
-  /** The most frequent words that the other languages do not have. */
+  /** The most frequent words of each language that the other languages do not have. */
   readonly stopWords: ReadonlySet<string>;
 }
 
@@ -54,30 +56,34 @@ export const stemLanguages = Object.keys(languages) as readonly StemLanguage[];
 const stopWords: ReadonlyMap<string, StemLanguage> = new Map(
   stemLanguages.flatMap((each) => [...languages[each].stopWords].map((word) => [word, each] as const)),
 );
-/** English words that look like plurals and are none. */
+/** English words that look like plurals but are not. */
 const noPlurals = toWordSet('news atlas bias lens series species canvas texas paris christmas');
 
-/** A stem takes some microseconds, and most words of a message were in others before. */
+/** Computing a stem takes some microseconds, and most words of a message also occur in other messages. */
 const stemCache = new LruMap<string>({ entries: 20_000, bytes: 4 * 2 ** 20, keyLength: 60, sizeOf: 60 });
 
 const minWordLength = 3;
 const maxWordLength = 30;
 
-/** Whether a word is among the most frequent ones of a language: it has no other forms, and nothing begins with it. */
+/**
+ * Whether a word is among the most frequent ones of a language. Such a word has no other forms and is not searched as a
+ * prefix.
+ */
 export function isStopWord(word: string): boolean {
   return stopWords.has(word);
 }
 
 /**
- * The stems of a word that the index needs, without accents. An English word that is its own stem needs none: the search looks for the
- * word too, which saves a third of the index. In the other languages the word alone would meet words of other languages (`come`, `com`).
+ * The stems of a word that are stored in the index, without accents. An English word that is its own stem is not stored
+ * again, because a search also looks for the word itself; this saves a third of the index. In other languages the word
+ * itself could also match words of another language (`come`, `com`).
  */
 export function findIndexStems(word: TextWord, candidates: readonly StemLanguage[]): string[] {
   const stems = stemsByLanguage(word, candidates);
   return stems.filter(([language, stem]) => language !== 'english' || stem !== word.word).map(([, stem]) => stem);
 }
 
-/** What finds the forms of a word: its stems in all languages, and words that the index has no stem for. */
+/** The tokens that find all forms of a word: its stems in all languages, and words for which the index has no stem. */
 export function findSearchStems(word: TextWord): {
   readonly stems: readonly string[];
   readonly words: readonly string[];
@@ -98,12 +104,12 @@ function stemsByLanguage(
   candidates: readonly StemLanguage[],
 ): (readonly [StemLanguage, string])[] {
   if (isCjk || !hasForms(word)) return [];
-  // The stemmers know endings by their accents, which many people leave out.
+  // The stemmers recognise endings by their accents, which many people omit.
   const spellings = written === word ? [word] : [word, written];
   return candidates.flatMap((each) => spellings.map((form) => [each, computeStem(each, form)] as const));
 }
 
-/** The languages in which a text is written; all of them where its words do not tell. */
+/** The languages of a text; all of them if its words do not show it. */
 export function detectLanguages(words: readonly TextWord[]): readonly StemLanguage[] {
   const counts = new Map<StemLanguage, number>(stemLanguages.map((each) => [each, 0]));
   for (const { word } of words) {
@@ -116,7 +122,7 @@ export function detectLanguages(words: readonly TextWord[]): readonly StemLangua
 }
 
 const minStopWords = 3;
-/** Of the language that a text is most written in: then some of it is in this one. */
+/** The share of the most frequent language from which another language also counts. */
 const minShare = 0.2;
 
 function hasForms(word: string): boolean {

@@ -150,7 +150,7 @@ async function destroyBatch(
 
 /** Deletes what is stored next to e-mails: history, content, full-text entries. */
 function createForgetGuard(emails: Collection): NonNullable<RecordRules['guard']> {
-  return async (transaction, _action, keys, _body, { database }) => {
+  return async ({ transaction, keys, context: { database } }) => {
     await deleteRecordHistory(database, transaction, emails.id, keys);
     return new EmailRows(database, transaction).deleteDependents(keys);
   };

@@ -1,3 +1,6 @@
+import type { ServerPosition } from '../../database/mail/server-placement-rows.ts';
+import type { PartialFacts } from './partial-mail.ts';
+
 /** A raw message to store, and its mailbox. */
 export interface IncomingMail {
   readonly raw: Uint8Array;
@@ -6,6 +9,23 @@ export interface IncomingMail {
   readonly receivedAt: string | null;
   readonly flags: MailFlags;
   readonly labels?: readonly string[];
+  /** What the mail server says about it; absent for a message that no server has. */
+  readonly server?: ServerFacts;
+  /** The bytes are only the headers, the empty line after them included; absent for a whole message. */
+  readonly partial?: PartialFacts;
+  /** It has just arrived in the inbox: rules and vacation replies apply to it. Default: false, as for imports and old mail. */
+  readonly isNew?: boolean;
+}
+
+/** What a mail server says about a message besides its bytes. */
+export interface ServerFacts {
+  /** Where it is on the server. */
+  readonly position: ServerPosition;
+  readonly forwarded: boolean;
+  readonly deleted: boolean;
+  readonly keywords: readonly string[];
+  readonly providerId: string | null;
+  readonly providerThreadId: string | null;
 }
 
 export interface MailboxRef {

@@ -3,7 +3,7 @@
  * rows, thread keys, full-text index, counts and events are written in one transaction. Imports, drafts and messages to send
  * all pass through here.
  */
-import { getElement, getFirst, pairUp } from '../../base/aligned-lists.ts';
+import { getFirst, pairUp } from '../../base/aligned-lists.ts';
 import type { BlobStore } from '../../base/blob-store.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -13,19 +13,27 @@ import { findOwnAddresses } from '../../database/mail/account-rows.ts';
 import { isAccountOpen } from '../../database/mail/deferred-delete-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import { findExistingEmails, MailWriter } from '../../database/mail/mail-writer.ts';
+import { addMissingBodies } from '../../database/mail/missing-body-rows.ts';
+import { type PartialEmail, readPartialEmail } from '../../database/mail/partial-rows.ts';
 import { PlacementRows } from '../../database/mail/placement-rows.ts';
 import { SubjectPartyRows } from '../../database/mail/subject-party-rows.ts';
+import { TombstoneRows } from '../../database/mail/tombstone-rows.ts';
+import { noteArrivals } from '../authenticity/correspondents.ts';
+import { toPartialIdentity } from '../parse/mail-identity.ts';
 import { MailTooLarge, type ParsePool } from '../parse/parse-pool.ts';
-import { type Groups, groupIntoConversations } from '../threads/conversation-groups.ts';
-import { conversationSubject } from '../threads/conversation-subject.ts';
 import { readOwnAddresses } from '../threads/own-addresses.ts';
-import { Participants } from '../threads/participants.ts';
 import { addParties, buildPartyEntries, findSubjectMatches } from '../threads/subject-matches.ts';
 import { computeThreadIndexKeys } from '../threads/thread-index-keys.ts';
 import { AccountDeleted, accountDeletedError } from './account-deleted.ts';
+import type { ArrivalObserver } from './arrival-observer.ts';
 import type { IncomingMail, IngestActor, IngestResult, MailAccount } from './incoming-mail.ts';
+import { type BatchEntry, collectBlobs, type EntryResult, selectKnown, toIngestResult } from './ingest-batch.ts';
+import { type IngestSource, listIdentities } from './ingest-source.ts';
+import { addParticipants, type JoinedConversations, joinConversations, listMerged } from './join-conversations.ts';
 import { appendMailEvent, type MailEvent } from './mail-events.ts';
 import { buildEmail, buildIndexEntry, type ParsedIncomingMail, resolveReceivedAt } from './new-email.ts';
+import { toPartialMail } from './partial-mail.ts';
+import { storeBody } from './store-body.ts';
 
 /** What the ingest of an application works with. */
 export interface IngestParts {
@@ -35,16 +43,12 @@ export interface IngestParts {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** One message of a batch. */
-interface BatchEntry {
-  readonly incoming: IncomingMail;
-  readonly identity: string;
-  /** Null where the account has the message already, and where it was refused. */
-  readonly parsed: ParsedIncomingMail | null;
-  /** Why the message was refused; null: it was not. */
-  readonly refusal: string | null;
+  /** Called after a commit that stored messages whose authenticity is to be checked. */
+  readonly wakeChecks: () => void;
+  /** Runs in the transaction that stores e-mails which have just arrived ({@link IncomingMail.isNew}). @param emails their keys. */
+  readonly onNewMail?: (transaction: Transaction, account: number, emails: readonly number[]) => Promise<void>;
+  /** Looks at all messages in the transaction that stores them. */
+  readonly arrivals?: ArrivalObserver | undefined;
 }
 
 /** The transaction in which messages of one account are stored. */
@@ -53,6 +57,8 @@ interface IngestTransaction {
   readonly writer: MailWriter;
   readonly account: MailAccount;
   readonly actor: IngestActor;
+  /** Whether no events about the messages are appended. */
+  readonly isQuiet: boolean;
 }
 
 /**
@@ -76,23 +82,44 @@ export class MailIngest {
   /**
    * Stores messages durably. Batches of some tens are fastest.
    *
+   * @param source where the messages come from; null: an import by a user.
    * @returns one result for each message, in their order. A message that cannot be stored does not stop the others.
    */
-  async store(account: MailAccount, messages: readonly IncomingMail[], actor: IngestActor): Promise<IngestResult[]> {
+  async store(
+    account: MailAccount,
+    messages: readonly IncomingMail[],
+    actor: IngestActor,
+    source: IngestSource | null = null,
+  ): Promise<IngestResult[]> {
     try {
-      return await this.#storeAll(account, messages, actor);
+      return await this.#storeAll({ account, actor, source }, messages);
     } catch (error) {
       if (this.#closed) throw error;
       if (error instanceof AccountDeleted)
         return messages.map(() => ({ outcome: 'failed', emailId: null, reason: error.message }));
-      if (messages.length > 1) {
-        const results: IngestResult[] = [];
-        for (const each of messages) results.push(...(await this.store(account, [each], actor)));
-        return results;
-      }
-      this.#parts.logger.warn({ err: error }, 'a message could not be stored');
-      return [{ outcome: 'failed', emailId: null, reason: 'The server could not store it; its log says why.' }];
+      return this.#storeEach(account, messages, { actor, source }, error);
     }
+  }
+
+  /** Stores the messages of a batch that failed one by one. */
+  async #storeEach(
+    account: MailAccount,
+    messages: readonly IncomingMail[],
+    { actor, source }: Pick<IngestRun, 'actor' | 'source'>,
+    error: unknown,
+  ): Promise<IngestResult[]> {
+    // The position up to which a server was read is stored after all of its messages.
+    const unfinished = source && { ...source, finish: async (): Promise<void> => {} };
+    const results: IngestResult[] = [];
+    if (messages.length > 1)
+      for (const each of messages) results.push(...(await this.store(account, [each], actor, unfinished)));
+    else {
+      this.#parts.logger.warn({ err: error }, 'a message could not be stored');
+      results.push({ outcome: 'failed', emailId: null, reason: 'The server could not store it; its log says why.' });
+    }
+    if (source && !this.#closed)
+      await this.#parts.database.write((transaction) => source.finish(transaction), { lockKey: `mail ${account.id}` });
+    return results;
   }
 
   /**
@@ -124,19 +151,28 @@ export class MailIngest {
     const { database } = this.#parts;
     if (!(await isAccountOpen(database, transaction, account.id))) throw accountDeletedError();
     const writer = new MailWriter(database, transaction, account.id);
-    return getFirst(await this.#storeNew({ transaction, writer, account, actor }, [parsed]));
+    return getFirst(await this.#storeNew({ transaction, writer, account, actor, isQuiet: false }, [parsed]));
   }
 
-  async #storeAll(
-    account: MailAccount,
-    messages: readonly IncomingMail[],
+  /** Stores the body of an e-mail of which only the headers are stored, see {@link storeBody}. */
+  storeBody(
+    transaction: Transaction,
+    { partial, parsed, isQuiet }: FoundBody & { readonly isQuiet: boolean },
     actor: IngestActor,
-  ): Promise<IngestResult[]> {
+  ): Promise<void> {
+    return storeBody({ ...this.#parts, ...actor, transaction, isQuiet }, partial, parsed);
+  }
+
+  async #storeAll(ingest: IngestRun, messages: readonly IncomingMail[]): Promise<IngestResult[]> {
     const { database, parser, blobs } = this.#parts;
+    const { account } = ingest;
     if (!(await isAccountOpen(database, null, account.id))) throw new AccountDeleted();
-    const identities = await parser.identify(
+    const hashes = await parser.identify(
       messages.map(({ raw }) => raw),
       messages,
+    );
+    const identities = pairUp(messages, hashes).map(([{ partial }, each]) =>
+      partial ? toPartialIdentity(each, partial.size) : each,
     );
     const known = await findExistingEmails(database, account.id, identities);
     const batch = await Promise.all(
@@ -151,9 +187,7 @@ export class MailIngest {
       account.id,
       batch.flatMap(({ parsed }) => (parsed ? collectBlobs(parsed) : [])),
     );
-    return pairUp(batch, await this.#write(account, batch, actor)).map(([entry, result]) =>
-      toIngestResult(result, entry),
-    );
+    return pairUp(batch, await this.#write(ingest, batch)).map(([entry, result]) => toIngestResult(result, entry));
   }
 
   #refuseWhenClosed(): void {
@@ -171,34 +205,83 @@ export class MailIngest {
   }
 
   async #parse(incoming: IncomingMail, identity: string, group: unknown = incoming): Promise<ParsedIncomingMail> {
-    const mail = await this.#parts.parser.parse(incoming.raw, group);
+    const parsed = await this.#parts.parser.parse(incoming.raw, group);
+    const mail = incoming.partial ? toPartialMail(parsed, incoming.partial) : parsed;
     const receivedAt = resolveReceivedAt(incoming.receivedAt, mail, this.#parts.clock.now());
     const ownAddresses = readOwnAddresses(mail, incoming.mailbox.folder);
     const threadKeys = computeThreadIndexKeys({ ...mail, ownAddresses }, receivedAt);
     return { incoming, mail, identity, threadKeys, receivedAt };
   }
 
-  #write(account: MailAccount, batch: readonly BatchEntry[], actor: IngestActor): Promise<WriteResult[]> {
+  #write({ account, actor, source }: IngestRun, batch: readonly BatchEntry[]): Promise<EntryResult[]> {
     const { database } = this.#parts;
-    const work = async (transaction: Transaction): Promise<WriteResult[]> => {
+    const work = async (transaction: Transaction): Promise<EntryResult[]> => {
       if (!(await isAccountOpen(database, transaction, account.id))) throw new AccountDeleted();
       const writer = new MailWriter(database, transaction, account.id);
-      const ingest = { transaction, writer, account, actor };
-      const present = await writer.findExisting(batch.map(({ identity }) => identity));
+      const ingest = { transaction, writer, account, actor, isQuiet: source?.isQuiet ?? false };
+      const deleted = await this.#findDeleted(ingest, batch, source);
+      const wanted = batch.filter(({ identity }) => !deleted.has(identity));
+      const present = await writer.findExisting(wanted.map(({ identity }) => identity));
+      if (source) await this.#addSentCopies(ingest, wanted, present);
+      await this.#completePartial(ingest, wanted, present);
       const fresh = new Map<string, ParsedIncomingMail>();
-      for (const { identity, parsed } of batch)
+      for (const { identity, parsed } of wanted)
         if (parsed && !present.has(identity) && !fresh.has(identity)) fresh.set(identity, parsed);
       const stored = await this.#storeNew(ingest, [...fresh.values()]);
       const created = new Map(pairUp([...fresh.keys()], stored));
-      await this.#addPlacements(ingest, batch, new Map([...present, ...created]));
+      const ids = new Map([...present, ...created]);
+      const stayed = new Set([...fresh.values()].map(({ incoming }) => incoming));
+      if (source) await source.link(transaction, selectKnown(wanted, ids, stayed));
+      else await this.#addPlacements(ingest, batch, ids);
+      await source?.finish(transaction);
       const reported = new Set<string>();
-      return batch.map(({ identity }): WriteResult => {
-        const duplicate = present.has(identity) || reported.has(identity);
+      return batch.map(({ identity }): EntryResult => {
+        const duplicate = present.has(identity) || reported.has(identity) || deleted.has(identity);
         reported.add(identity);
         return { id: created.get(identity) ?? present.get(identity) ?? null, duplicate };
       });
     };
     return database.write(work, { lockKey: `mail ${account.id}` });
+  }
+
+  /** Adds copies of messages that were sent from here to those that the account has. */
+  async #addSentCopies(
+    { transaction, account, actor }: IngestTransaction,
+    batch: readonly BatchEntry[],
+    present: Map<string, number>,
+  ): Promise<void> {
+    const unknown = batch.flatMap(({ identity, parsed }) => (parsed && !present.has(identity) ? [parsed] : []));
+    const copies = await this.#parts.arrivals?.findSentCopies(transaction, account, unknown, actor);
+    for (const [identity, email] of copies ?? []) present.set(identity, email);
+  }
+
+  /** A whole message of which the headers are stored gives that e-mail its body: it was moved, copied or imported. */
+  async #completePartial(
+    { transaction, writer, actor, isQuiet }: IngestTransaction,
+    batch: readonly BatchEntry[],
+    present: Map<string, number>,
+  ): Promise<void> {
+    const unknown = batch.flatMap(({ identity, parsed }) => (parsed && !present.has(identity) ? [parsed] : []));
+    const found = await writer.findExisting(unknown.flatMap(({ mail }) => mail.partialIdentity ?? []));
+    for (const parsed of unknown) {
+      const id = found.get(parsed.mail.partialIdentity ?? '');
+      const partial = id === undefined ? null : await readPartialEmail(this.#parts.database, transaction, id);
+      if (!partial || present.has(parsed.identity)) continue;
+      await this.storeBody(transaction, { partial, parsed, isQuiet }, actor);
+      present.set(parsed.identity, partial.id);
+    }
+  }
+
+  /** Messages that were deleted here for ever and that the server shows all the same. What a user imports is stored again. */
+  async #findDeleted(
+    { transaction, account }: IngestTransaction,
+    batch: readonly BatchEntry[],
+    source: IngestSource | null,
+  ): Promise<ReadonlySet<string>> {
+    if (source) return source.findDeleted(transaction, batch);
+    const tombstones = new TombstoneRows(this.#parts.database, transaction, account.id);
+    await tombstones.remove(batch.flatMap(listIdentities));
+    return new Set();
   }
 
   /**
@@ -227,7 +310,7 @@ export class MailIngest {
     if (added.size === 0) return;
     const emails = [...added.keys()];
     await writer.addPlacements(
-      [...added].flatMap(([id, to]) => [...to].map((mailbox) => [id, mailbox, null, null] as const)),
+      [...added].flatMap(([emailId, to]) => [...to].map((mailboxId) => ({ emailId, mailboxId }))),
     );
     await placementRows.updatePrimaryMailboxes(emails);
     const placements = await rows.readPlacements(emails);
@@ -254,6 +337,14 @@ export class MailIngest {
     const placed = pairUp(fresh, conversations);
     const emails = placed.map(([each, conversation]) => buildEmail(each, conversation, accountAddresses));
     const ids = await writer.addEmails(emails);
+    await noteArrivals(this.#parts, transaction, account.id, { emails, ids });
+    const partial = pairUp(emails, ids).filter(([email]) => email.bodyState === 'partial');
+    await addMissingBodies(
+      database,
+      transaction,
+      account.id,
+      partial.map(([, id]) => id),
+    );
     await subjectIndex.add(
       pairUp(messageParties, ids).flatMap(([parties, email]) =>
         buildPartyEntries(parties).map((row) => ({ ...row, email })),
@@ -263,13 +354,25 @@ export class MailIngest {
       threadKeys.keys.map((key) => [key, conversation] as const),
     );
     await writer.addThreadKeys([...new Map(keys)]);
-    await writer.addToFullTextIndex(pairUp(fresh, ids).map(([{ mail }, id]) => buildIndexEntry(id, account.id, mail)));
+    await writer.addToFullTextIndex(
+      pairUp(fresh, ids).map(([{ mail, incoming }, id]) =>
+        buildIndexEntry(id, account.id, { ...mail, attachments: (incoming.partial ?? mail).attachments }),
+      ),
+    );
     const touched = [...new Set([...conversations, ...listMerged(merges)])];
     await addParticipants(writer, placed, merges);
     await writer.recount(touched);
     for (const [mailbox, list] of Map.groupBy(emails, (each) => each.mailboxId))
       await writer.addToMailboxCounts(mailbox, list.length, list.filter((each) => !each.read).length);
     await this.#emitNew(ingest, ids, touched, joined);
+    await this.#parts.arrivals?.notice(transaction, account, fresh, ingest.actor);
+    const arrived = pairUp(fresh, ids).filter(([{ incoming }]) => incoming.isNew === true);
+    if (arrived.length > 0)
+      await this.#parts.onNewMail?.(
+        transaction,
+        account.id,
+        arrived.map(([, id]) => id),
+      );
     return ids;
   }
 
@@ -287,97 +390,22 @@ export class MailIngest {
     await this.#emitEvent(ingest, { name: 'conversations.updated', keys: conversations.filter((id) => !isNew(id)) });
   }
 
-  #emitEvent({ transaction, actor }: IngestTransaction, event: MailEvent): Promise<void> {
+  async #emitEvent({ transaction, actor, isQuiet }: IngestTransaction, event: MailEvent): Promise<void> {
+    if (isQuiet) return;
     const { changes, clock } = this.#parts;
-    return appendMailEvent(transaction, { changes, clock, ...actor }, event);
+    await appendMailEvent(transaction, { changes, clock, ...actor }, event);
   }
 }
 
-interface WriteResult {
-  readonly id: number | null;
-  readonly duplicate: boolean;
+/** The body of an e-mail of which only the headers are stored. */
+interface FoundBody {
+  readonly partial: PartialEmail;
+  readonly parsed: ParsedIncomingMail;
 }
 
-function toIngestResult({ id, duplicate }: WriteResult, { parsed, refusal }: BatchEntry): IngestResult {
-  if (refusal !== null) return { outcome: 'failed', emailId: null, reason: refusal };
-  if (duplicate) return { outcome: 'duplicate', emailId: id, reason: null };
-  if (parsed?.mail.bodyState === 'unparsable') return { outcome: 'unparsable', emailId: id, reason: parsed.mail.text };
-  return { outcome: 'stored', emailId: id, reason: null };
-}
-
-function collectBlobs({ incoming, mail }: ParsedIncomingMail): { sha256: string; bytes: Uint8Array }[] {
-  return [{ sha256: mail.sha256, bytes: incoming.raw }, ...mail.attachments];
-}
-
-interface JoinedConversations {
-  /** For each message. */
-  readonly conversations: readonly number[];
-  readonly created: ReadonlySet<number>;
-  readonly merges: Groups['merges'];
-  /** Stored e-mails that belong to another conversation now. */
-  readonly moved: readonly number[];
-}
-
-/** Finds the conversation of each message. Creates one for each message that begins one, and merges those that turn out to be one. */
-async function joinConversations(
-  writer: MailWriter,
-  fresh: readonly ParsedIncomingMail[],
-  matches: Awaited<ReturnType<typeof findSubjectMatches>>,
-): Promise<JoinedConversations> {
-  const known = await writer.findThreadConversations([...new Set(fresh.flatMap(({ threadKeys }) => threadKeys.keys))]);
-  const { placements, merges } = groupIntoConversations(
-    pairUp(fresh, matches).map(([{ threadKeys }, match]) => ({ keys: threadKeys.keys, ...match })),
-    known,
-  );
-  const moved: number[] = [];
-  for (const { into, others } of merges) moved.push(...(await writer.merge(into, others)));
-  const firsts = [...new Set(placements.flatMap((placement) => ('first' in placement ? [placement.first] : [])))];
-  const subjects = firsts.map((first) => conversationSubject(getElement(fresh, first).mail.subject));
-  const ids = await writer.addConversations(subjects);
-  const idByFirst = new Map(pairUp(firsts, ids));
-  return {
-    conversations: placements.map((placement) => {
-      if (!('first' in placement)) return placement.conversation;
-      const id = idByFirst.get(placement.first);
-      if (id === undefined) throw new Error('a conversation was not created');
-      return id;
-    }),
-    created: new Set(ids),
-    merges,
-    moved,
-  };
-}
-
-/** The conversations that a merge changes. */
-function listMerged(merges: Groups['merges']): number[] {
-  return merges.flatMap(({ into, others }) => [into, ...others]);
-}
-
-/**
- * Adds the senders and recipients of messages to the participants of their conversations, and those of merged conversations
- * to the conversation that they are merged into.
- *
- * @param placed messages, each with its conversation.
- */
-export async function addParticipants(
-  writer: MailWriter,
-  placed: readonly (readonly [message: Pick<ParsedIncomingMail, 'mail'>, conversation: number])[],
-  merges: Groups['merges'] = [],
-): Promise<void> {
-  const ids = [...placed.map(([, conversation]) => conversation), ...listMerged(merges)];
-  const present = await writer.readParticipants([...new Set(ids)]);
-  const participantsById = new Map<number, Participants>();
-  const getParticipants = (id: number): Participants => {
-    const people = participantsById.get(id) ?? new Participants(present.get(id));
-    participantsById.set(id, people);
-    return people;
-  };
-  for (const { into, others } of merges)
-    for (const other of others) getParticipants(into).addAll(present.get(other) ?? []);
-  for (const [{ mail }, conversation] of placed)
-    getParticipants(conversation).add({ from: mail.from, others: [...mail.to, ...mail.cc] });
-  for (const [id, people] of participantsById) {
-    const list = people.list();
-    if (JSON.stringify(list) !== JSON.stringify(present.get(id))) await writer.setParticipants(id, list);
-  }
+/** The messages of one account and where they come from. */
+interface IngestRun {
+  readonly account: MailAccount;
+  readonly actor: IngestActor;
+  readonly source: IngestSource | null;
 }

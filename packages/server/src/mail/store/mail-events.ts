@@ -1,5 +1,6 @@
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
+import { recordEvent } from '../../changes/record-event.ts';
 import type { Transaction } from '../../database/database.ts';
 import { formatActor } from '../../identity/caller.ts';
 import type { RecordContext } from '../../records/record-context.ts';
@@ -26,9 +27,9 @@ export async function appendMailEvent(
   { changes, clock, actor, requestId }: MailEventSource,
   { name, keys, changed = [] }: MailEvent,
 ): Promise<void> {
-  const resource = name.slice(0, name.indexOf('.'));
-  const events = { name, resource, keys: keys.map(String), actor, requestId, changed, by: null };
-  await changes.append(transaction, events, isoTime(clock.now()));
+  const [resource = '', verb = ''] = name.split('.');
+  const event = { ...recordEvent(resource, verb, keys, { requestId, changed }), actor };
+  await changes.append(transaction, event, isoTime(clock.now()));
 }
 
 /** The same on behalf of the caller of a request. */

@@ -12,8 +12,10 @@ import { withAllFields } from '../../records/with-grants.ts';
 import { readStates, writeHistory } from '../../records/write/history.ts';
 import { destroyRecords } from '../../records/write/write-records.ts';
 import type { MailboxRef } from './incoming-mail.ts';
-import { MailboxCounts, refuseQueued, updateConversations } from './mail-changes.ts';
+import { type TrackedMove, trackMove } from './local-changes.ts';
+import { refuseQueued, updateConversations } from './mail-changes.ts';
 import { emitMailEvent } from './mail-events.ts';
+import { MailboxCounts } from './mailbox-counts.ts';
 import { resolveRoleMailbox, toMailboxRef } from './resolve-mailbox.ts';
 
 const anyRow = createVisibilityQuery(null);
@@ -100,7 +102,9 @@ export async function moveToMailbox(
   changed: readonly string[] = [],
 ): Promise<void> {
   const moved = placements.filter(({ mailboxIds }) => mailboxIds.size !== 1 || !mailboxIds.has(to.id));
-  await runMove(tx, moved, changed, (keys) => new EmailRows(tx.database, tx.tx).move(keys, to.id, to.folder));
+  await runMove(tx, { emails: moved, from: null, to: to.id }, changed, (keys) =>
+    new EmailRows(tx.database, tx.tx).move(keys, to.id, to.folder),
+  );
 }
 
 /** Moves e-mails from one mailbox to another. Other mailboxes of the e-mails stay. @throws ApiError `REFERENCE_MISSING` where one is not in `from`. */
@@ -114,21 +118,23 @@ async function moveBetweenMailboxes(
     throw new ApiError('REFERENCE_MISSING', 'One of the e-mails is not in the mailbox that "from" names.');
   if (from.id === to.id) return;
   const placementRows = new PlacementRows(tx.database, tx.tx);
-  await runMove(tx, placements, [], async (keys) => {
+  await runMove(tx, { emails: placements, from: from.id, to: to.id }, [], async (keys) => {
     await placementRows.move(keys, from.id, to.id);
     await placementRows.updatePrimaryMailboxes(keys);
   });
 }
 
-/** Runs a move and updates counts, history and events. */
+/** Runs a move and updates counts, history and events. The mail server of the account gets it afterwards. */
 async function runMove(
   tx: TransactionContext,
-  moved: readonly EmailPlacement[],
+  tracked: TrackedMove,
   changed: readonly string[],
   move: (keys: readonly number[]) => Promise<void>,
 ): Promise<void> {
   const transaction = tx.tx;
+  const moved = tracked.emails;
   if (moved.length === 0) return;
+  const queueMove = await trackMove(tx, transaction, tracked);
   const emails = tx.registry.get('emails');
   const keys = moved.map(({ id }) => id);
   const previousStates = await readStates(tx, emails, transaction, keys);
@@ -136,6 +142,7 @@ async function runMove(
   const counts = new MailboxCounts();
   for (const placement of moved) for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, -1);
   await move(keys);
+  await queueMove();
   for (const placement of await rows.readPlacements(keys))
     for (const mailbox of placement.mailboxIds) counts.addEmail(mailbox, placement, 1);
   await rows.count(counts.changes);

@@ -1,12 +1,13 @@
-import { isoTime } from '../../base/clock.ts';
+import { dayMilliseconds, isoTime } from '../../base/clock.ts';
 import type { FullTextEntry } from '../../database/full-text-index.ts';
 import type { NewEmail } from '../../database/mail/mail-writer.ts';
+import { parseDomain, toUncheckedAuthentication } from '../authenticity/mail-authentication.ts';
 import type { MailAddress, ParsedAttachment, ParsedMail } from '../parse/parsed-mail.ts';
 import { tokenizeName, tokenizeTitle } from '../search/indexed-text.ts';
 import type { ThreadIndexKeys } from '../threads/thread-index-keys.ts';
 import type { IncomingMail } from './incoming-mail.ts';
+import { toNewAttachment } from './partial-mail.ts';
 
-const dayMilliseconds = 86_400_000;
 /** No message is older. An earlier Date header comes from a clock that was never set. */
 const earliestDate = Date.UTC(1980, 0, 1);
 
@@ -49,8 +50,14 @@ export function buildEmail(
     size: mail.size,
     ...incoming.flags,
     outgoing: isOutgoing(threadKeys.threaded, accountAddresses),
-    hasAttachments: mail.attachments.some(isListedAttachment),
+    hasAttachments: (incoming.partial ?? mail).attachments.some(isListedAttachment),
+    forwarded: incoming.server?.forwarded ?? false,
+    deleted: incoming.server?.deleted ?? false,
     labels: incoming.labels ?? [],
+    keywords: incoming.server?.keywords ?? [],
+    providerId: incoming.server?.providerId ?? null,
+    providerThreadId: incoming.server?.providerThreadId ?? null,
+    position: incoming.server?.position ?? null,
     warnings: mail.warnings,
     bodyState: mail.bodyState,
     content: {
@@ -61,10 +68,12 @@ export function buildEmail(
       references: mail.references,
       bcc: mail.bcc,
       replyTo: mail.replyTo,
-      authentication: mail.authentication,
+      authentication: toUncheckedAuthentication(mail.authentication, parseDomain(mail.from[0]?.address ?? null)),
       rawSha256: mail.sha256,
     },
-    attachments: mail.attachments.map(({ bytes: _, ...each }) => each),
+    attachments: incoming.partial
+      ? incoming.partial.attachments.map(toNewAttachment)
+      : mail.attachments.map(({ bytes: _, ...each }) => each),
   };
 }
 
@@ -79,7 +88,12 @@ function isOutgoing(
 }
 
 /** The files of a message, without what is shown inside of it: inline images and embedded messages. */
-function isListedAttachment({ disposition, filename, contentId, contentType }: ParsedAttachment): boolean {
+function isListedAttachment({
+  disposition,
+  filename,
+  contentId,
+  contentType,
+}: Pick<ParsedAttachment, 'disposition' | 'filename' | 'contentId' | 'contentType'>): boolean {
   if (disposition === 'attachment') return true;
   return filename !== null && (contentId === null || !contentType.startsWith('image/'));
 }

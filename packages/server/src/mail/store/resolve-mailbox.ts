@@ -54,7 +54,8 @@ export async function resolveMailbox(context: RecordContext, account: number, na
   return inTransaction(context, (tx) => findOrCreateMailbox(tx, account, name), { lockKey: `mail ${account}` });
 }
 
-async function findOrCreateMailbox(tx: TransactionContext, account: number, name: string): Promise<MailboxRef> {
+/** The same inside a transaction that holds the lock `mail <account>`. */
+export async function findOrCreateMailbox(tx: TransactionContext, account: number, name: string): Promise<MailboxRef> {
   const all = await readMailboxes(tx.database, account, tx.tx);
   const found = findNamedMailbox(all, name);
   if (found) return toMailboxRef(found);

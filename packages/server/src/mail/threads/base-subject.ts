@@ -7,10 +7,11 @@ const prefixes = new Set(
 );
 
 /**
- * A subject without what answering and passing on adds: two subjects with one base may be of one conversation. RFC 5256, section 2.1, and with
- * it prefixes of other languages (`AW:`, `回复：`), counted ones (`Re[2]:`), NFKC, one case. `Re: [list] Fwd: Hello (fwd)` is `hello`.
+ * Removes what replying and forwarding add to a subject. Messages with the same base subject can belong to one
+ * conversation. This follows RFC 5256, section 2.1, and also handles prefixes of other languages (`AW:`, `回复：`),
+ * counted prefixes (`Re[2]:`), NFKC and case. `Re: [list] Fwd: Hello (fwd)` becomes `hello`.
  *
- * A tag of a list goes where something is left without it. Only the first 1,000 code units count.
+ * The tag of a mailing list is removed if other text remains. Only the first 1,000 code units are read.
  */
 export function baseSubject(subject: string): string {
   return stripSubject(subject).base;

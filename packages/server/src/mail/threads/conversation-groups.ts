@@ -1,22 +1,22 @@
-/** Groups messages into conversations by their keys. Pure. */
+/** Groups messages into conversations by their keys, without I/O. */
 
 /** A message to group. */
 export interface JoinCandidate {
-  /** Each message that has one of them belongs to the same conversation. */
+  /** All messages with the same key belong to the same conversation. */
   readonly keys: readonly string[];
-  /** Conversations that it belongs to by its subject. */
+  /** Conversations to which the message belongs by its subject. */
   readonly conversations: readonly number[];
-  /** Indexes of other messages of the same list that it belongs to by its subject. */
+  /** Indexes of other messages in the same list to which it belongs by its subject. */
   readonly mates: readonly number[];
 }
 
-/** Where messages belong: an existing conversation, or the index of the first message of a new one. */
+/** Where a message belongs: an existing conversation, or the index of the first message of a new one. */
 export type ConversationPlacement = { readonly conversation: number } | { readonly first: number };
 
 export interface Groups {
   /** For each message, in their order. */
   readonly placements: readonly ConversationPlacement[];
-  /** Conversations that must be merged: the oldest stays. */
+  /** Conversations that must be merged; the oldest one is kept. */
   readonly merges: readonly { readonly into: number; readonly others: readonly number[] }[];
 }
 
@@ -66,7 +66,7 @@ function findConversations(sets: DisjointSets): Map<string, number[]> {
   return present;
 }
 
-/** Union by name, with halved paths. */
+/** A union-find over names, with path halving. */
 class DisjointSets {
   readonly #parents = new Map<string, string>();
 

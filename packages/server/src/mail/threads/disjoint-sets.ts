@@ -1,6 +1,6 @@
 /**
- * Disjoint sets of the numbers 0, 1, 2, … The smallest number of a set represents it, so where numbers follow the order of
- * time, a set is represented by its oldest member.
+ * Disjoint sets of the numbers 0, 1, 2, … (union-find). The smallest number represents a set. If the numbers are in the
+ * order of time, that is its oldest member.
  */
 export class DisjointSets {
   readonly #parents: number[] = [];

@@ -1,7 +1,8 @@
 /**
- * Computes which conversations the e-mails of an account form, next to those that they are in. Enter stored e-mails, the oldest
- * first; leave groups, each with the conversation that it keeps. Pure. Holds one number for each e-mail and each key, and the
- * messages of the last thirty days that later ones can belong to.
+ * Computes the conversations of an account from all of its e-mails, without I/O.
+ *
+ * Input: stored e-mails, oldest first. Output: groups, each with the conversation that it keeps. It holds one number
+ * for each e-mail and each key in memory, and the messages of the last thirty days to which later ones can belong.
  */
 import { getElement, getFirst } from '../../base/aligned-lists.ts';
 import { DisjointSets } from './disjoint-sets.ts';
@@ -9,7 +10,7 @@ import { PartyTimeline } from './party-timeline.ts';
 import { addParties, buildPartyEntries, type PartyKind } from './subject-matches.ts';
 import type { ThreadIndexKeys } from './thread-index-keys.ts';
 
-/** An e-mail as it is stored. */
+/** A stored e-mail. */
 export interface StoredThreadEmail {
   readonly id: number;
   readonly conversation: number | null;

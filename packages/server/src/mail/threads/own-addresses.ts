@@ -8,11 +8,11 @@ const addressPattern = /^<?([^\s<>(),;]{1,64}@[^\s<>(),;@]{1,253})>?$/u;
 const receivedFor = /\sfor\s+<?([^\s<>(),;]{1,64}@[^\s<>(),;@]{1,253})>?/iu;
 
 /**
- * Addresses that a message shows to be the account's, in lower case, at most 20: those that it was delivered to, as servers noted it
- * (Delivered-To, X-Original-To, Envelope-To, `for <…>` in Received), and its sender's where it arrives among sent messages, drafts or in
- * the outbox.
+ * Addresses that a message shows to belong to the account, in lower case, at most 20: those that it was delivered to
+ * according to servers (Delivered-To, X-Original-To, Envelope-To, `for <…>` in Received), and its sender if the message
+ * is in sent messages, drafts or the outbox.
  *
- * @param folder the role or path of the mailbox in which it arrives.
+ * @param folder the role or path of the mailbox of the message.
  */
 export function readOwnAddresses({ headers, from }: Pick<ParsedMail, 'headers' | 'from'>, folder: string): string[] {
   const written = ownFolders.has(folder) ? from.map(({ address }) => address).filter((each) => each !== '') : [];

@@ -16,25 +16,25 @@ export interface MessagePeople {
 }
 
 /**
- * The people of a conversation by their address in lower case, each named as the first time: those who wrote in the order in which they
- * began to, then those who only received something. Of more than 50 the first ones are kept.
+ * The participants of a conversation by their address in lower case, with the name from their first message. Senders
+ * come first, in the order of their first messages, then those who only received messages. At most 50 are kept.
  */
 export class Participants {
   readonly #writers = new Map<string, MailAddress>();
   readonly #others = new Map<string, MailAddress>();
 
-  /** @param known a list that a conversation has; one of an earlier version of the server does not say who wrote. */
+  /** @param known the stored list of a conversation. Lists of earlier server versions do not contain who wrote. */
   constructor(known: readonly (MailAddress & { readonly wrote?: boolean })[] = []) {
     this.addAll(known);
   }
 
-  /** Adds the people of another conversation. */
+  /** Adds the participants of another conversation. */
   addAll(known: readonly (MailAddress & { readonly wrote?: boolean })[]): void {
     for (const each of known)
       this.add(each.wrote === true ? { from: [each], others: [] } : { from: [], others: [each] });
   }
 
-  /** Adds the people of one more message. */
+  /** Adds the participants of one more message. */
   add({ from, others }: MessagePeople): void {
     for (const [address, person] of indexByAddress(from)) {
       const known = this.#writers.get(address) ?? this.#others.get(address) ?? person;
@@ -56,7 +56,7 @@ export class Participants {
   }
 }
 
-/** Those who have an address, as they are named the last time. */
+/** Participants with an address, each with the last name. */
 function indexByAddress(people: readonly MailAddress[]): Map<string, MailAddress> {
   const named = people.filter(({ address }) => address !== '');
   return new Map(named.map((each) => [each.address.toLowerCase(), each]));

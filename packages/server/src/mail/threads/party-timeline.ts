@@ -9,16 +9,19 @@ interface Entry {
 }
 
 /**
- * The messages of one subject and correspondent in the order of time, as far as later messages can belong to them. Of messages
- * that one reply has reached, only the last is stored: whatever reaches any of them also reaches the last one, and all of them are
- * in one group.
+ * The messages of one subject and correspondent in the order of time to which later messages can belong. Of the
+ * messages that one reply belongs to, only the last one is stored: they are all in one group, and a later message that
+ * belongs to any of them also belongs to the last one.
  */
 export class PartyTimeline {
-  /** Messages to which the correspondent alone suffices, and the others. */
+  /** Messages for which the correspondent alone is sufficient, and the others. */
   #strong: Entry[] = [];
   #weak: Entry[] = [];
 
-  /** Adds a message that is not older than the previous ones. @returns messages that it belongs to, at least one of each group. */
+  /**
+   * Adds a message that is not older than the previous ones. @returns messages to which it belongs, at least one of
+   * each group.
+   */
   add(kind: PartyKind, index: number, time: number): number[] {
     const found: number[] = [];
     const match = (list: Entry[]): Entry[] => {
@@ -34,7 +37,7 @@ export class PartyTimeline {
     return found;
   }
 
-  /** Removes messages to which no later message can belong. @returns whether none is left. */
+  /** Removes messages to which no later message can belong. @returns whether no message is left. */
   prune(now: number): boolean {
     this.#strong = this.#strong.filter((each) => isInWindow(now, each.time));
     this.#weak = this.#weak.filter((each) => isInWindow(now, each.time));
@@ -42,7 +45,7 @@ export class PartyTimeline {
   }
 }
 
-/** Replies of the same second: it is unknown which message came first, so they reach a message of that second. */
+/** A reply also belongs to a message of the same second, because it is unknown which of them came first. */
 function findRepliesAt(list: readonly Entry[], time: number): Entry[] {
   const found: Entry[] = [];
   for (let index = list.length - 1, entry = list[index]; entry?.time === time; index -= 1, entry = list[index])

@@ -1,11 +1,11 @@
 /**
- * Finds what replies without references answer (the rule is `joinsBySubject`).
+ * Finds the messages to which a reply without references belongs (the rule is `joinsBySubject`).
  *
- * The index holds a row for each party (correspondent) of a message (`collectSubjectParties`), by subject and party, in the order
- * of time. A message belongs to all messages that the rule names, but it is enough to find one message of each conversation:
- * messages that one reply reaches have been in one conversation since the reply or they arrived. So only a few rows before and
- * after the message are read. More rows are read where no such reply lies in between; then each further message belongs to a
- * conversation that is merged now. However many messages a subject has, each of them is read few times.
+ * The index contains a row for each party (correspondent) of a message (`collectSubjectParties`), by subject, party and
+ * time. By the rule, a message belongs to many messages, but it is enough to find one message of each conversation:
+ * messages to which the same reply belongs are already in one conversation. So only a few rows before and after the
+ * message are read. More rows are read only if there is no such reply between them; each further message then belongs
+ * to a conversation that is merged now. So each message of a subject is read only a few times, however many there are.
  */
 import { pairUp } from '../../base/aligned-lists.ts';
 import type { JoinCandidate } from './conversation-groups.ts';
@@ -16,19 +16,19 @@ import { isInWindow, replyWindowSeconds } from './thread-key.ts';
 type SubjectMatches = Pick<JoinCandidate, 'conversations' | 'mates'>;
 
 /**
- * What a message is to others of a subject and party: 1 for an answer that names no message (it reaches back), and 2 where the party
- * suffices whatever it is in the other message. 0 to 3.
+ * The kind of a message for others with the same subject and party, as a sum: 1 for a reply that names no message (it
+ * belongs to earlier ones), and 2 if the party is sufficient whatever its role in the other message.
  */
 export type PartyKind = number;
 
 const kinds: readonly PartyKind[] = [0, 1, 2, 3];
-/** Whether a kind stands for a reply that names no message. */
+/** Whether a message of this kind is a reply that names no message. */
 export const isReplyKind = (kind: PartyKind): boolean => (kind & 1) === 1;
-/** Whether a kind stands for a message to which the correspondent alone suffices. */
+/** Whether the correspondent alone is sufficient for a message of this kind. */
 export const isSufficientKind = (kind: PartyKind): boolean => (kind & 2) === 2;
 const toPartyKind = (isReply: boolean, isSufficient: boolean): PartyKind => (isReply ? 1 : 0) + (isSufficient ? 2 : 0);
 
-/** The kinds of messages that a message of a kind goes with. */
+/** The kinds of messages with which a message of a kind can be grouped. */
 const findMatchingKinds = (kind: PartyKind): PartyKind[] =>
   kinds.filter((other) => isSufficientKind(kind) || isSufficientKind(other));
 
@@ -38,7 +38,7 @@ export interface PartyEntry {
   readonly kind: PartyKind;
 }
 
-/** Rows of one key and kind, from one second to another, both included; the nearest to `nearestTo` first. */
+/** Rows of one key and kind, in an inclusive range of seconds; those nearest to `nearestTo` first. */
 export interface PartyRange {
   readonly kind: PartyKind;
   readonly from: number;
@@ -56,7 +56,7 @@ export interface FoundParty {
 
 /** The index of one account. */
 export interface SubjectIndex {
-  /** Those of some keys that have rows. */
+  /** Those of the keys that have rows. */
   presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /** The first rows of ranges, at most `maxRows` of each. */
   rowsIn(key: string, ranges: readonly PartyRange[], maxRows: number): Promise<readonly FoundParty[]>;
@@ -64,7 +64,7 @@ export interface SubjectIndex {
   conversationsIn(key: string, range: PartyRange): Promise<readonly number[]>;
 }
 
-/** Rows of a range that are read at first. */
+/** Number of rows of a range that are read at first. */
 export const initialRowLimit = 8;
 
 /** A message with its parties. */
@@ -91,9 +91,9 @@ export function buildPartyEntries({ threadKeys: { subjectKey, orphan }, parties 
 }
 
 /**
- * For each message, the conversations and the other messages that it belongs to by its subject.
+ * For each message, the conversations and the other messages to which it belongs by its subject.
  *
- * @param first rows of a range that are read at first.
+ * @param first number of rows of a range that are read at first.
  */
 export async function findSubjectMatches(
   stored: SubjectIndex,
@@ -123,7 +123,7 @@ export async function findSubjectMatches(
 
 const getSecond = ({ threadKeys }: MessageParties): number => threadKeys.threaded.at / 1000;
 
-/** Whichever of the two came first: the order of arrival decides nothing. */
+/** Checked in both directions, so that the order of arrival does not matter. */
 function belongTogether(one: MessageParties, other: MessageParties): boolean {
   const [time, otherTime] = [one.threadKeys.threaded.at, other.threadKeys.threaded.at];
   const isReached =
@@ -131,10 +131,10 @@ function belongTogether(one: MessageParties, other: MessageParties): boolean {
   return isReached && shareParty(one.parties, other.parties);
 }
 
-/** Where in time, as seen from a message: before it or after it, its own second on both sides. */
+/** The direction in time from a message: before it or after it. Both include its own second. */
 type Side = 'before' | 'after';
 
-/** What one message reaches by one of its parties, or is reached by. */
+/** The search for the messages that belong together with one message by one of its parties. */
 class MatchSearch {
   readonly #stored: SubjectIndex;
   readonly #entry: PartyEntry;
@@ -169,11 +169,12 @@ class MatchSearch {
   }
 
   /**
-   * What lies further away than the rows that were read. Distances are in seconds from the message.
+   * Which ranges must be read beyond the rows that were read. Distances are in seconds from the message.
    *
-   * Before the message, the hubs are answers: one at the distance `d` reaches all that lies further back in the window, one after the
-   * message at the distance `d` all up to `replyWindowSeconds - d` back. After it, the messages are answers themselves, and the hubs are
-   * messages that they reach; the distances are the same.
+   * Before the message, hubs are replies. A reply at the distance `d` belongs to all messages before it in the window;
+   * a reply after the message at the distance `d` belongs to all messages up to `replyWindowSeconds - d` before it.
+   * After the message, the messages are replies themselves, and hubs are messages to which they belong; the distances
+   * are the same.
    */
   async #readBeyond(side: Side, kind: PartyKind, readDistance: number): Promise<number[]> {
     const { key } = this.#entry;
@@ -189,7 +190,7 @@ class MatchSearch {
     return [...between, ...behind.flatMap(({ conversation }) => conversation ?? [])];
   }
 
-  /** How far away the nearest message of some kinds is; infinite where there is none in the window. */
+  /** The distance to the nearest message of some kinds; infinite if there is none in the window. */
   async #readDistance(side: Side, ofKinds: readonly PartyKind[]): Promise<number> {
     const ranges = ofKinds.map((kind) => this.#range(side, kind, 0, replyWindowSeconds));
     const rows = await this.#stored.rowsIn(this.#entry.key, ranges, 1);

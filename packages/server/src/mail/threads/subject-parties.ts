@@ -1,25 +1,27 @@
 /**
- * Who of a message may join it to others of the same subject, where references are missing. A shared recipient proves nothing: strangers
- * who write to one address of a shop share it. So the shared party must have written one of the two messages, or the account must have
- * written both to it; and the account's own addresses do not count.
+ * Determines which correspondents can join a message with others of the same subject if it has no references. A shared
+ * recipient is not sufficient, because strangers who write to one address of a shop share it. The shared party must
+ * have written one of the two messages, or the account must have written both messages to it. The account's own
+ * addresses do not count.
  */
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import type { ThreadedMail } from './thread-key.ts';
 
-/** Names of parties, each with whether it suffices that another message has it too, in whatever role. */
+/** Names of parties, each with whether it is sufficient that the other message has the same party in any role. */
 export type SubjectParties = ReadonlyMap<string, boolean>;
 
 type Addressed = Pick<ThreadedMail, 'from' | 'to' | 'cc' | 'ownAddresses'>;
 
 /**
- * The parties of a message, its first 100 addresses at most: `{"ada@example.net" => true, "bob@example.net" => false}` where Ada
- * wrote it and Bob received it too. `">bob@example.net" => true` stands for Bob as somebody to whom the account wrote it.
+ * The parties of a message, from its first 100 addresses: `{"ada@example.net" => true, "bob@example.net" => false}` if
+ * Ada wrote it and Bob also received it. `">bob@example.net" => true` stands for Bob as a recipient of a message that
+ * the account wrote.
  *
- * Own addresses are those of the account and those that the message itself shows to be own. What a message shows decides about this
- * message only: what is learned from others would change the conversations of messages that are stored already, and a forged header
- * would reach further than its own message.
+ * Own addresses are those of the account and those that the message itself shows to be own. The latter only count for
+ * this message. Otherwise an address learned from one message would change the conversations of stored messages, and a
+ * forged header would affect other messages.
  *
- * @param account the addresses of the account, in lower case: its own one and its aliases.
+ * @param account the addresses of the account and its aliases, in lower case.
  */
 export function collectSubjectParties(
   { from, to, cc, ownAddresses }: Addressed,
@@ -41,7 +43,7 @@ export function collectSubjectParties(
   return parties;
 }
 
-/** Whether two messages have a party in common that suffices for one of them. */
+/** Whether two messages have a common party that is sufficient for one of them. */
 export function shareParty(one: SubjectParties, other: SubjectParties): boolean {
   for (const [name, isSufficient] of one) {
     const isOtherSufficient = other.get(name);

@@ -1,23 +1,29 @@
 import { createHash } from 'node:crypto';
 import { computeThreadKey, type ThreadedMail } from './thread-key.ts';
 
-/** What the index of conversations stores of a message. */
+/** The entries of a message in the index of conversations. */
 export interface ThreadIndexKeys {
-  /** One for each id that the message has or refers to, with the base of its subject: whoever shares one is of its conversation. */
+  /**
+   * One key for each id that the message has or refers to, combined with its base subject. Messages that share a key
+   * are in one conversation.
+   */
   readonly keys: readonly string[];
-  /** Of the base of its subject; null where that joins nobody: there is none, or the message went to a list. */
+  /**
+   * The key of its base subject; null if messages are not joined by it: it is empty, or the message went to a mailing
+   * list.
+   */
   readonly subjectKey: string | null;
-  /** A reply that names no message that it answers. */
+  /** A reply that names no other message. */
   readonly orphan: boolean;
   readonly threaded: ThreadedMail;
 }
 
-/** The key by which the index finds a party of a subject. */
+/** The key by which the index finds a party with a subject. */
 export function computePartyKey(subjectKey: string, party: string): string {
   return digest(JSON.stringify([subjectKey, party]));
 }
 
-/** @param time when it was received, in milliseconds since the epoch; what is less than a second does not count. */
+/** @param time when the message was received, in milliseconds since the epoch; fractions of a second are ignored. */
 export function computeThreadIndexKeys(mail: Omit<ThreadedMail, 'at'>, time: number): ThreadIndexKeys {
   const threaded: ThreadedMail = { ...mail, at: Math.floor(time / 1000) * 1000 };
   const { ids, base, orphan } = computeThreadKey(threaded);
@@ -29,7 +35,7 @@ export function computeThreadIndexKeys(mail: Omit<ThreadedMail, 'at'>, time: num
   };
 }
 
-/** 144 bits tell apart more ids than there will ever be. */
+/** 144 bits are enough to distinguish all ids. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 24);
 }

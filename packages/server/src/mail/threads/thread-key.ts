@@ -3,7 +3,7 @@ import type { ParsedMail } from '../parse/parsed-mail.ts';
 import { baseSubject, isReply } from './base-subject.ts';
 import { collectSubjectParties, shareParty } from './subject-parties.ts';
 
-/** The values of a message that decide about its conversation. */
+/** The properties of a message that determine its conversation. */
 export type ThreadedMail = Pick<
   ParsedMail,
   'messageId' | 'inReplyTo' | 'references' | 'subject' | 'from' | 'to' | 'cc' | 'bulk'
@@ -16,17 +16,23 @@ export type ThreadedMail = Pick<
 
 /** Two messages that share an id and the base of their subjects are in one conversation (RFC 8621, section 3). */
 export interface ThreadKey {
-  /** The message's own id, those it answers, and those before, each once; also of messages that were never seen. */
+  /**
+   * The message's own id, and those in In-Reply-To and References, each once. They include ids of messages that the
+   * account does not have.
+   */
   readonly ids: readonly string[];
   readonly base: string;
-  /** An answer that names no message it answers: it may be joined by its subject, to messages of the same people (`joinsBySubject`). */
+  /** A reply without references. It can be joined by its subject to messages of the same people (`joinsBySubject`). */
   readonly orphan: boolean;
 }
 
 /** How long after a message a reply without references may follow, in seconds. */
 export const replyWindowSeconds = 30 * 24 * 3600;
 
-/** Computes what decides about the conversation of a message: its ids, its base subject, and whether it is an orphan. */
+/**
+ * Computes the properties that determine the conversation of a message: ids, base subject, and whether it is an orphan
+ * (a reply without references).
+ */
 export function computeThreadKey(mail: ThreadedMail): ThreadKey {
   const base = baseSubject(mail.subject);
   const parents = [...mail.inReplyTo, ...mail.references];
@@ -39,11 +45,11 @@ export function computeThreadKey(mail: ThreadedMail): ThreadKey {
 }
 
 /**
- * Whether an orphan answers a message as far as anybody can tell: the same subject, at most 30 days later, with somebody in both who
- * speaks for it (`collectSubjectParties`), and neither of them from a list. It asks about two messages alone, so the order of arrival
- * decides nothing.
+ * Whether an orphan is a reply to a message: same subject, at most 30 days later, with a sufficient common party
+ * (`collectSubjectParties`), and neither of them from a mailing list. The rule only compares two messages, so the order
+ * of arrival does not matter.
  *
- * @param accountAddresses addresses of the account, in lower case: they are in every message of it.
+ * @param accountAddresses addresses of the account in lower case, which are in all of its messages.
  */
 export function joinsBySubject(
   orphan: ThreadedMail,
@@ -55,7 +61,7 @@ export function joinsBySubject(
   return shareParty(collectSubjectParties(orphan, accountAddresses), collectSubjectParties(earlier, accountAddresses));
 }
 
-/** Whether a message is at most 30 days older than another, and not younger; in milliseconds since the Unix epoch. */
+/** Whether a message is between 0 and 30 days older than another one; times in milliseconds since the Unix epoch. */
 export function isInWindow(later: number, earlier: number): boolean {
   return later - earlier >= 0 && later - earlier <= replyWindowSeconds * 1000;
 }

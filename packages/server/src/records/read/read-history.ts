@@ -4,7 +4,7 @@ import { bind, createBindEnvironment, type Row, StaleVersion } from '../../datab
 import { requireRow } from '../../database/run-statement.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { parseExactJson } from '../../protocol/exact-json.ts';
-import { parameterUnknown } from '../../protocol/known-names.ts';
+import { requireKnownNames } from '../../protocol/known-names.ts';
 import { limits } from '../../protocol/limits.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { decodePositionCursor, encodePositionCursor, fingerprintList } from '../../query/cursor.ts';
@@ -47,8 +47,7 @@ export async function readHistory(
 ): Promise<ListResult> {
   const grants = historyGrants(context, collection);
   requireLogging(collection);
-  const unknown = Object.keys(parameters).find((name) => !knownParameters.has(name));
-  if (unknown !== undefined) throw parameterUnknown('history', unknown, knownParameters);
+  requireKnownNames('history', parameters, knownParameters);
   const request = normaliseRequest('list', parameters, true, true);
   const key = requireOneKey(request.filterByTk, collection, 'history');
   const size = request.pageSize ?? limits.pageSizeDefault;

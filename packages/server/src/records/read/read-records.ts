@@ -138,7 +138,7 @@ export function requireGrant(context: RecordContext, collection: Collection, act
  */
 export function recordNotFound(collection: Collection, grant: Grant, byFilter = false): ApiError {
   if (grant.rows && !byFilter)
-    return new ApiError('NO_PERMISSION', `The role does not reach this record of ${collection.name}.`);
+    return new ApiError('NO_PERMISSION', `The role may not access this record of ${collection.name}.`);
   return new ApiError(
     'RECORD_UNKNOWN',
     byFilter ? `No record of ${collection.name} matches.` : `${collection.name} has no record with this key.`,

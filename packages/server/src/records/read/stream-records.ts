@@ -8,6 +8,7 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';
 import { encodeSortCursor } from '../../query/cursor.ts';
+import type { Grant } from '../../query/grant.ts';
 import type { Collection } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
 import { buildPage, type ListPage } from './list-page.ts';
@@ -17,8 +18,19 @@ import { runReads } from './read-statements.ts';
 /** The context of the caller as it is now. @throws ApiError 401 if the credential is no longer valid. */
 export type ContextProvider = () => Promise<RecordContext>;
 
+/** The grant whose rows and fields a stream reads. @throws ApiError 403 without one. */
+export type GrantReader = (context: RecordContext, collection: Collection) => Grant;
+
 /** JSON texts of some records, {@link pageSeparator} between them. */
 export type JsonChunks = AsyncGenerator<string>;
+
+/** How a stream reads. */
+export interface StreamOptions {
+  /** Is called for each chunk. */
+  readonly readGrant: GrantReader;
+  /** Records of the first chunk, at most {@link limits.streamChunk}. */
+  readonly firstChunk: number;
+}
 
 /** How often a chunk is read while definitions or grants change concurrently. */
 const maxAttempts = 5;
@@ -29,27 +41,62 @@ const maxAttempts = 5;
  * @param now is called for each chunk.
  * @throws ApiError as a list does; `BUSY` if the definition of the collection changes before the end.
  */
-export async function* streamRecords(now: ContextProvider, collection: Collection, request: RecordRequest): JsonChunks {
-  const stream = new RecordStream(now, collection, { ...request, count: 'none', page: 1 });
+export async function* streamRecords(
+  now: ContextProvider,
+  collection: Collection,
+  request: RecordRequest,
+  { readGrant, firstChunk }: StreamOptions = listOptions,
+): JsonChunks {
+  const access = { now, readGrant, chunk: new ChunkSize(firstChunk) };
+  const stream = new RecordStream(access, collection, { ...request, count: 'none', page: 1 });
   const isByKey = request.sort.every((term) => term.path === collection.primaryKey.name);
   if (isByKey || request.filterByTk !== undefined) yield* stream.readInOrder();
   else yield* stream.readByKeys();
 }
 
+function requireListGrant(context: RecordContext, collection: Collection): Grant {
+  return requireGrant(context, collection, 'list');
+}
+
+const listOptions: StreamOptions = { readGrant: requireListGrant, firstChunk: limits.streamChunk };
+
+/** The records of the next chunk: fewer if the previous ones were long, so that a chunk needs bounded memory. */
+class ChunkSize {
+  /** A chunk of each size has a plan of its own, so there are few. */
+  static readonly #sizes = [limits.streamChunk, limits.streamChunk / 10, 1];
+  current: number;
+
+  constructor(first: number) {
+    this.current = first;
+  }
+
+  adapt(text: string, records: number): void {
+    const recordLength = text.length / records;
+    this.current = ChunkSize.#sizes.find((size) => size * recordLength <= limits.streamChunkLength) ?? 1;
+  }
+}
+
+/** As whom a stream reads, and how much at once. */
+interface StreamAccess {
+  readonly now: ContextProvider;
+  readonly readGrant: GrantReader;
+  readonly chunk: ChunkSize;
+}
+
 class RecordStream {
-  readonly #now: ContextProvider;
+  readonly #access: StreamAccess;
   readonly #collection: Collection;
   readonly #request: RecordRequest;
 
-  constructor(now: ContextProvider, collection: Collection, request: RecordRequest) {
-    this.#now = now;
+  constructor(access: StreamAccess, collection: Collection, request: RecordRequest) {
+    this.#access = access;
     this.#collection = collection;
     this.#request = request;
   }
 
   /** For an order by key: page after page. */
   async *readInOrder(): JsonChunks {
-    for await (const { text } of this.#pages({ size: limits.streamChunk, content: 'text' })) yield text;
+    for await (const { text } of this.#pages('text')) yield text;
   }
 
   /**
@@ -57,24 +104,29 @@ class RecordStream {
    * records by key.
    */
   async *readByKeys(): JsonChunks {
-    for await (const { text, keys } of this.#pages({ size: limits.streamKeys, content: 'keys' })) {
+    for await (const { text, keys } of this.#pages('keys')) {
       const keyTexts = text.split(pageSeparator);
-      for (let from = 0; from < keyTexts.length; from += limits.streamChunk) {
-        const records = await this.#recordsOf(
-          keyTexts.slice(from, from + limits.streamChunk).map((each) => readLastKey(each, keys)),
-        );
+      for (let from = 0; from < keyTexts.length; ) {
+        const chunk = keyTexts.slice(from, from + this.#access.chunk.current);
+        from += chunk.length;
+        const records = await this.#recordsOf(chunk.map((each) => readLastKey(each, keys)));
         if (records !== '') yield records;
+        this.#access.chunk.adapt(records, chunk.length);
       }
     }
   }
 
   /** The pages that are not empty, with the number of their sort keys. */
-  async *#pages(shape: ChunkShape): AsyncGenerator<{ text: string; keys: number }> {
-    let request: RecordRequest = { ...this.#request, pageSize: shape.size };
+  async *#pages(content: ChunkShape['content']): AsyncGenerator<{ text: string; keys: number }> {
+    const { chunk } = this.#access;
+    let request: RecordRequest = this.#request;
     for (;;) {
-      const { page, plan, fingerprint } = await this.#read(request, shape);
+      const size = content === 'keys' ? limits.streamKeys : chunk.current;
+      request = { ...request, pageSize: size };
+      const { page, plan, fingerprint } = await this.#read(request, { size, content });
       if (page.text !== '') yield { text: page.text, keys: plan.keys.length };
       if (!page.hasNext) return;
+      if (content === 'text') chunk.adapt(page.text, size);
       const after = encodeSortCursor(fingerprint(), page.lastKeys(), plan.keys);
       request = { ...request, after, shape: `${this.#request.shape} stream` };
     }
@@ -89,9 +141,9 @@ class RecordStream {
 
   async #read(request: RecordRequest, shape: ChunkShape, keys?: readonly unknown[]): Promise<PageRead> {
     for (let attempt = 1; ; attempt += 1) {
-      const context = await this.#now();
+      const context = await this.#access.now();
       this.#requireUnchanged(context);
-      const grant = requireGrant(context, this.#collection, 'list');
+      const grant = this.#access.readGrant(context, this.#collection);
       requireTrashSupport(request, this.#collection);
       const query = { collection: this.#collection, grant, request, ...(keys && { keys }) };
       const { plan, environment, fingerprint } = prepareList(context, query, shape);

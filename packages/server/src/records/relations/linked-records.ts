@@ -42,8 +42,8 @@ export async function createLinked(
   const created = await createWithNested(tx, target, request, bodies);
   const links = created.keys.map((key): Link => ({ key, join: null }));
   if (relation.kind === 'belongsTo' && links.length > 1)
-    throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
-  await changeLinks(tx, related, 'add', links);
+    throw new ApiError('BODY_INVALID', `"${related.field.name}" can only refer to one record.`);
+  await changeLinks(tx, related, { action: 'add', links });
   return Array.isArray(body) ? created : { ...created, data: created.data.slice(1, -1) };
 }
 
@@ -52,7 +52,7 @@ function withForeignKey(body: unknown, name: string, value: unknown): unknown {
   if (Array.isArray(body)) return body.map((each) => withForeignKey(each, name, value));
   if (!isObject(body)) return body;
   if (body[name] !== undefined && !isSameKey(body[name], value))
-    throw new ApiError('BODY_INVALID', `"${name}" names another record than the path.`);
+    throw new ApiError('BODY_INVALID', `"${name}" refers to another record than the path.`);
   return { ...body, [name]: value };
 }
 
@@ -70,8 +70,9 @@ export async function updateLinked(
   const { target, relation, field } = related;
   const wanted = await resolveTarget(tx, related, request);
   if (wanted) return updateWithNested(tx, target, wanted, update);
-  if (update.match !== null) throw new ApiError('VERSION_STALE', `"${field.name}" names no record that could match.`);
-  if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" names no record.`);
+  if (update.match !== null)
+    throw new ApiError('VERSION_STALE', `"${field.name}" refers to no record that could match.`);
+  if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" refers to no record.`);
   return createLinked(tx, related, normaliseRequest('create', {}, false), update.body);
 }
 
@@ -83,7 +84,7 @@ export async function destroyLinked(
   match: IfMatch,
 ): Promise<WriteResult> {
   const wanted = await resolveTarget(tx, related, request);
-  if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" names no record.`);
+  if (!wanted) throw new ApiError('RECORD_UNKNOWN', `"${related.field.name}" refers to no record.`);
   return destroyRecords(tx, related.target, wanted, { match, rules: getRules(related.target) });
 }
 

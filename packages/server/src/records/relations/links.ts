@@ -17,12 +17,19 @@ import { withGrants } from '../with-grants.ts';
 import { createRecords, destroyRecords, updateRecords } from '../write/write-records.ts';
 import { type RecordRelation, readSourceValue, requireLinkable } from './related-parent.ts';
 
+/** What a link action does: `set` replaces all links of the relation, `toggle` adds or removes one. */
 export type LinkAction = 'set' | 'add' | 'remove' | 'toggle';
 
 /** A record to link, and the values of its join record besides the two keys. */
 export interface Link {
   readonly key: unknown;
   readonly join: Readonly<Record<string, unknown>> | null;
+}
+
+/** A change of the links of a relation. */
+export interface LinkChange {
+  readonly action: LinkAction;
+  readonly links: readonly Link[];
 }
 
 /** Join records are part of the record whose relation they are: its update grant decides, not a grant on the join. */
@@ -83,7 +90,7 @@ export function requireLinkRights(context: RecordContext, related: RecordRelatio
 /**
  * Changes the links of a relation in the open transaction.
  *
- *     await changeLinks(tx, tagsOfPost, 'add', [{ key: 3, join: { position: 1 } }]); // [1, 2, 3]
+ *     await changeLinks(tx, tagsOfPost, { action: 'add', links: [{ key: 3, join: null }] }); // [1, 2, 3]
  *
  * @returns the keys that the relation references afterwards.
  * @throws ApiError `REFERENCE_MISSING` for targets that the caller may not get; and as the writes of the links.
@@ -91,18 +98,18 @@ export function requireLinkRights(context: RecordContext, related: RecordRelatio
 export async function changeLinks(
   tx: TransactionContext,
   related: RecordRelation,
-  action: LinkAction,
-  links: readonly Link[],
+  change: LinkChange,
 ): Promise<unknown[]> {
   const { relation } = related;
+  const { action, links } = change;
   if (!relation.many && action !== 'remove' && links.length > 1)
-    throw new ApiError('BODY_INVALID', `"${related.field.name}" names one record.`);
+    throw new ApiError('BODY_INVALID', `"${related.field.name}" can only refer to one record.`);
   if (related.field.serverManaged)
     throw new ApiError('SYSTEM_PROTECTED', `"${related.field.name}" is managed by the server and cannot be changed.`);
-  await requireLinkTargets(tx, related, links, action);
-  if (relation.kind === 'belongsTo') await linkBelongsTo(tx, related, action, links);
-  else if (relation.through) await linkManyToMany(tx, related, action, links);
-  else await linkHasMany(tx, related, action, links);
+  await requireLinkTargets(tx, related, change);
+  if (relation.kind === 'belongsTo') await linkBelongsTo(tx, related, change);
+  else if (relation.through) await linkManyToMany(tx, related, change);
+  else await linkHasMany(tx, related, change);
   return readLinkedKeys(tx, related);
 }
 
@@ -136,8 +143,7 @@ function withListGrant(context: RecordContext, target: Collection): RecordContex
 async function requireLinkTargets(
   tx: TransactionContext,
   { target }: RecordRelation,
-  links: readonly Link[],
-  action: LinkAction,
+  { action, links }: LinkChange,
 ): Promise<void> {
   if (links.length === 0) return;
   const grant = requireGrant(tx, target, 'get');
@@ -147,15 +153,14 @@ async function requireLinkTargets(
     links.map((link) => link.key),
   );
   if (found.length < links.length && action !== 'remove')
-    throw new ApiError('REFERENCE_MISSING', `Not every named record of ${target.name} exists.`);
+    throw new ApiError('REFERENCE_MISSING', `Some of the given records of ${target.name} do not exist.`);
 }
 
 /** belongsTo: the record itself has the foreign key. */
 async function linkBelongsTo(
   tx: TransactionContext,
   related: RecordRelation,
-  action: LinkAction,
-  links: readonly Link[],
+  { action, links }: LinkChange,
 ): Promise<void> {
   const { source, relation, key } = related;
   const [current] = await readLinkedKeys(tx, related);
@@ -186,16 +191,11 @@ async function readReferencedValue(
 }
 
 /** hasMany and hasOne: the targets have the foreign key. */
-async function linkHasMany(
-  tx: TransactionContext,
-  related: RecordRelation,
-  action: LinkAction,
-  links: readonly Link[],
-): Promise<void> {
+async function linkHasMany(tx: TransactionContext, related: RecordRelation, change: LinkChange): Promise<void> {
   const { relation, target } = related;
   const value = await readSourceValue(tx, related, requireGrant(tx, related.source, 'get'));
   requireGrant(tx, target, 'update');
-  const { removed, added } = diffLinks(await readLinkedKeys(tx, related), links, action, relation.many);
+  const { removed, added } = diffLinks(await readLinkedKeys(tx, related), change, relation.many);
   // The rules of system collections check one record at a time.
   const batches = (keys: readonly unknown[]): readonly unknown[] =>
     target.system || keys.length === 0 ? keys : [keys];
@@ -215,18 +215,13 @@ async function updateByRules(
 }
 
 /** belongsToMany: the join has a record for each link. */
-async function linkManyToMany(
-  tx: TransactionContext,
-  related: RecordRelation,
-  action: LinkAction,
-  links: readonly Link[],
-): Promise<void> {
+async function linkManyToMany(tx: TransactionContext, related: RecordRelation, change: LinkChange): Promise<void> {
   const { relation, target } = related;
   const through = relation.through!;
   const join = tx.registry.get(through.collection);
-  refuseJoinKeys(links, join, through);
+  refuseJoinKeys(change.links, join, through);
   const value = await readSourceValue(tx, related, requireWritableRelation(tx, related));
-  const { removed, added, existing } = diffLinks(await readLinkedKeys(tx, related), links, action, true);
+  const { removed, added, existing } = diffLinks(await readLinkedKeys(tx, related), change, true);
   if (join.system) return linkSystemJoin(tx, related, removed, added);
   const joinContext = withGrants(tx, { resource: join.name, grant: joinGrant });
   const all = [...removed, ...[...added, ...existing].map((link) => link.key)];
@@ -264,7 +259,7 @@ function refuseJoinKeys(links: readonly Link[], join: Collection, { sourceField,
     if (column === sourceField || column === targetField)
       throw new ApiError(
         'BODY_INVALID',
-        `"${name}" is an end of the link, which the request already names; leave it out.`,
+        `"${name}" is one of the two keys of the link, which the request already contains; leave it out.`,
       );
   }
 }
@@ -297,12 +292,7 @@ interface LinkDifference {
   readonly existing: readonly Link[];
 }
 
-function diffLinks(
-  current: readonly unknown[],
-  links: readonly Link[],
-  action: LinkAction,
-  isMany: boolean,
-): LinkDifference {
+function diffLinks(current: readonly unknown[], { action, links }: LinkChange, isMany: boolean): LinkDifference {
   const linked = new Set(current.map(String));
   const named = new Set(links.map((link) => String(link.key)));
   const added = action === 'remove' ? [] : links.filter((link) => !linked.has(String(link.key)));

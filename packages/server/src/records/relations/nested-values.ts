@@ -195,10 +195,10 @@ async function linkParents(
     const grant = requireGrant(tx, target, 'get');
     const [found] = await readFieldValues(tx, { collection: target, name: targetField, grant }, [key]);
     if (!found)
-      throw new ApiError('REFERENCE_MISSING', `"${field.name}" names a record of ${name} that does not exist.`);
+      throw new ApiError('REFERENCE_MISSING', `"${field.name}" refers to a record of ${name} that does not exist.`);
     const named = requireLinkable(found.value, field);
     if (sourceField in ownValues && !isSameKey(ownValues[sourceField], named))
-      throw new ApiError('BODY_INVALID', `"${field.name}" and "${sourceField}" name different records.`);
+      throw new ApiError('BODY_INVALID', `"${field.name}" and "${sourceField}" refer to different records.`);
     ownValues[sourceField] = named;
   }
 }
@@ -213,7 +213,7 @@ async function linkChildren(
   for (const { field, value } of after) {
     const related = resolveRelation(nesting.tx, collection, field.name, key);
     const links = await resolveLinks(descend(nesting, field), related, value);
-    await changeLinks(nesting.tx, related, 'set', links);
+    await changeLinks(nesting.tx, related, { action: 'set', links });
   }
 }
 
@@ -229,7 +229,7 @@ async function unlinkReplaced(
     const related = resolveRelation(tx, collection, field.name, key);
     const [current] = await readLinkedKeys(tx, related);
     const isUnchanged = current === undefined || String(value[related.target.primaryKey.name]) === String(current);
-    if (!isUnchanged) await changeLinks(tx, related, 'remove', []);
+    if (!isUnchanged) await changeLinks(tx, related, { action: 'remove', links: [] });
   }
 }
 
@@ -286,7 +286,7 @@ async function writeTarget(nesting: Nesting, target: Collection, value: unknown,
   if (!nesting.mayUpdate.includes(''))
     throw new ApiError(
       'BODY_INVALID',
-      `The record ${String(key)} of ${target.name} exists. To change it, name the relation in "updateAssociationValues".`,
+      `The record ${String(key)} of ${target.name} exists already. To change it, add the relation to "updateAssociationValues".`,
     );
   const body = await replaceKeyObjectsIn(tx, target, rest);
   await updateOne(nesting, target, requestByKeys('update', key), { key, body: body as Body, match: null });
@@ -296,7 +296,7 @@ async function writeTarget(nesting: Nesting, target: Collection, value: unknown,
 async function createTarget(nesting: Nesting, target: Collection, value: Body, linked: Body): Promise<unknown> {
   for (const [field, wanted] of Object.entries(linked))
     if (value[field] !== undefined && !isSameKey(value[field], wanted))
-      throw new ApiError('BODY_INVALID', `"${field}" names another record than the one that contains it.`);
+      throw new ApiError('BODY_INVALID', `"${field}" refers to another record than the one that contains it.`);
   const body = await replaceKeyObjectsIn(nesting.tx, target, { ...value, ...linked });
   const created = await createOne(nesting, target, emptyRequest, body);
   return created.keys[0];
@@ -314,7 +314,7 @@ async function hasRecord(tx: TransactionContext, target: Collection, key: unknow
 /** The nesting one relation deeper. @throws ApiError `LIMIT_EXCEEDED` past {@link limits.pathDepth}. */
 function descend({ tx, depth, mayUpdate }: Nesting, field: Field): Nesting {
   if (depth >= limits.pathDepth)
-    throw new ApiError('LIMIT_EXCEEDED', `Nested values go at most ${limits.pathDepth} levels deep.`);
+    throw new ApiError('LIMIT_EXCEEDED', `Nested values can be at most ${limits.pathDepth} levels deep.`);
   const deeper = mayUpdate.flatMap((path) => {
     if (path === field.name) return [''];
     return path.startsWith(`${field.name}.`) ? [path.slice(field.name.length + 1)] : [];

@@ -22,7 +22,7 @@ import { parseRoleName } from './role-names.ts';
 export const apiKeyRules: RecordRules = {
   changesAccess: true,
   async prepare(body, key): Promise<PreparedBody> {
-    if (key === null) throw new ApiError('ROUTE_UNKNOWN', 'API keys are created by apiKeys:create and apiKeys:rotate.');
+    if (key === null) throw new ApiError('ROUTE_UNKNOWN', 'Use apiKeys:create or apiKeys:rotate to create an API key.');
     if (!isObject(body)) return { body: body as Body };
     const fixed = Object.keys(body).filter((name) => name !== 'name');
     if (fixed.length > 0)
@@ -210,7 +210,7 @@ function checkMayCreate(role: string, { caller, findGrant }: RecordContext): voi
   if (mayConfigure)
     throw new ApiError(
       'ROLE_NOT_HELD',
-      `Only admin creates a key for a role that the caller does not hold: "${role}".`,
+      `Only an admin can create a key for a role that the caller does not have: "${role}".`,
     );
   throw permissionDenied('apiKeys', 'create');
 }
@@ -226,7 +226,7 @@ function checkMayRotate(previous: StoredKey | null, { caller, findGrant }: Recor
   if (mayConfigure)
     throw new ApiError(
       'ROLE_NOT_HELD',
-      'Only admin rotates a key that another user created, or of a role that the caller does not hold.',
+      'Only an admin can rotate a key that another user created, or a key with a role that the caller does not have.',
     );
   throw permissionDenied('apiKeys', 'rotate');
 }

@@ -13,9 +13,9 @@ export const applicationRules: RecordRules = {
   changesAccess: false,
 
   /** Destroying an application deletes its store. Only applications:destroy does that, which requires a confirmation. */
-  async guard(_transaction, action): Promise<void> {
+  async guard({ action }): Promise<void> {
     if (action === 'destroy')
-      throw new ApiError('SYSTEM_PROTECTED', 'Applications are destroyed by applications:destroy.');
+      throw new ApiError('SYSTEM_PROTECTED', 'Use applications:destroy to destroy an application.');
   },
 
   async prepare(body, key, context): Promise<PreparedBody> {

@@ -52,7 +52,7 @@ export async function explainAccess(
   await getRecord(context, collection, requestByKeys('get', filterByTk));
   const isRecordAdmitted = await isAdmitted(acting, collection, action, filterByTk);
   const verdict = decision.row?.filter
-    ? `its filter ${isRecordAdmitted ? 'admits' : 'does not admit'} record ${filterByTk}${userNote(decision.row, acting)}`
+    ? `its filter ${isRecordAdmitted ? 'matches' : 'does not match'} record ${filterByTk}${userNote(decision.row, acting)}`
     : 'it has no row filter';
   return { allowed: isRecordAdmitted, permission, reason: decision.row ? `${reason} And ${verdict}.` : reason };
 }
@@ -75,7 +75,7 @@ function checkQuestion(
 function describeReason({ by, row }: Decision, { role, resource, action }: AccessQuestion): string {
   if (by === 'admin') return 'admin may do everything.';
   if (by === 'configure') return `The role "${role}" may configure, and ${resource} belongs to the system.`;
-  if (row === null) return `No permission of "${role}" or of "public" names ${action} on ${resource}, or * for it.`;
+  if (row === null) return `No permission of "${role}" or of "public" is for ${action} on ${resource}, or for *.`;
   const owner = by === 'role' ? `of "${role}"` : `of "public" (the role "${role}" has none of its own)`;
   const through = row.resource === '*' ? 'all collections that users defined' : resource;
   const what = row.actions.includes(action) ? action : 'every action';

@@ -87,7 +87,9 @@ export async function changePassword(
 }
 
 function wrongPassword(): ApiError {
-  return new ApiError('PASSWORD_WRONG', 'The old password is wrong.', { details: { oldPassword: 'It is wrong.' } });
+  return new ApiError('PASSWORD_WRONG', 'The old password is wrong.', {
+    details: { oldPassword: 'The password is wrong.' },
+  });
 }
 
 /**
@@ -108,7 +110,8 @@ export async function createReset(
     async (transaction) => {
       // If the address has changed since it was found, the old mailbox is no longer a credential.
       if (!(await hasUnchangedCredential(database, transaction, found.id, { email: to }))) return false;
-      if ((await countOneTimeTokens(database, transaction, found.id, isoTime(now))) >= maxActiveResets) return false;
+      const active = { userId: found.id, purpose: 'reset', now: isoTime(now) } as const;
+      if ((await countOneTimeTokens(database, transaction, active)) >= maxActiveResets) return false;
       const expiresAt = isoTime(now + resetLifetime);
       const row = { purpose: 'reset', userId: found.id, tokenHash: context.hashToken(token), expiresAt } as const;
       await insertOneTimeToken(database, transaction, row);

@@ -42,7 +42,7 @@ export const permissionRules: RecordRules = {
     return { body: row, afterWrite };
   },
 
-  async guard(_transaction, _action, keys, _body, context): Promise<void> {
+  async guard({ keys, context }): Promise<void> {
     for (const key of keys) {
       for (const role of context.access.roles.values())
         if (role.permissions.some((row) => row.id === key)) checkRole(role.name, context);
@@ -69,7 +69,7 @@ function checkRole(role: unknown, context: RecordContext): void {
   if (role === adminRole)
     throw new ApiError('SYSTEM_PROTECTED', 'The role admin may do everything. It has no permissions to change.');
   if (context.access.roles.get(role as string)?.allowConfigure && context.caller.role !== adminRole)
-    throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
+    throw new ApiError('SYSTEM_PROTECTED', 'Only an admin can change a role with "allowConfigure".');
 }
 
 function parseActions(input: unknown, required: boolean): string[] | null {
@@ -109,7 +109,7 @@ function checkFieldList(input: unknown, name: string, collection: Collection | n
     throw invalidDefinition({ [name]: 'Give a list of field names.' });
   if (input.length > limits.permissionFields)
     throw invalidDefinition({ [name]: `A permission lists at most ${limits.permissionFields} fields.` });
-  if (!collection) throw invalidDefinition({ [name]: 'Fields can be listed for one collection only.' });
+  if (!collection) throw invalidDefinition({ [name]: 'Fields can only be listed for one collection.' });
   const unknown = (input as string[]).find((each) => collection.byName.get(each)?.type.secret !== false);
   if (unknown !== undefined)
     throw invalidDefinition({ [name]: `${collection.name} has no field "${unknown.slice(0, 60)}".` });
@@ -118,7 +118,7 @@ function checkFieldList(input: unknown, name: string, collection: Collection | n
 /** Checks a row filter: its names must exist, its values must fit their fields, and text in braces must be a variable. */
 function checkFilter(input: unknown, collection: Collection | null, context: RecordContext): void {
   if (input === undefined || input === null) return;
-  if (!collection) throw invalidDefinition({ filter: 'A row filter goes with one collection only.' });
+  if (!collection) throw invalidDefinition({ filter: 'A row filter can only be used for one collection.' });
   try {
     const { filter, values } = normaliseFilter(input);
     const problem = jsonSizeProblem(input);

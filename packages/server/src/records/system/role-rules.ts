@@ -19,20 +19,22 @@ export const roleRules: RecordRules = {
     const details = findDescriptionProblems(given, 'title');
     if (Object.keys(details).length > 0) throw invalidDefinition(details);
     if (given['allowConfigure'] === true && context.caller.role !== adminRole)
-      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin grants allowConfigure.');
+      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin can grant "allowConfigure".');
     const afterWrite = async (transaction: Transaction): Promise<void> => {
       const strongRole = await hasPrivilegedDefaultRole(context.database, transaction, [adminRole, publicRole]);
       if (strongRole)
-        throw invalidDefinition({ default: 'admin, public and roles that may configure cannot be default roles.' });
+        throw invalidDefinition({
+          default: 'The roles admin and public, and roles with "allowConfigure", cannot be default roles.',
+        });
     };
     return { body: body as Body, afterWrite };
   },
 
-  async guard(transaction, action, keys, body, context): Promise<void> {
+  async guard({ transaction, action, keys, body, context }): Promise<void> {
     const roles = keys.map((name) => context.access.roles.get(name as string));
     const isAdmin = context.caller.role === adminRole;
     if (roles.some((role) => role?.allowConfigure) && !isAdmin)
-      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a role that may configure.');
+      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin can change a role with "allowConfigure".');
     const changesPrivileges = action === 'destroy' || body === null || 'allowConfigure' in body;
     if (changesPrivileges && roles.some((role) => role?.builtIn))
       throw new ApiError(
@@ -40,7 +42,7 @@ export const roleRules: RecordRules = {
         'A built-in role cannot be destroyed, and its "allowConfigure" cannot be changed.',
       );
     if (action === 'destroy' && (await countRoleHolders(context.database, transaction, keys)) > 0)
-      throw new ApiError('DEPENDANTS_EXIST', 'Users or API keys hold this role; remove it from them first.');
+      throw new ApiError('DEPENDANTS_EXIST', 'Users or API keys have this role; remove it from them first.');
   },
 };
 

@@ -3,6 +3,7 @@ import type { Collection } from '../../schema/registry.ts';
 import type { RecordRules } from '../record-rules.ts';
 import { apiKeyRules } from './api-key-rules.ts';
 import { applicationRules } from './application-rules.ts';
+import { fileRules } from './file-rules.ts';
 import { permissionRules } from './permission-rules.ts';
 import { roleRules } from './role-rules.ts';
 import { userRules } from './user-rules.ts';
@@ -27,6 +28,7 @@ export const systemRules: Readonly<Record<string, RecordRules>> = {
   apiKeys: apiKeyRules,
   applications: applicationRules,
   applicationErrors: serverManagedRules,
+  files: fileRules,
   webhooks: webhookRules,
   webhookDeliveries: serverManagedRules,
 };

@@ -42,13 +42,16 @@ export const userRules: RecordRules = {
 
   readLinks: (transaction, key, { database }) => readUserRoles(database, transaction, [key]),
 
-  async guard(transaction, action, keys, body, context): Promise<void> {
+  async guard({ transaction, action, keys, body, context }): Promise<void> {
     const heldRoles = await readUserRoles(context.database, transaction, keys);
     const isAdmin = context.caller.role === adminRole;
     if (heldRoles.includes(adminRole) && !isAdmin)
-      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin changes a user who is admin.');
+      throw new ApiError('SYSTEM_PROTECTED', 'Only an admin can change a user with the role admin.');
     if (heldRoles.some((name) => mayConfigure(name, context)) && !mayConfigure(context.caller.role, context))
-      throw new ApiError('SYSTEM_PROTECTED', 'Only a role that may configure changes a user who holds one.');
+      throw new ApiError(
+        'SYSTEM_PROTECTED',
+        'Only a role with "allowConfigure" can change a user who has such a role.',
+      );
     if (body && credentialFields.some((name) => name in body)) checkMayImpersonate(heldRoles, context);
     if (action === 'destroy' && heldRoles.includes(adminRole)) await requireAdmin(context, transaction, keys);
   },
@@ -70,7 +73,7 @@ function checkMayImpersonate(heldRoles: readonly string[], context: RecordContex
   if (heldRoles.every((role) => context.caller.roles.includes(role) || mayGrant(role, context))) return;
   throw new ApiError(
     'ROLE_NOT_HELD',
-    'A password or address can only be set for users all of whose roles you hold or may grant, because it gives access to the user.',
+    'A password or address can only be set if you have, or may grant, all roles of the user, because it gives access to the user.',
   );
 }
 
@@ -90,7 +93,7 @@ function checkGrantedRoles(roles: readonly string[], action: string, context: Re
   if (roles.includes(publicRole))
     throw invalidDefinition({ roles: '"public" is the role of callers without a credential. It cannot be granted.' });
   const strong = roles.find((name) => isStrong(name, context) && !mayGrant(name, context));
-  if (strong !== undefined) throw new ApiError('SYSTEM_PROTECTED', `Only an admin grants the role "${strong}".`);
+  if (strong !== undefined) throw new ApiError('SYSTEM_PROTECTED', `Only an admin can grant the role "${strong}".`);
 }
 
 /** Writes the roles of a user. Roles that the user already holds may stay, even if the caller may not grant them. */
@@ -108,7 +111,7 @@ async function writeRoles(
     const heldRoles = await readUserRoles(database, transaction, [userId]);
     const notHeld = notGrantable.find((name) => !heldRoles.includes(name));
     if (notHeld !== undefined)
-      throw new ApiError('ROLE_NOT_HELD', `You may only grant roles that you hold, not "${notHeld}".`);
+      throw new ApiError('ROLE_NOT_HELD', `You may only grant roles that you have, not "${notHeld}".`);
   }
   await setUserRoles(database, transaction, userId, roles);
 }
@@ -159,6 +162,6 @@ async function requireAdmin(
   if ((await countActiveHolders(database, transaction, adminRole, deleting)) > 0) return;
   throw new ApiError(
     'SYSTEM_PROTECTED',
-    'The last admin who can sign in cannot be removed or suspended, or lose the role, the password or the name. Make another user admin first.',
+    'The last admin who can sign in cannot be removed or suspended, and cannot lose the role, the password or the name. Make another user admin first.',
   );
 }

@@ -15,6 +15,7 @@ import { normaliseFilter } from '../../protocol/filter-normaliser.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { checkRowFilter, planFilter } from '../../query/filter-plan.ts';
 import { jsonSizeProblem } from '../../schema/definition-details.ts';
+import type { Collection } from '../../schema/registry.ts';
 import type { RecordContext } from '../record-context.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 import { parseRoleName } from './role-names.ts';
@@ -33,7 +34,7 @@ export const webhookRules: RecordRules = {
   async prepare(body, key, context): Promise<PreparedBody> {
     if (!isObject(body)) return { body: body as Body };
     const { secret, ...rest } = Object.fromEntries(Object.entries(body).filter(([name]) => !serverManaged.has(name)));
-    if ('roleOf' in rest) throw invalidDefinition({ roleOf: 'Name the role by "role".' });
+    if ('roleOf' in rest) throw invalidDefinition({ roleOf: 'Give the name of the role in "role".' });
     const current = key === null ? null : await findCurrent(key, context);
     const row: Record<string, unknown> = { ...rest };
     if (key === null || 'role' in row) row['role'] = parseHeldRole(row['role'], context);
@@ -49,7 +50,7 @@ export const webhookRules: RecordRules = {
     return { body: row, afterWrite };
   },
 
-  async guard(transaction, action, keys, _body, context): Promise<void> {
+  async guard({ transaction, action, keys, context }): Promise<void> {
     if (action === 'destroy') return;
     for (const role of await readWebhookRoles(context.database, transaction, keys)) requireHeldRole(role, context);
   },
@@ -71,7 +72,10 @@ function parseHeldRole(input: unknown, context: RecordContext): string {
 /** @throws ApiError 403 unless the caller holds the role that a webhook acts as, or is admin. */
 export function requireHeldRole(role: string, { caller }: RecordContext): void {
   if (caller.role === adminRole || caller.roles.includes(role)) return;
-  throw new ApiError('ROLE_NOT_HELD', `Only admin sets a webhook to a role that the caller does not hold: "${role}".`);
+  throw new ApiError(
+    'ROLE_NOT_HELD',
+    `Only an admin can set a webhook to a role that the caller does not have: "${role}".`,
+  );
 }
 
 function checkWebhook(
@@ -97,10 +101,14 @@ function eventsProblem(input: unknown, { registry }: RecordContext): string | nu
   if (!Array.isArray(input) || input.length === 0 || input.length > maxEvents)
     return `Give a list of 1 to ${maxEvents} names such as "orders.created", or patterns such as "orders.*".`;
   for (const each of input) {
-    const problem = patternProblem(each, (name) => registry.find(name) !== null);
+    const problem = patternProblem(each, (name) => findNotices(registry.find(name)));
     if (problem !== null) return problem;
   }
   return null;
+}
+
+function findNotices(collection: Collection | null): readonly string[] | null {
+  return collection && (collection.traits.notices ?? []);
 }
 
 /** Checks a filter with the grants of the role: the messages must not reveal what the role may not read. */

@@ -4,12 +4,14 @@ import { maxGivenKey } from '../../schema/number-ranges.ts';
 import { listColumnFields } from '../../schema/registry.ts';
 import { getCachedPlan } from '../record-context.ts';
 import type { PreparedBody } from '../record-rules.ts';
+import { attachRecordFiles } from './file-values.ts';
 import { writeHistory } from './history.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { checkReferences } from './reference-check.ts';
 import { findSortFields } from './sort-columns.ts';
-import { resultColumns as COLUMN, planInsert, type WritePlan } from './write-plan.ts';
+import { planInsert, type WritePlan } from './write-plan.ts';
 import {
+  applyAfterWrite,
   autocommit,
   buildWriteEnvironment,
   buildWriteEvent,
@@ -48,9 +50,10 @@ export async function insertAll(operation: WriteOperation, { records, preparedBo
     const write: OpenWrite = { ...operation, transaction };
     transaction.touch(collection.table); // lock
     await checkReferences(operation, records, (statement) => transaction.run(statement)); // references
-    const rows = await insertChunks(write, records); // run, look
-    for (const [index, row] of rows.entries()) await preparedBodies[index]?.afterWrite?.(transaction, row[COLUMN.key]);
-    const named = new Set(records.flatMap((record) => record.named));
+    const inserted = await insertChunks(write, records); // run, look
+    await attachRecordFiles(write, records, resultKeys(inserted)); // files
+    const { rows, changed } = await applyAfterWrite(write, inserted, preparedBodies);
+    const named = new Set([...records.flatMap((record) => record.named), ...changed]);
     await finishWrite(write, 'created', rows, [...named]); // events
     await writeHistory(write, 'created', resultKeys(rows), null); // history
     return rows; // commit

@@ -5,7 +5,7 @@ import {
   shiftSortPositions,
 } from '../../database/sort-positions.ts';
 import { ApiError } from '../../protocol/api-error.ts';
-import { parameterUnknown } from '../../protocol/known-names.ts';
+import { requireKnownNames } from '../../protocol/known-names.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import { invalidOperand } from '../../schema/field-type.ts';
 import { type Collection, type Field, getField } from '../../schema/registry.ts';
@@ -137,8 +137,7 @@ async function readAdjacentScope(
 }
 
 function parseMove(parameters: Readonly<Record<string, unknown>>, collection: Collection): Move {
-  const unknown = Object.keys(parameters).find((name) => !knownParameters.has(name));
-  if (unknown !== undefined) throw parameterUnknown('move', unknown, knownParameters);
+  requireKnownNames('move', parameters, knownParameters);
   const { sourceId, filterByTk, targetId, sortField = 'sort', method, sticky, targetScope } = parameters;
   const field = typeof sortField === 'string' ? collection.byName.get(sortField) : undefined;
   if (field?.type.name !== 'sort')

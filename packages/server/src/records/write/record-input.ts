@@ -120,7 +120,7 @@ function linkByKey(field: Field, value: unknown, values: Record<string, unknown>
 function setValue({ name, type }: Field, given: unknown, values: Record<string, unknown>): void {
   const value = toExactValue(type, given);
   if (name in values && values[name] !== value)
-    throw new ApiError('BODY_INVALID', `"${name}" and its relation name different records.`);
+    throw new ApiError('BODY_INVALID', `"${name}" and its relation refer to different records.`);
   values[name] = value;
 }
 

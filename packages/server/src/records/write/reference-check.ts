@@ -126,7 +126,7 @@ export async function runUntranslated({ database, tx }: RecordContext, statement
 
 function referenceMissing(field: Field): ApiError {
   const { collection } = requireReference(field);
-  const message = `"${field.name}" names a record of ${collection} that does not exist.`;
+  const message = `"${field.name}" refers to a record of ${collection} that does not exist.`;
   return new ApiError('REFERENCE_MISSING', message, { details: { [field.name]: 'This record does not exist.' } });
 }
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../protocol/api-error.ts';
-import { parameterUnknown } from '../../protocol/known-names.ts';
+import { requireKnownNames } from '../../protocol/known-names.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { listReadableFields } from '../../query/history-plan.ts';
 import type { Collection } from '../../schema/registry.ts';
@@ -31,8 +31,7 @@ export async function revertRecord(
   const update = requireGrant(context, collection, 'update');
   const grants = historyGrants(context, collection);
   requireLogging(collection);
-  const unknown = Object.keys(parameters).find((name) => !knownParameters.has(name));
-  if (unknown !== undefined) throw parameterUnknown('revert', unknown, knownParameters);
+  requireKnownNames('revert', parameters, knownParameters);
   const { entry, ...rest } = parameters;
   const request = normaliseRequest('update', rest, true, true);
   const key = requireOneKey(request.filterByTk, collection, 'revert');

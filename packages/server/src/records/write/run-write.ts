@@ -8,12 +8,14 @@ import { getCachedPlan } from '../record-context.ts';
 import type { PreparedBody } from '../record-rules.ts';
 import { applyBeforeHook, prepareBody } from './before-hooks.ts';
 import { type CascadeEnd, inBoundedTransaction } from './cascade.ts';
+import { attachRecordFiles } from './file-values.ts';
 import { readStatesBefore, writeHistory } from './history.ts';
 import type { CheckedRecord } from './record-input.ts';
 import { checkReferences } from './reference-check.ts';
 import { translateFaults } from './write-fault.ts';
-import { resultColumns as COLUMN, planDestroy, planUpdate, type WritePlan } from './write-plan.ts';
+import { planDestroy, planUpdate, type WritePlan } from './write-plan.ts';
 import {
+  applyAfterWrite,
   autocommit,
   type BoundWrite,
   buildWriteEnvironment,
@@ -100,9 +102,14 @@ function runSteps({ operation, description, prepared, record, plan, environment 
     const written = await transaction.run(bind(context.database.dialect, plan.statement, environment)); // run
     await explainNoMatch(write, written.length); // explain
     const found = description.returnsRecords ? await readBackRows(write, plan, written) : written; // look
-    const rows = sortByKeyOrder(found, environment);
-    for (const row of rows) await prepared?.afterWrite?.(transaction, row[COLUMN.key]);
-    await finishWrite(write, verb, rows, record?.named ?? []); // events
+    const sorted = sortByKeyOrder(found, environment);
+    if (record) await attachRecordFiles(write, [record], resultKeys(sorted)); // files
+    const { rows, changed } = await applyAfterWrite(
+      write,
+      sorted,
+      sorted.map(() => prepared),
+    );
+    await finishWrite(write, verb, rows, [...new Set([...(record?.named ?? []), ...changed])]); // events
     await writeHistory(write, verb, resultKeys(rows), before);
     await cascade?.(resultKeys(rows)); // after
     await afterGuard?.();

@@ -27,10 +27,8 @@ export function planTrashMark(
       : sql`${deletedAtColumn}=${value('datetime', deletedAt)},${deletedWithColumn}=${mark}`;
   const condition = deletedAt === null ? sql`${deletedWithColumn}=${mark}` : sql`${deletedAtColumn} IS NULL`;
   const key = dialect.scalar(requireStorage(child.primaryKey), columnSql(child.primaryKey));
-  return bindFixed(
-    dialect,
-    sql`UPDATE ${identifier(child.table)} SET ${set},_v=_v+1 WHERE ${compileForeignKey(foreignKey, dialect)} AND ${condition} RETURNING ${key}`,
-  );
+  const where = sql`${compileForeignKey(foreignKey, dialect)} AND ${condition}`;
+  return bindFixed(dialect, sql`UPDATE ${identifier(child.table)} SET ${set},_v=_v+1 WHERE ${where} RETURNING ${key}`);
 }
 
 /** One row if there are children outside the trash. */
@@ -51,10 +49,8 @@ export function planChildKeys(
 ): BoundStatement {
   const key = dialect.scalar(requireStorage(child.primaryKey), columnSql(child.primaryKey));
   const live = child.trash ? sql`CASE WHEN ${columnSql(child.trash.deletedAt)} IS NULL THEN 1 ELSE 0 END` : sql`1`;
-  return bindFixed(
-    dialect,
-    sql`SELECT ${key},${live} FROM ${identifier(child.table)} WHERE ${compileForeignKey(foreignKey, dialect)} LIMIT ${max}`,
-  );
+  const where = compileForeignKey(foreignKey, dialect);
+  return bindFixed(dialect, sql`SELECT ${key},${live} FROM ${identifier(child.table)} WHERE ${where} LIMIT ${max}`);
 }
 
 /** Sets the same values in the children with these keys. @param values canonical, by field name. */
@@ -68,10 +64,9 @@ export function planSetNull(
     const field = getField(child, name);
     return sql`${columnSql(field)}=${value(requireStorage(field), canonical)}`;
   });
-  return bindFixed(
-    dialect,
-    sql`UPDATE ${identifier(child.table)} SET ${join([...sets, sql`_v=_v+1`], ',')} WHERE ${compileIn(child.primaryKey, keys, dialect)}`,
-  );
+  const set = join([...sets, sql`_v=_v+1`], ',');
+  const where = compileIn(child.primaryKey, keys, dialect);
+  return bindFixed(dialect, sql`UPDATE ${identifier(child.table)} SET ${set} WHERE ${where}`);
 }
 
 /** The values of a field in records with these keys. */

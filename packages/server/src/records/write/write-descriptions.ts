@@ -3,6 +3,7 @@ import { isoTime } from '../../base/clock.ts';
 import { readStamp } from '../record-context.ts';
 import type { Body } from '../record-rules.ts';
 import { hasCascades, prepareCascade } from './cascade.ts';
+import { describeRecordFiles } from './file-values.ts';
 import { type CheckedRecord, checkUpdate } from './record-input.ts';
 import type { WriteDescription } from './run-write.ts';
 import { hashRecordSecrets } from './secrets.ts';
@@ -16,8 +17,11 @@ export function describeUpdate(operation: WriteOperation, body: unknown): WriteD
     action: 'update',
     verb: 'updated',
     body,
-    check: (prepared) =>
-      hashRecordSecrets(checkUpdate(prepared, collection, grant, readStamp(context)), collection, context),
+    check: async (prepared) => {
+      const checked = checkUpdate(prepared, collection, grant, readStamp(context));
+      const [described] = await describeRecordFiles([checked], collection, context);
+      return hashRecordSecrets(described ?? checked, collection, context);
+    },
     touches: 'collection',
     isHeavy: rules?.heavy === true,
     comparesStates: true,

@@ -103,7 +103,8 @@ export function planDestroy(write: PlannedWrite, hasIfMatch: boolean): WritePlan
   const { collection } = write;
   const { dialect } = write.context.database;
   const where = compileWriteCondition(write, hasIfMatch);
-  const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${keyColumn(collection, dialect)}`;
+  const key = keyColumn(collection, dialect);
+  const statement = sql`DELETE FROM ${identifier(collection.table)}${where} RETURNING ${key}`;
   const autocommit = compileWithEvent({ statement, columns: ['k'] }, 'destroyed', collection, dialect);
   return { statement: compile(dialect, statement), readBack: null, autocommit };
 }
@@ -146,10 +147,8 @@ function compileStates(collection: Collection, where: Sql, dialect: Dialect): St
         sql`${identifier(collection.table)}.${identifier(field.column)}`,
       ),
     );
-  return compile(
-    dialect,
-    sql`SELECT ${keyColumn(collection, dialect)},${dialect.object(members)} FROM ${identifier(collection.table)}${where}`,
-  );
+  const state = sql`${keyColumn(collection, dialect)},${dialect.object(members)}`;
+  return compile(dialect, sql`SELECT ${state} FROM ${identifier(collection.table)}${where}`);
 }
 
 function keysParam({ primaryKey }: Collection): Param {
@@ -164,10 +163,9 @@ export function planDiagnosis({ request, collection, grant, context }: PlannedWr
   const reached = rows ? compilePredicate(rows, collection.table, collection, scope) : sql`1=1`;
   const where = compileWhere([keyCondition(request, collection)], false, collection, scope);
   const current = dialect.versionGuard() ?? sql`1=1`;
-  return compile(
-    dialect,
-    sql`SELECT ${keyColumn(collection, dialect)},${compileCounter(collection)},${compileFlag(reached)},${compileFlag(current)} FROM ${identifier(collection.table)}${where}`,
-  );
+  const record = sql`${keyColumn(collection, dialect)},${compileCounter(collection)}`;
+  const flags = sql`${compileFlag(reached)},${compileFlag(current)}`;
+  return compile(dialect, sql`SELECT ${record},${flags} FROM ${identifier(collection.table)}${where}`);
 }
 
 function compileFlag(condition: Sql): Sql {
@@ -230,12 +228,23 @@ function compileWrite(
         : null;
     return { statement: compile(dialect, returning), readBack: null, autocommit };
   }
-  const readBack = sql`SELECT ${compileResultColumns(result, collection, context, keyColumn(collection, dialect))} FROM ${identifier(collection.table)} WHERE ${dialect.isIn(bareKey(collection), keysParam(collection))}`;
   return {
     statement: compile(dialect, sql`${statement} RETURNING ${key}`),
-    readBack: compile(dialect, readBack),
+    readBack: compileReadBack(result, collection, context),
     autocommit: null,
   };
+}
+
+/** The records with the keys of a write as they are now. Rows of {@link resultColumns}. */
+export function planReadBack(write: PlannedWrite): Statement {
+  return compileReadBack(planResult(write), write.collection, toPlanContext(write.context));
+}
+
+function compileReadBack(result: ResultShape, collection: Collection, context: PlanContext): Statement {
+  const { dialect } = context;
+  const columns = compileResultColumns(result, collection, context, keyColumn(collection, dialect));
+  const isWritten = dialect.isIn(bareKey(collection), keysParam(collection));
+  return compile(dialect, sql`SELECT ${columns} FROM ${identifier(collection.table)} WHERE ${isWritten}`);
 }
 
 /** One round trip instead of four, where a network lies between. */
@@ -254,7 +263,8 @@ function compileResultColumns(result: ResultShape, collection: Collection, { dia
   const flag = (predicate: Predicate | null): Sql =>
     predicate === null ? sql`1` : compileFlag(compilePredicate(predicate, collection.table, collection, scope));
   const visible = result.visible === undefined ? sql`0` : flag(result.visible);
-  return sql`${key},${compileCounter(collection)},${flag(result.passes)},${visible},${result.object(collection.table, scope)}`;
+  const passes = flag(result.passes);
+  return sql`${key},${compileCounter(collection)},${passes},${visible},${result.object(collection.table, scope)}`;
 }
 
 function crossesTables(predicate: Predicate | null): boolean {

@@ -10,10 +10,11 @@ import type { RecordRequest } from '../../protocol/record-request.ts';
 import { toExactValue } from '../../schema/field-type.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { requireGrant } from '../read/read-records.ts';
-import { inTransaction, type RecordContext, readStamp } from '../record-context.ts';
+import { inTransaction, isInTransaction, type RecordContext, readStamp } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 import type { PreparedBody, RecordRules } from '../record-rules.ts';
 import { needsHookTransaction, prepareBody } from './before-hooks.ts';
+import { describeRecordFiles } from './file-values.ts';
 import { insertAll } from './insert-records.ts';
 import { type CheckedRecord, checkCreate, checkEach } from './record-input.ts';
 import { runWrite, type WriteDescription } from './run-write.ts';
@@ -54,6 +55,48 @@ export interface BodyWriteOptions extends WriteOptions {
   readonly body: unknown;
 }
 
+/** At most this many records are written on the event loop, which takes some milliseconds. */
+const maxKeysOnEventLoop = 20;
+
+const hasManyKeys = (keys: unknown): boolean => Array.isArray(keys) && keys.length > maxKeysOnEventLoop;
+
+/** One write operation on the records of a collection, under the caller's grants. */
+export type WriteRecords<Options> = (
+  context: RecordContext,
+  collection: Collection,
+  request: RecordRequest,
+  options: Options,
+) => Promise<WriteResult>;
+
+/**
+ * The operation in a transaction that also contains the work of the extensions' hooks, if there are any, and that takes the locks of the
+ * rules.
+ */
+function inHookTransaction<Options>(
+  write: WriteRecords<Options>,
+  findLocks: typeof findLockKeys | null = null,
+): WriteRecords<Options> {
+  const writeInTransaction: WriteRecords<Options> = async (context, collection, request, options) => {
+    const lockKey = findLocks ? await findLocks(context, request, options as WriteOptions) : [];
+    return lockKey.length > 0 || needsHookTransaction(context, collection)
+      ? inTransaction(context, (tx) => writeInTransaction(tx, collection, request, options), {
+          lockKey,
+          heavy: lockKey.length > 0 && hasManyKeys(request.filterByTk),
+        })
+      : write(context, collection, request, options);
+  };
+  return writeInTransaction;
+}
+
+async function findLockKeys(
+  context: RecordContext,
+  { filterByTk }: RecordRequest,
+  { rules }: WriteOptions,
+): Promise<readonly string[]> {
+  if (!rules?.findLockKeys || filterByTk === null || filterByTk === undefined || isInTransaction(context)) return [];
+  return rules.findLockKeys(context, [filterByTk].flat());
+}
+
 /**
  * Creates one record, or a list of them.
  *
@@ -66,14 +109,7 @@ export interface BodyWriteOptions extends WriteOptions {
  * @throws ApiError 403 without a create grant; 400, 403 or 422 for a body that the fields or the grant refuse; 409 for
  *   values that are taken; `LIMIT_EXCEEDED` past {@link limits.bulkRecords} records.
  */
-export async function createRecords(
-  context: RecordContext,
-  collection: Collection,
-  request: RecordRequest,
-  options: BodyWriteOptions,
-): Promise<WriteResult> {
-  if (needsHookTransaction(context, collection))
-    return inTransaction(context, (tx) => createRecords(tx, collection, request, options));
+export const createRecords = inHookTransaction<BodyWriteOptions>(async (context, collection, request, options) => {
   const { body, rules } = options;
   const grant = requireGrant(context, collection, 'create');
   const operation: WriteOperation = { context, collection, request, rules, grant, key: undefined, match: null };
@@ -85,7 +121,7 @@ export async function createRecords(
   const rows = await translateFaults(operation, records, () => insertAll(operation, { records, preparedBodies }));
   if (rules?.changesAccess) await context.refresh();
   return isList ? buildListResult(rows, collection) : buildRecordResult(rows, collection);
-}
+});
 
 /**
  * Updates the fields that the body names: of one record by its key, or of several by keys or filter.
@@ -99,18 +135,11 @@ export async function createRecords(
  * @throws ApiError 403 without an update grant; `TARGET_MISSING` without key and filter; 404, or 403 under a row filter,
  *   for a record that the grant does not reach; `VERSION_STALE` if `match` does not fit; and as {@link createRecords}.
  */
-export async function updateRecords(
-  context: RecordContext,
-  collection: Collection,
-  request: RecordRequest,
-  options: BodyWriteOptions,
-): Promise<WriteResult> {
-  if (needsHookTransaction(context, collection))
-    return inTransaction(context, (tx) => updateRecords(tx, collection, request, options));
+export const updateRecords = inHookTransaction<BodyWriteOptions>(async (context, collection, request, options) => {
   const operation = beginWrite(context, collection, { action: 'update', request }, options);
   const rows = await runWrite(operation, describeUpdate(operation, withoutKey(options.body, operation)));
   return buildWriteResult(rows, operation);
-}
+}, findLockKeys);
 
 /**
  * Destroys one record by its key, or several by keys or filter. In a collection with a trash they are soft-deleted unless
@@ -124,20 +153,13 @@ export async function updateRecords(
  * @throws ApiError 403 without a destroy grant; `DEPENDANTS_EXIST` if a foreign key by `restrict` refers to a record; and
  *   as {@link updateRecords}.
  */
-export async function destroyRecords(
-  context: RecordContext,
-  collection: Collection,
-  request: RecordRequest,
-  options: WriteOptions,
-): Promise<WriteResult> {
-  if (needsHookTransaction(context, collection))
-    return inTransaction(context, (tx) => destroyRecords(tx, collection, request, options));
+export const destroyRecords = inHookTransaction<WriteOptions>(async (context, collection, request, options) => {
   // `force` also reaches records in the trash; without a trash there are none.
   const effectiveRequest = collection.trash ? request : { ...request, trash: 'without' as const };
   const operation = beginWrite(context, collection, { action: 'destroy', request: effectiveRequest }, options);
   const rows = await runWrite(operation, chooseDestroy(operation));
   return { data: String(rows.length), counter: null, keys: resultKeys(rows) };
-}
+}, findLockKeys);
 
 function chooseDestroy(operation: WriteOperation): WriteDescription {
   const { collection, request, rules } = operation;
@@ -150,20 +172,13 @@ function chooseDestroy(operation: WriteOperation): WriteDescription {
  *
  * @throws ApiError `ROUTE_UNKNOWN` for a collection without a trash; and as {@link updateRecords}.
  */
-export async function restoreRecords(
-  context: RecordContext,
-  collection: Collection,
-  request: RecordRequest,
-  match: IfMatch,
-): Promise<WriteResult> {
-  if (needsHookTransaction(context, collection))
-    return inTransaction(context, (tx) => restoreRecords(tx, collection, request, match));
+export const restoreRecords = inHookTransaction<IfMatch>(async (context, collection, request, match) => {
   requireGrant(context, collection, 'destroy');
   requireTrash(collection);
   const operation = beginWrite(context, collection, { action: 'restore', request }, { rules: null, match });
   const rows = await runWrite(operation, describeRestore());
   return buildWriteResult(rows, operation);
-}
+});
 
 /** The request of a write to existing records. */
 interface TargetedRequest {
@@ -203,7 +218,8 @@ async function checkBodies(
   const check = (input: unknown): CheckedRecord => checkCreate(input, collection, grant, stamp);
   const bodies = preparedBodies.map((each) => each.body);
   const checked = isList ? checkEach(bodies, check) : bodies.map(check);
-  const hashed = await hashAllRecordSecrets(checked, collection, context);
+  const described = await describeRecordFiles(checked, collection, context, isList);
+  const hashed = await hashAllRecordSecrets(described, collection, context);
   return rules ? hashed.map((each, index) => withServerValues(each, preparedBodies[index])) : hashed;
 }
 

@@ -12,9 +12,9 @@ import type { Grant } from '../../query/grant.ts';
 import { presentCondition } from '../../query/predicate.ts';
 import { type Collection, listColumnFields } from '../../schema/registry.ts';
 import { buildRequestEnvironment, recordNotFound } from '../read/read-records.ts';
-import { getWriteSnapshot, type RecordContext } from '../record-context.ts';
+import { getCachedPlan, getWriteSnapshot, type RecordContext } from '../record-context.ts';
 import { compareKeys } from '../record-key.ts';
-import type { AfterWrite, Body, RecordRules } from '../record-rules.ts';
+import type { AfterWrite, Body, PreparedBody, RecordRules } from '../record-rules.ts';
 import type { CheckedRecord } from './record-input.ts';
 import {
   resultColumns as COLUMN,
@@ -23,6 +23,7 @@ import {
   planDiagnosis,
   planKeys,
   planReach,
+  planReadBack,
   type WritePlan,
 } from './write-plan.ts';
 
@@ -108,21 +109,46 @@ export async function autocommit(
  * @throws ApiError `NO_PERMISSION` if the row filter of the grant does not match a record any more.
  */
 export async function readBackRows(write: OpenWrite, plan: WritePlan, written: readonly Row[]): Promise<Row[]> {
-  let rows = [...written];
-  if (plan.readBack && written.length > 0) {
-    const keys = resultKeys(written);
-    const { dialect } = write.context.database;
-    const environment = buildWriteEnvironment(write, { key: keys });
-    const found = await write.transaction.run(bind(dialect, plan.readBack, environment));
-    const byKey = new Map(found.map((row) => [row[COLUMN.key], row]));
-    rows = keys.map((key) => requireWrittenRow(byKey.get(key), write.collection));
-  }
+  const rows = plan.readBack ? await readWrittenRows(write, plan.readBack, written) : [...written];
   if (rows.some((row) => !row[COLUMN.passes]))
     throw new ApiError(
       'NO_PERMISSION',
       `The new values would violate the role's row filter on ${write.collection.name}.`,
     );
   return rows;
+}
+
+/**
+ * Runs what the rules of a collection do after records are written.
+ *
+ * @param preparedBodies one for each row.
+ * @returns the rows as they are afterwards, and the fields that the rules have changed.
+ */
+export async function applyAfterWrite(
+  write: OpenWrite,
+  rows: readonly Row[],
+  preparedBodies: readonly (PreparedBody | null | undefined)[],
+): Promise<{ readonly rows: Row[]; readonly changed: readonly string[] }> {
+  const changed = new Set<string>();
+  for (const [index, row] of rows.entries()) {
+    const names = await preparedBodies[index]?.afterWrite?.(write.transaction, row[COLUMN.key]);
+    for (const name of names ?? []) changed.add(name);
+  }
+  if (changed.size === 0) return { rows: [...rows], changed: [] };
+  const { context, collection, grant, request } = write;
+  const planKey = `${collection.name}:readBack ${request.shape}`;
+  const statement = getCachedPlan(context, grant, planKey, () => planReadBack(write));
+  return { rows: await readWrittenRows(write, statement, rows), changed: [...changed] };
+}
+
+/** Written records as they are now, in the order of the rows. */
+async function readWrittenRows(write: OpenWrite, readBack: Statement, written: readonly Row[]): Promise<Row[]> {
+  if (written.length === 0) return [];
+  const keys = resultKeys(written);
+  const environment = buildWriteEnvironment(write, { key: keys });
+  const found = await write.transaction.run(bind(write.context.database.dialect, readBack, environment));
+  const byKey = new Map(found.map((row) => [row[COLUMN.key], row]));
+  return keys.map((key) => requireWrittenRow(byKey.get(key), write.collection));
 }
 
 function requireWrittenRow(row: Row | undefined, { name }: Collection): Row {
@@ -136,7 +162,7 @@ export function resultKeys(rows: readonly Row[]): unknown[] {
 }
 
 /**
- * Asks the rules of the collection about the records that the write would reach.
+ * Runs the guard of the collection's rules on the records that the write would reach.
  *
  * @param body of an update; null for a destroy.
  * @returns what the rules do after the records are written.
@@ -149,7 +175,7 @@ export async function guardRules(
   const { context, rules, transaction } = write;
   if (!rules?.guard) return null;
   const keys = await readReachedKeys(write);
-  return (await rules.guard(transaction, action, keys, body, context)) ?? null;
+  return (await rules.guard({ transaction, action, keys, body, context })) ?? null;
 }
 
 /** The keys of the records that the write would reach. */
@@ -266,6 +292,8 @@ export function canAutocommit(operation: WriteOperation, record: CheckedRecord):
   const { collection, context } = operation;
   if (!isPlainWrite(operation) || record.named.includes(collection.primaryKey.name)) return false;
   return listColumnFields(collection).every((field) => {
+    // The files of a record are attached in its transaction.
+    if (field.type.name === 'file' && record.named.includes(field.name)) return record.values[field.name] === null;
     if (!field.references || !record.named.includes(field.name)) return true;
     const grant = context.findGrant(field.references.collection, 'get');
     const targetCollection = context.registry.get(field.references.collection);

@@ -1,6 +1,6 @@
 import { fieldType, operatorSets } from '../field-type.ts';
 
-/** A JSON list of any values, at most 100 levels deep. Neither sorts nor compares. */
+/** A JSON list of any values, at most 100 levels deep. It cannot be sorted or compared. */
 export const arrayType = fieldType({
   name: 'array',
   storage: 'json',

@@ -4,7 +4,7 @@ import { fieldType, invalidOperand, optionChecks, toExactBound } from '../field-
 const minBigInt = -(2n ** 63n);
 const maxBigInt = 2n ** 63n - 1n;
 
-/** 64-bit whole numbers: JSON numbers or text, in; JSON numbers up to 2^53−1 in size and text beyond, out. */
+/** 64-bit integers. Input: JSON numbers or text. Output: JSON numbers up to 2^53−1 in size, otherwise text. */
 export const bigIntType = fieldType({
   name: 'bigInt',
   storage: 'bigint',
@@ -27,7 +27,7 @@ export const bigIntType = fieldType({
     isText || typeof value !== 'boolean' ? (canonicalBigInt(value) ?? invalidOperand) : invalidOperand,
 });
 
-/** A number where JavaScript holds it exactly, else its digits; null for what is no 64-bit whole number. */
+/** A number if JavaScript represents it exactly, otherwise its digits; null if it is not a 64-bit integer. */
 export function canonicalBigInt(value: unknown): number | string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value + 0 : null;
   if (value instanceof JsonNumber) return canonicalBigInt(value.text);

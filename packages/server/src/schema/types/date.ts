@@ -1,14 +1,15 @@
-import { fieldType, invalidOperand, operatorSets, optionChecks } from '../field-type.ts';
-import { canonicalDatetime } from './datetime.ts';
+import { invalidOperand } from '../field-type.ts';
+import { canonicalDatetime, defineDateType } from './datetime.ts';
 
-/** A day of the calendar, `YYYY-MM-DD`, years 0001–9999. `autoNow` and `autoNowAdd` take the day in UTC; `dateOnly` changes nothing. */
-export const dateType = fieldType({
+/**
+ * A calendar day, `YYYY-MM-DD`, years 0001–9999. `autoNow` and `autoNowAdd` set the day in UTC; `dateOnly` has no
+ * effect.
+ */
+export const dateType = defineDateType({
   name: 'date',
   storage: 'text',
-  operators: operatorSets.date,
-  options: { dateOnly: optionChecks.truth, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   validationSchema: () => ({ type: 'string', format: 'date' }),
-  // The clock comes as a moment.
+  // The clock returns date and time.
   read: (value) => canonicalDate((value as string).slice(0, 10)) ?? invalidOperand,
   readOperand: (value) => canonicalDate(value) ?? invalidOperand,
 });

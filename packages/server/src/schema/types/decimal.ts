@@ -4,7 +4,10 @@ import { type FieldType, fieldType, invalidOperand, optionChecks, toExactBound }
 
 const defaults = { precision: 18, scale: 2 };
 
-/** Exact numbers as text with exactly `scale` digits after the point, `precision` (at most 18) digits in all. */
+/**
+ * Exact numbers as text with exactly `scale` digits after the decimal point, and `precision` (at most 18) digits in
+ * total.
+ */
 export const decimalType = fieldType({
   name: 'decimal',
   storage: 'decimal(18,2)',
@@ -39,7 +42,7 @@ function scaleProblem(value: unknown, { precision = defaults.precision }: FieldD
   return optionChecks.wholeNumber(0, Math.min(18, precision))(value);
 }
 
-/** `-12.30` of `-12.3` under scale 2, or null for what does not fit. No sign on zero. */
+/** `-12.30` for `-12.3` with scale 2; null for values that do not fit. Zero has no sign. */
 export function canonicalDecimal(value: unknown, precision: number, scale: number): string | null {
   const text = typeof value === 'number' ? plainDigits(value) : value instanceof JsonNumber ? value.text : value;
   const match = typeof text === 'string' ? /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/.exec(text) : null;
@@ -53,7 +56,7 @@ export function canonicalDecimal(value: unknown, precision: number, scale: numbe
   return /[1-9]/.test(digits) ? `${sign}${digits}` : digits;
 }
 
-/** A JSON number without an exponent; its shortest digits are what the client wrote, or meant. */
+/** A JSON number without an exponent. Its shortest digits are taken as the digits that the client wrote. */
 function plainDigits(value: number): string {
   const text = String(value);
   return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/0+$/, '') : text;

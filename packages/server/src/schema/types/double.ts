@@ -1,5 +1,5 @@
 import { fieldType } from '../field-type.ts';
 import { floatType } from './float.ts';
 
-/** The same as float: both are 64 bits wide here. */
+/** The same as float: both have 64 bits. */
 export const doubleType = fieldType({ ...floatType, name: 'double' });

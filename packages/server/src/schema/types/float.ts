@@ -2,8 +2,8 @@ import { exactNumber, JsonNumber } from '../../protocol/exact-json.ts';
 import { fieldType, invalidOperand, optionChecks } from '../field-type.ts';
 
 /**
- * 64-bit floating point, finite. A fraction means the nearest such number; digits without a point that it does not hold
- * are refused, and so is what it can tell only as zero or infinity.
+ * Finite 64-bit floating-point numbers. A fraction is rounded to the nearest such number. Integers in digits that
+ * cannot be represented exactly are refused, and so are numbers that would become zero or infinite.
  */
 export const floatType = fieldType({
   name: 'float',
@@ -20,7 +20,7 @@ export const floatType = fieldType({
     ...(max !== undefined && { maximum: Number(max) }),
     ...((precision ?? scale) !== undefined && { digits: { precision, scale } }),
   }),
-  // Negative zero reads back as zero on both engines.
+  // Both engines return negative zero as zero.
   read: (value) => (value === 0 ? 0 : value),
   readExact: (number) => number.double,
   readOperand: (value, isText) => {

@@ -1,7 +1,7 @@
 import { type FieldType, fieldType, operatorSets, optionChecks } from '../field-type.ts';
 import { readTextOperand } from './string.ts';
 
-/** Text of a fixed form, kept as it was written. */
+/** Text with a fixed format. It is stored as it was written. */
 export function createFormattedType(name: string, format: string, maxAllowedLength: number): FieldType {
   return fieldType({
     name,
@@ -25,23 +25,24 @@ export const colorType = createFormattedType('color', 'color', 9);
 const emailForm =
   /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u;
 
-/** A form of text, and what to give where a value has another. */
+/** A text format, and the error message for values without it. */
 export interface TextForm {
-  holds(text: string): boolean;
-  readonly give: string;
+  isValid(text: string): boolean;
+  readonly message: string;
 }
 
 /** The forms by format. */
 export const textFormats: Readonly<Record<string, TextForm>> = {
-  email: { holds: (text) => emailForm.test(text), give: 'Give an e-mail address such as ann@example.com.' },
-  url: { holds: isWebAddress, give: 'Give an absolute URL that starts with http:// or https://.' },
+  email: { isValid: (text) => emailForm.test(text), message: 'Give an e-mail address such as ann@example.com.' },
+  url: { isValid: isWebAddress, message: 'Give an absolute URL that starts with http:// or https://.' },
   phone: {
-    holds: (text) => /^\+[1-9]\d{1,14}$/.test(text),
-    give: 'Give a telephone number such as +4930123456: a plus sign, the country code and the number, without spaces.',
+    isValid: (text) => /^\+[1-9]\d{1,14}$/.test(text),
+    message:
+      'Give a telephone number such as +4930123456: a plus sign, the country code and the number, without spaces.',
   },
   color: {
-    holds: (text) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(text),
-    give: 'Give a colour as #rgb, #rrggbb or #rrggbbaa.',
+    isValid: (text) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(text),
+    message: 'Give a colour as #rgb, #rrggbb or #rrggbbaa.',
   },
 };
 

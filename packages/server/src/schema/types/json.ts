@@ -1,6 +1,6 @@
 import { fieldType, operatorSets } from '../field-type.ts';
 
-/** Any JSON value, key order kept, at most 100 levels deep. Neither sorts nor compares. */
+/** Any JSON value, at most 100 levels deep. The order of keys is preserved. It cannot be sorted or compared. */
 export const jsonType = fieldType({
   name: 'json',
   storage: 'json',

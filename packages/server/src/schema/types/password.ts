@@ -1,6 +1,6 @@
 import { fieldType, operatorSets } from '../field-type.ts';
 
-/** Hashed with argon2id before storage; never leaves in any form. */
+/** Hashed with argon2id before it is stored. No reply contains it in any form. */
 export const passwordType = fieldType({
   name: 'password',
   storage: 'text',

@@ -1,6 +1,6 @@
 import { type FieldType, fieldType, operatorSets } from '../field-type.ts';
 
-/** What relation types share: no column, no value of their own, filters by presence and path. */
+/** The common properties of relation types: no column and no value, filters by presence and path. */
 function relationType(name: string): FieldType {
   return fieldType({
     name,
@@ -12,11 +12,11 @@ function relationType(name: string): FieldType {
   });
 }
 
-/** Many to one: the foreign key lies here. */
+/** Many to one: the foreign key is in this collection. */
 export const belongsToType = relationType('belongsTo');
-/** One to many: the foreign key lies in the target. */
+/** One to many: the foreign key is in the target. */
 export const hasManyType = relationType('hasMany');
-/** One to one: the foreign key lies in the target, and no two records there hold the same. */
+/** One to one: the foreign key is in the target and unique. */
 export const hasOneType = relationType('hasOne');
 /** Many to many through a join collection. */
 export const belongsToManyType = relationType('belongsToMany');

@@ -5,7 +5,7 @@ import { type FieldType, fieldType, invalidOperand, operatorSets, optionChecks }
 const maxChoiceLength = 255;
 const maxChoices = 500;
 
-/** One of the texts in `enum`; with `multiple` a list of distinct ones, which neither sorts nor compares. */
+/** One of the texts in `enum`; with `multiple`, a list of different ones, which cannot be sorted or compared. */
 export const selectType = fieldType({
   name: 'select',
   storage: 'text',

@@ -4,8 +4,8 @@ import { maxSortPosition } from '../number-ranges.ts';
 import { bigIntType } from './big-int.ts';
 
 /**
- * A position in an order of the records, of all or of those with the same `scopeKey`; new ones go to the end. Up to 2^52
- * in size.
+ * A position in an order of all records, or of those with the same `scopeKey`. New records are added at the end. At
+ * most 2^52 in size.
  */
 export const sortType = fieldType({
   ...bigIntType,

@@ -1,17 +1,29 @@
 import { RE2JS } from 're2js';
 import { isWellFormedText } from '../../base/well-formed.ts';
 import { limits } from '../../protocol/limits.ts';
-import { fieldType, invalidOperand, operatorSets, optionChecks, type ValidationSchema } from '../field-type.ts';
+import {
+  type FieldType,
+  fieldType,
+  invalidOperand,
+  operatorSets,
+  optionChecks,
+  type ValidationSchema,
+} from '../field-type.ts';
 
-/** Short text. `maxLength` counts code points; `pattern` runs in a linear-time engine. */
-export const stringType = fieldType({
-  name: 'string',
-  storage: 'text',
-  operators: operatorSets.text,
-  options: { maxLength: optionChecks.wholeNumber(1, 1_000_000), pattern: checkPattern },
-  validationSchema: textSchema,
-  readOperand: readTextOperand,
-});
+/** Short text. */
+export const stringType = defineTextType('string', 1_000_000);
+
+/** A type for text whose definition may limit its length, counted in code points, and require a linear-time pattern. */
+export function defineTextType(name: FieldType['name'], maxLength: number): FieldType {
+  return fieldType({
+    name,
+    storage: 'text',
+    operators: operatorSets.text,
+    options: { maxLength: optionChecks.wholeNumber(1, maxLength), pattern: checkPattern },
+    validationSchema: textSchema,
+    readOperand: readTextOperand,
+  });
+}
 
 /** The rules for text with an optional maximum length and pattern. */
 export function textSchema({ maxLength, pattern }: { maxLength?: number; pattern?: string }): ValidationSchema {

@@ -2,13 +2,13 @@ import { fieldType, invalidOperand, optionChecks } from '../field-type.ts';
 
 const pattern = /^(?:\d{4}-\d{2}-\d{2}T)?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?Z?$/;
 
-/** A time of day, `HH:mm:ss`, with `.SSS` where there are milliseconds. `autoNow` and `autoNowAdd` take it in UTC. */
+/** A time of day, `HH:mm:ss`, with `.SSS` if there are milliseconds. `autoNow` and `autoNowAdd` set it in UTC. */
 export const timeType = fieldType({
   name: 'time',
   storage: 'text',
   options: { dateOnly: refuseDateOnly, autoNow: optionChecks.truth, autoNowAdd: optionChecks.truth },
   validationSchema: () => ({ type: 'string', format: 'time' }),
-  // The clock comes as a moment.
+  // The clock returns date and time.
   read: (value) => canonical(value) ?? invalidOperand,
   readOperand: (value) => canonicalTime(value) ?? invalidOperand,
 });
@@ -18,7 +18,7 @@ function refuseDateOnly(value: unknown): string | null {
   return optionChecks.truth(value);
 }
 
-/** A time without date or zone, else null. */
+/** A time without date or zone, otherwise null. */
 export function canonicalTime(value: unknown): string | null {
   return typeof value === 'string' && /^[\d:.]+$/.test(value) ? canonical(value) : null;
 }

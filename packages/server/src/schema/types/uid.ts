@@ -2,7 +2,7 @@ import { fieldType, invalidOperand } from '../field-type.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** A UUID, version 7 where the server makes it; kept in lower case. */
+/** A UUID, stored in lower case. The server generates version 7. */
 export const uidType = fieldType({
   name: 'uid',
   storage: 'uuid',

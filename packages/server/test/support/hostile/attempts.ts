@@ -3,9 +3,9 @@
  * know, each with every parameter that could carry a name, in every spelling. A new action or parameter is tried by itself.
  */
 
-import { resolved } from '../documented-replies.ts';
+import { resolveReference } from '../documented-replies.ts';
 import type { Json } from '../json.ts';
-import { deniedFields, keys } from './two-sided-world.ts';
+import { deniedFields, twinKeys } from './twin-applications.ts';
 
 export interface Operation {
   readonly reads: boolean;
@@ -24,14 +24,14 @@ export interface Operation {
  * What the contract wants for a role that may do the operation but not what is named: `denied` is 403, `refused` any refusal
  * of the request, `same` only that nothing is learned.
  */
-export type Wanted = 'denied' | 'refused' | 'same';
+export type AttemptOutcome = 'denied' | 'refused' | 'same';
 
 export interface Attempt {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly wanted: Wanted;
+  readonly expectedOutcome: AttemptOutcome;
 }
 
 const relations: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -40,7 +40,7 @@ const relations: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Every operation of a document, and every action of the server's list that the document does not have. */
-export function operationsOf(
+export function listOperations(
   document: Json,
   systemActions: Readonly<Record<string, { readonly reads: boolean }>>,
 ): Operation[] {
@@ -50,23 +50,23 @@ export function operationsOf(
       [string, Json],
     ];
     const parameters = (operation.parameters ?? [])
-      .map((each: Json) => resolved(document, each))
+      .map((each: Json) => resolveReference(document, each))
       .filter((each: Json) => each.in === 'query')
       .map((each: Json) => each.name as string);
     if (template.includes(':'))
-      found.push(operationOf(template, method === 'get' || template.endsWith(':query'), parameters));
+      found.push(readOperation(template, method === 'get' || template.endsWith(':query'), parameters));
   }
   const known = new Set(found.map(({ template }) => template));
   for (const [name, { reads }] of Object.entries(systemActions)) {
     const template = name.startsWith('collections/')
       ? `/api/collections/{collection}/${name.slice(12)}`
       : `/api/${name.replace(/:$/, '')}`;
-    if (!known.has(template)) found.push(operationOf(template, reads, ['filterByTk']));
+    if (!known.has(template)) found.push(readOperation(template, reads, ['filterByTk']));
   }
   return found;
 }
 
-function operationOf(template: string, reads: boolean, parameters: readonly string[]): Operation {
+function readOperation(template: string, reads: boolean, parameters: readonly string[]): Operation {
   const parts = template.slice('/api/'.length).split('/');
   const [resource, action] = parts.at(-1)!.split(':') as [string, string];
   const of = parts.length > 1 ? parts[0]! : null;
@@ -80,7 +80,7 @@ const escaped = (text: string): string =>
   [...text].map((each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 
 /** Names that a role without them may not use, from one collection on: its own, and through its relations. */
-export function deniedNames(collection: string): string[] {
+export function listDeniedNames(collection: string): string[] {
   const own = deniedFields[collection] ?? [];
   const deeper = Object.entries(relations[collection] ?? {})
     .filter(([name]) => !own.includes(name))
@@ -165,10 +165,10 @@ const noKeys = new Set(['appends', 'searchFields', 'filterKeys']);
 const taking = new Set(['except', 'blacklist']);
 
 /** Attempts that name what is denied. `all` spellings, or one after the other by `turn`. */
-export function* namingAttempts(operation: Operation, turn: () => number, all: boolean): Generator<Attempt> {
+export function* makeNamingAttempts(operation: Operation, turn: () => number, all: boolean): Generator<Attempt> {
   const choose = <T>(each: readonly T[]): readonly T[] =>
     all || each.length === 0 ? each : [each[turn() % each.length]!];
-  for (const name of deniedNames(operation.target)) {
+  for (const name of listDeniedNames(operation.target)) {
     for (const parameter of operation.parameters) {
       const spellings =
         parameter === 'filter'
@@ -199,7 +199,7 @@ function isStrict(parameter: string): boolean {
   return parameter !== 'whitelist' && parameter !== 'updateAssociationValues';
 }
 
-function wantedFor(parameter: string, name: string): Wanted {
+function wantedFor(parameter: string, name: string): AttemptOutcome {
   if (taking.has(parameter)) return 'same';
   // What is no field of the collection itself is passed over there, or is another mistake.
   if (parameter === 'whitelist' && name.includes('.')) return 'same';
@@ -257,10 +257,10 @@ function bodies({ target: name, action }: Operation, denied: string): object[] {
 }
 
 /** Attempts by keys: of rows in sight, out of sight, in the trash, on one side alone, and nowhere. */
-export function* keyAttempts(operation: Operation): Generator<Attempt> {
+export function* makeKeyAttempts(operation: Operation): Generator<Attempt> {
   if (!operation.parameters.includes('filterByTk') && !operation.template.includes('{key}')) return;
   const sample = samples[operation.target] ?? {};
-  for (const key of Object.values(keys))
+  for (const key of Object.values(twinKeys))
     for (const more of operation.reads ? ['', '&withDeleted=true', '&onlyDeleted=true'] : ['', '&force=true']) {
       if (more !== '' && !operation.parameters.includes(more.slice(1).split('=')[0]!)) continue;
       yield* trial(operation, key, `filterByTk=${key}${more}`, sample);
@@ -282,7 +282,7 @@ function bodyFor({ action }: Operation, key: number, body: object): unknown {
 }
 
 /** Bodies that link, take along or repoint rows by their keys: tried, and taken back. */
-export function* linkAttempts(operation: Operation): Generator<Attempt> {
+export function* makeLinkAttempts(operation: Operation): Generator<Attempt> {
   const { target: name, action } = operation;
   if (
     operation.reads ||
@@ -291,20 +291,20 @@ export function* linkAttempts(operation: Operation): Generator<Attempt> {
   )
     return;
   for (const [relation, target] of Object.entries(relations[name] ?? {}))
-    for (const key of [keys.seen, keys.hidden, keys.missing, keys.leftOnly]) {
+    for (const key of [twinKeys.seen, twinKeys.hidden, twinKeys.missing, twinKeys.leftOnly]) {
       const many = relation === 'items' || relation === 'tags';
       // A key that one writes oneself may be taken, which a conflict has to say.
-      const objects = key === keys.leftOnly ? [] : [{ id: key }, { id: key, ...samples[target] }];
+      const objects = key === twinKeys.leftOnly ? [] : [{ id: key }, { id: key, ...samples[target] }];
       for (const one of [key, ...objects]) {
         const body = { ...samples[name], [relation]: many ? [one] : one };
-        const touching = key === keys.seen ? '' : `&updateAssociationValues=${relation}`;
+        const touching = key === twinKeys.seen ? '' : `&updateAssociationValues=${relation}`;
         yield { ...read(operation, `dryRun=true${touching}`, 'same'), body };
       }
     }
 }
 
 /** What a caller without any right on it tries: the bare action, with a mistake, and with names of every kind. */
-export function* bareAttempts(operation: Operation): Generator<Attempt> {
+export function* makeBareAttempts(operation: Operation): Generator<Attempt> {
   const body = operation.reads ? undefined : (samples[operation.target] ?? {});
   yield { ...read(operation, '', 'same'), body };
   yield { ...read(operation, 'nonsense=1', 'same'), body };
@@ -319,43 +319,43 @@ export function* bareAttempts(operation: Operation): Generator<Attempt> {
 }
 
 /** The request as the operation takes it: reads by GET, writes by POST with a sample where one is due. */
-function read(operation: Operation, query: string, wanted: Wanted, key: number = keys.seen): Attempt {
-  const path = pathOf(operation, key);
+function read(operation: Operation, query: string, wanted: AttemptOutcome, key: number = twinKeys.seen): Attempt {
+  const path = buildPath(operation, key);
   const needed = /filterByTk|filterKeys|%66%69%6c%74%65%72%4b/.test(query)
     ? ''
     : new URLSearchParams(target(operation) as Record<string, string>).toString();
   const text = [needed, query].filter((each) => each !== '').join('&');
   const url = text === '' ? path : `${path}?${text}`;
-  if (operation.reads && operation.action !== 'query') return { method: 'GET', path: url, wanted };
+  if (operation.reads && operation.action !== 'query') return { method: 'GET', path: url, expectedOutcome: wanted };
   const body = ['destroy', 'restore', 'set', 'add', 'remove', 'toggle'].includes(operation.action)
     ? undefined
     : (samples[operation.target] ?? {});
-  return { method: 'POST', path: url, body, wanted };
+  return { method: 'POST', path: url, body, expectedOutcome: wanted };
 }
 
 /** What need not be refused is taken back. */
-function tried(operation: Operation, query: string, wanted: Wanted): Attempt {
+function tried(operation: Operation, query: string, wanted: AttemptOutcome): Attempt {
   const isWrite = !operation.reads && wanted === 'same';
   return read(operation, isWrite ? `${query}&dryRun=true` : query, wanted);
 }
 
-function bodied(operation: Operation, body: unknown, wanted: Wanted): Attempt {
+function bodied(operation: Operation, body: unknown, wanted: AttemptOutcome): Attempt {
   const query = operation.reads ? '' : new URLSearchParams(target(operation) as Record<string, string>).toString();
-  const path = pathOf(operation, keys.seen);
-  return { method: 'POST', path: query === '' ? path : `${path}?${query}`, body, wanted };
+  const path = buildPath(operation, twinKeys.seen);
+  return { method: 'POST', path: query === '' ? path : `${path}?${query}`, body, expectedOutcome: wanted };
 }
 
 /** The record that an operation needs to be named. */
 function target({ action, target: name, parameters, template }: Operation): Readonly<Record<string, string>> {
   if (action.endsWith('OrCreate')) return { filterKeys: Object.keys(samples[name] ?? { id: 1 })[0]! };
-  if (action === 'restore') return { filterByTk: String(keys.trashed) };
+  if (action === 'restore') return { filterByTk: String(twinKeys.trashed) };
   const needs =
     ['get', 'update', 'destroy', 'set', 'add', 'toggle', 'remove'].includes(action) &&
     parameters.includes('filterByTk');
   const isToOne = /\/(owner|keeper|card):/.test(template);
-  return needs && !isToOne ? { filterByTk: String(keys.seen) } : {};
+  return needs && !isToOne ? { filterByTk: String(twinKeys.seen) } : {};
 }
 
-function pathOf({ template }: Operation, key: number): string {
+function buildPath({ template }: Operation, key: number): string {
   return template.replace('{key}', String(key)).replace('{collection}', 'items');
 }

@@ -10,14 +10,14 @@ export interface Caller {
 }
 
 /** What a value stands for. `value` is undefined where a variable gives nothing that can be compared. */
-export interface Meaning {
+export interface ResolvedOperand {
   readonly value: unknown;
 }
 
 const braces = /^\{\{\s*(.*?)\s*\}\}$/s;
 
 /** The variable that a value names, or null. */
-export function variableIn(value: unknown): string | null {
+export function findVariable(value: unknown): string | null {
   const name = typeof value === 'string' ? (braces.exec(value)?.[1] ?? null) : null;
   if (name === null) return null;
   const known =
@@ -29,8 +29,8 @@ export function variableIn(value: unknown): string | null {
 }
 
 /** A value as an operator on a field takes it, variables in their caller's place. */
-export function meaningOf(operand: unknown, operator: string, field: FieldModel, caller: Caller): Meaning {
-  const variable = variableIn(operand);
+export function resolveOperand(operand: unknown, operator: string, field: FieldModel, caller: Caller): ResolvedOperand {
+  const variable = findVariable(operand);
   if (variable === null) return { value: operand };
   const takesPeriod = operator.startsWith('$date');
   if (variable.startsWith('$date.')) {

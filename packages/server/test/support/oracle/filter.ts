@@ -1,14 +1,14 @@
-import { type Caller, meaningOf, variableIn } from './caller.ts';
+import { type Caller, findVariable, resolveOperand } from './caller.ts';
 import {
   type CollectionModel,
   type Filter,
-  fieldNamed,
+  findField,
+  findRelation,
   type RelationModel,
   type Row,
-  relationNamed,
-  split,
+  splitPath,
 } from './model.ts';
-import { holdsFor } from './operators.ts';
+import { matchesCondition } from './operators.ts';
 
 /** How a filter looks through relations: what it may see there, and who asks. */
 export interface View {
@@ -19,16 +19,17 @@ export interface View {
 }
 
 /** Whether a filter holds for a record. */
-export function holds(filter: Filter, row: Row, collection: CollectionModel, view: View): boolean {
+export function matchesFilter(filter: Filter, row: Row, collection: CollectionModel, view: View): boolean {
   return Object.entries(filter).every(([key, value]) => {
     if (isEmpty({ [key]: value })) return true;
-    if (key === '$and') return filters(value).every((each) => holds(each, row, collection, view));
-    if (key === '$or') return filters(value).some((each) => !isEmpty(each) && holds(each, row, collection, view));
-    if (key === '$not') return !holds(value as Filter, row, collection, view);
-    const [name, rest] = split(key);
-    const relation = relationNamed(collection, name);
+    if (key === '$and') return filters(value).every((each) => matchesFilter(each, row, collection, view));
+    if (key === '$or')
+      return filters(value).some((each) => !isEmpty(each) && matchesFilter(each, row, collection, view));
+    if (key === '$not') return !matchesFilter(value as Filter, row, collection, view);
+    const [name, rest] = splitPath(key);
+    const relation = findRelation(collection, name);
     if (relation) return throughRelation(relation, rest === null ? value : { [rest]: value }, row, collection, view);
-    return holdsHere(value, row[name] ?? null, name, collection, view);
+    return matchesField(value, row[name] ?? null, name, collection, view);
   });
 }
 
@@ -53,7 +54,7 @@ function throughRelation(
   if (presence !== null) return related.length > 0 === presence;
   const target = view.collection(relation.target);
   const inner = isBare(condition) ? { [target.key]: condition } : (condition as Filter);
-  return related.some((each) => holds(inner, each, target, view));
+  return related.some((each) => matchesFilter(inner, each, target, view));
 }
 
 function presenceAsked(condition: unknown): boolean | null {
@@ -70,55 +71,64 @@ function isBare(condition: unknown): boolean {
   return Object.keys(condition).every((key) => key.startsWith('$') && !['$and', '$or', '$not'].includes(key));
 }
 
-function holdsHere(condition: unknown, value: unknown, name: string, collection: CollectionModel, view: View): boolean {
-  const field = fieldNamed(collection, name)!;
-  if (Array.isArray(condition)) return holdsFor('$in', condition, value, field, view.caller);
-  if (!isObject(condition)) return holdsFor('$eq', condition, value, field, view.caller);
+function matchesField(
+  condition: unknown,
+  value: unknown,
+  name: string,
+  collection: CollectionModel,
+  view: View,
+): boolean {
+  const field = findField(collection, name)!;
+  if (Array.isArray(condition)) return matchesCondition('$in', condition, value, field, view.caller);
+  if (!isObject(condition)) return matchesCondition('$eq', condition, value, field, view.caller);
   return Object.entries(condition).every(([key, operand]) => {
-    if (key === '$not') return !holdsHere(operand, value, name, collection, view);
-    if (key === '$and') return filters(operand).every((each) => holdsHere(each, value, name, collection, view));
-    if (key === '$or') return filters(operand).some((each) => holdsHere(each, value, name, collection, view));
-    return holdsFor(key, operand, value, field, view.caller);
+    if (key === '$not') return !matchesField(operand, value, name, collection, view);
+    if (key === '$and') return filters(operand).every((each) => matchesField(each, value, name, collection, view));
+    if (key === '$or') return filters(operand).some((each) => matchesField(each, value, name, collection, view));
+    return matchesCondition(key, operand, value, field, view.caller);
   });
 }
 
 /** Whether every variable of a permission's filter has a value that its field can be compared with. */
-export function variablesPresent(filter: Filter, collection: CollectionModel, view: View): boolean {
-  return conditionsOf(filter, collection, view).every(
+export function hasAllVariables(filter: Filter, collection: CollectionModel, view: View): boolean {
+  return listConditions(filter, collection, view).every(
     ({ operator, operand, field }) =>
-      variableIn(operand) === null || meaningOf(operand, operator, field, view.caller).value !== undefined,
+      findVariable(operand) === null || resolveOperand(operand, operator, field, view.caller).value !== undefined,
   );
 }
 
 interface Condition {
   readonly operator: string;
   readonly operand: unknown;
-  readonly field: NonNullable<ReturnType<typeof fieldNamed>>;
+  readonly field: NonNullable<ReturnType<typeof findField>>;
 }
 
-function conditionsOf(filter: Filter, collection: CollectionModel, view: View): Condition[] {
+function listConditions(filter: Filter, collection: CollectionModel, view: View): Condition[] {
   return Object.entries(filter).flatMap(([key, value]): Condition[] => {
-    if (key === '$and' || key === '$or') return filters(value).flatMap((each) => conditionsOf(each, collection, view));
-    if (key === '$not') return conditionsOf(value as Filter, collection, view);
-    const [name, rest] = split(key);
-    const relation = relationNamed(collection, name);
+    if (key === '$and' || key === '$or')
+      return filters(value).flatMap((each) => listConditions(each, collection, view));
+    if (key === '$not') return listConditions(value as Filter, collection, view);
+    const [name, rest] = splitPath(key);
+    const relation = findRelation(collection, name);
     if (relation) {
       const target = view.collection(relation.target);
       const inner = rest === null ? value : { [rest]: value };
       if (presenceAsked(inner) !== null) return [];
-      return conditionsOf(isBare(inner) ? { [target.key]: inner } : (inner as Filter), target, view);
+      return listConditions(isBare(inner) ? { [target.key]: inner } : (inner as Filter), target, view);
     }
-    const field = fieldNamed(collection, name)!;
-    return testsOf(value).map(([operator, operand]) => ({ operator, operand, field }));
+    const field = findField(collection, name)!;
+    return listTests(value).map(([operator, operand]) => ({ operator, operand, field }));
   });
 }
 
-function testsOf(condition: unknown): [string, unknown][] {
+function listTests(condition: unknown): [string, unknown][] {
   if (Array.isArray(condition)) return [['$in', condition]];
   if (!isObject(condition)) return [['$eq', condition]];
   return Object.entries(condition).flatMap(([key, operand]) => {
-    if (key === '$not') return testsOf(operand);
-    return key === '$and' || key === '$or' ? filters(operand).flatMap(testsOf) : [[key, operand] as [string, unknown]];
+    if (key === '$not') return listTests(operand);
+    return key === '$and' || key === '$or'
+      ? filters(operand).flatMap(listTests)
+      : [[key, operand] as [string, unknown]];
   });
 }
 

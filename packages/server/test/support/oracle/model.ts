@@ -47,25 +47,25 @@ export interface CollectionModel {
 export type Row = Readonly<Record<string, unknown>>;
 export type Filter = Readonly<Record<string, unknown>>;
 
-export interface World {
+export interface Dataset {
   readonly collections: ReadonlyMap<string, CollectionModel>;
   /** Records by collection, those of joins and those in the trash among them. */
   readonly rows: ReadonlyMap<string, readonly Row[]>;
 }
 
-export function collectionOf(world: World, name: string): CollectionModel {
+export function getCollection(world: Dataset, name: string): CollectionModel {
   return world.collections.get(name)!;
 }
 
-export function rowsOf(world: World, name: string): readonly Row[] {
+export function getRows(world: Dataset, name: string): readonly Row[] {
   return world.rows.get(name) ?? [];
 }
 
-export function fieldNamed(collection: CollectionModel, name: string): FieldModel | undefined {
+export function findField(collection: CollectionModel, name: string): FieldModel | undefined {
   return collection.fields.find((field) => field.name === name);
 }
 
-export function relationNamed(collection: CollectionModel, name: string): RelationModel | undefined {
+export function findRelation(collection: CollectionModel, name: string): RelationModel | undefined {
   return collection.relations.find((relation) => relation.name === name);
 }
 
@@ -78,18 +78,18 @@ export function isTrashed(row: Row): boolean {
 }
 
 /** The records outside the trash that a relation names, whoever asks. */
-export function relatedRows(world: World, row: Row, relation: RelationModel): Row[] {
+export function relatedRows(world: Dataset, row: Row, relation: RelationModel): Row[] {
   const own = row[relation.sourceField];
   if (own === null || own === undefined) return [];
   const { through, target, targetField } = relation;
-  const live = rowsOf(world, target).filter((each) => !isTrashed(each));
+  const live = getRows(world, target).filter((each) => !isTrashed(each));
   if (through === null) return live.filter((each) => each[targetField] === own);
-  const links = rowsOf(world, through.collection).filter((link) => link[through.sourceField] === own);
+  const links = getRows(world, through.collection).filter((link) => link[through.sourceField] === own);
   return live.filter((each) => links.some((link) => link[through.targetField] === each[targetField]));
 }
 
 /** First step of a dotted path, and the rest of it. */
-export function split(path: string): [first: string, rest: string | null] {
+export function splitPath(path: string): [first: string, rest: string | null] {
   const dot = path.indexOf('.');
   return dot < 0 ? [path, null] : [path.slice(0, dot), path.slice(dot + 1)];
 }

@@ -1,7 +1,7 @@
-import { type Caller, meaningOf } from './caller.ts';
+import { type Caller, resolveOperand } from './caller.ts';
 import type { FieldModel } from './model.ts';
-import { placeOf } from './periods.ts';
-import { compare, equal, fold, isLike, jsonText } from './values.ts';
+import { compareWithPeriod } from './periods.ts';
+import { compare, foldCase, isEqual, isLike, toJsonText } from './values.ts';
 
 /** What holds for an operand and a value that are both there. */
 type Test = (value: unknown, operand: unknown, field: FieldModel, caller: Caller) => boolean;
@@ -14,18 +14,19 @@ const ordered =
 const folded =
   (holds: (text: string, part: string) => boolean): Test =>
   (value, operand) =>
-    holds(fold(value as string), fold(operand as string));
+    holds(foldCase(value as string), foldCase(operand as string));
 
 /** Where the value lies beside the first and the last period that an operand names. */
 const dated =
   (holds: (besideFirst: number, besideLast: number) => boolean): Test =>
   (value, operand, { type }, { calendar }) => {
     const [first, last] = Array.isArray(operand) ? operand : [operand, operand];
-    const place = (period: unknown): number => placeOf(value as string, type === 'datetime', period, calendar);
+    const place = (period: unknown): number =>
+      compareWithPeriod(value as string, type === 'datetime', period, calendar);
     return holds(place(first), place(last));
   };
 
-const elements = (value: unknown): Set<string> => new Set((value as unknown[]).map(jsonText));
+const elements = (value: unknown): Set<string> => new Set((value as unknown[]).map(toJsonText));
 
 const tests: Readonly<Record<string, Test>> = {
   $eq: ordered((order) => order === 0),
@@ -33,13 +34,13 @@ const tests: Readonly<Record<string, Test>> = {
   $gte: ordered((order) => order >= 0),
   $lt: ordered((order) => order < 0),
   $lte: ordered((order) => order <= 0),
-  $in: (value, operand, { type }) => (operand as unknown[]).some((each) => equal(type, value, each)),
+  $in: (value, operand, { type }) => (operand as unknown[]).some((each) => isEqual(type, value, each)),
   $between: (value, operand, { type }) => {
     const [low, high] = operand as [unknown, unknown];
     return compare(type, value, low) >= 0 && compare(type, value, high) <= 0;
   },
   $like: (value, operand) => isLike(value as string, operand as string),
-  $ilike: (value, operand) => isLike(fold(value as string), fold(operand as string)),
+  $ilike: (value, operand) => isLike(foldCase(value as string), foldCase(operand as string)),
   $includes: folded((text, part) => text.includes(part)),
   $startsWith: folded((text, part) => text.startsWith(part)),
   $endsWith: folded((text, part) => text.endsWith(part)),
@@ -83,7 +84,7 @@ const presence: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** Whether a condition `{operator: operand}` holds for the value of a field. Two-valued: null compares as false. */
-export function holdsFor(
+export function matchesCondition(
   operator: string,
   operand: unknown,
   value: unknown,
@@ -95,8 +96,8 @@ export function holdsFor(
   if (operator === '$isFalsy' || operator === '$isTruly')
     return ((value === true) === (operator === '$isTruly')) === operand;
   const positive = complements[operator];
-  if (positive !== undefined) return !holdsFor(positive, operand, value, field, caller);
+  if (positive !== undefined) return !matchesCondition(positive, operand, value, field, caller);
   if (operand === null) return value === null;
-  const meaning = meaningOf(operand, operator, field, caller);
+  const meaning = resolveOperand(operand, operator, field, caller);
   return value !== null && meaning.value !== undefined && tests[operator]!(value, meaning.value, field, caller);
 }

@@ -30,20 +30,20 @@ export const relativeDays: ReadonlyMap<string, (calendar: Calendar) => Days> = n
  *
  * A moment is looked at as the day that it is in the zone; only a moment as the period itself is compared exactly.
  */
-export function placeOf(value: string, isMoment: boolean, period: unknown, calendar: Calendar): number {
+export function compareWithPeriod(value: string, isMoment: boolean, period: unknown, calendar: Calendar): number {
   if (typeof period === 'string' && period.includes('T') && isMoment)
     return Math.sign(Date.parse(value) - Date.parse(period));
-  const day = isMoment ? dayOf(value, calendar) : Temporal.PlainDate.from(value);
-  const [start, end] = daysOf(period, calendar);
+  const day = isMoment ? toDay(value, calendar) : Temporal.PlainDate.from(value);
+  const [start, end] = listPeriodDays(period, calendar);
   if (Temporal.PlainDate.compare(day, start) < 0) return -1;
   return Temporal.PlainDate.compare(day, end) < 0 ? 0 : 1;
 }
 
-function dayOf(moment: string, { zone }: Calendar): Day {
+function toDay(moment: string, { zone }: Calendar): Day {
   return Temporal.Instant.from(moment).toZonedDateTimeISO(zone).toPlainDate();
 }
 
-function daysOf(period: unknown, calendar: Calendar): Days {
+function listPeriodDays(period: unknown, calendar: Calendar): Days {
   if (typeof period === 'string') return writtenDays(period, calendar);
   const { type, number = 1, unit } = period as { type: string; number?: number; unit?: Unit };
   if (type === 'past') return [near(unit!, -number)(calendar)[0], near(unit!, 0)(calendar)[0]];
@@ -52,7 +52,7 @@ function daysOf(period: unknown, calendar: Calendar): Days {
 }
 
 function writtenDays(text: string, calendar: Calendar): Days {
-  if (text.includes('T')) return whole('day', dayOf(text, calendar));
+  if (text.includes('T')) return whole('day', toDay(text, calendar));
   const year = text.slice(0, 4);
   if (text.includes('Q')) return whole('quarter', Temporal.PlainDate.from(`${year}-${two(Number(text[5]) * 3)}-01`));
   if (text.includes('W')) {
@@ -93,7 +93,7 @@ function length(unit: Unit, count: number): Temporal.DurationLike {
 const two = (number: number): string => String(number).padStart(2, '0');
 
 /** The period in which a day or moment lies, as a dimension's `format` writes it; of the years 0001–9999. */
-export function periodText(value: string, isMoment: boolean, format: string, { zone }: Calendar): string {
+export function formatPeriod(value: string, isMoment: boolean, format: string, { zone }: Calendar): string {
   const local = isMoment
     ? Temporal.Instant.from(value).toZonedDateTimeISO(zone).toPlainDateTime()
     : Temporal.PlainDateTime.from(value);

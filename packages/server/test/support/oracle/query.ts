@@ -1,19 +1,19 @@
-import { holds } from './filter.ts';
-import { matching, typeAt, valueAt } from './list.ts';
+import { matchesFilter } from './filter.ts';
+import { filterRows, readPath, readPathType } from './list.ts';
 import type { CollectionModel, FieldModel, Row, TypeName } from './model.ts';
-import { periodText } from './periods.ts';
+import { formatPeriod } from './periods.ts';
 import type { QueryRequest } from './requests.ts';
-import type { Sight } from './sight.ts';
-import { compare, compareNullable, decimalText, units } from './values.ts';
+import { compare, compareNullable, formatHundredths, toHundredths } from './values.ts';
+import type { Visibility } from './visibility.ts';
 
 type Measure = QueryRequest['measures'][number];
 type Dimension = QueryRequest['dimensions'][number];
 
 /** The groups of a query; null where a sum is too large to be told. */
-export function expectedGroups(query: QueryRequest, collection: CollectionModel, sight: Sight): Row[] | null {
+export function computeGroups(query: QueryRequest, collection: CollectionModel, sight: Visibility): Row[] | null {
   const grant = sight.grant(collection, 'list')!;
   const asked = { filter: query.filter, search: null, searchFields: null, trash: 'without' } as const;
-  const groups = grouped(matching(asked, collection, grant, sight), query.dimensions, collection, sight);
+  const groups = grouped(filterRows(asked, collection, grant, sight), query.dimensions, collection, sight);
   const results = groups.map(({ dimensions, rows }): Row => {
     const measures = query.measures.map((each) => [each.alias, measured(each, rows, collection, sight)]);
     return { ...dimensions, ...Object.fromEntries(measures) };
@@ -21,7 +21,7 @@ export function expectedGroups(query: QueryRequest, collection: CollectionModel,
   if (results.some((row) => Object.values(row).includes(tooLarge))) return null;
   const fields = resultFields(query, collection, sight);
   return results
-    .filter((row) => holds(query.having, row, { ...collection, fields, relations: [] }, sight))
+    .filter((row) => matchesFilter(query.having, row, { ...collection, fields, relations: [] }, sight))
     .toSorted((a, b) => compareResults(a, b, query, fields))
     .slice(query.offset, query.offset + query.limit);
 }
@@ -36,7 +36,7 @@ function grouped(
   rows: readonly Row[],
   asked: readonly Dimension[],
   collection: CollectionModel,
-  sight: Sight,
+  sight: Visibility,
 ): Group[] {
   if (asked.length === 0) return [{ dimensions: {}, rows: [...rows] }];
   const groups = new Map<string, Group>();
@@ -50,10 +50,15 @@ function grouped(
   return [...groups.values()];
 }
 
-function dimensionOf({ field, format }: Dimension, row: Row, collection: CollectionModel, sight: Sight): unknown {
-  const value = valueAt(field, row, collection, sight);
+function dimensionOf({ field, format }: Dimension, row: Row, collection: CollectionModel, sight: Visibility): unknown {
+  const value = readPath(field, row, collection, sight);
   if (format === undefined || value === null) return value;
-  return periodText(value as string, typeAt(field, collection, sight) === 'datetime', format, sight.caller.calendar);
+  return formatPeriod(
+    value as string,
+    readPathType(field, collection, sight) === 'datetime',
+    format,
+    sight.caller.calendar,
+  );
 }
 
 export const tooLarge: unique symbol = Symbol('too large');
@@ -62,11 +67,11 @@ function measured(
   { field, aggregation, distinct }: Measure,
   rows: readonly Row[],
   collection: CollectionModel,
-  sight: Sight,
+  sight: Visibility,
 ): unknown {
   if (field === undefined) return rows.length;
-  const type = typeAt(field, collection, sight);
-  const all = rows.map((row) => valueAt(field, row, collection, sight)).filter((value) => value !== null);
+  const type = readPathType(field, collection, sight);
+  const all = rows.map((row) => readPath(field, row, collection, sight)).filter((value) => value !== null);
   const values = distinct
     ? all.filter((value, index) => all.findIndex((each) => compare(type, each, value) === 0) === index)
     : all;
@@ -82,7 +87,7 @@ function sum(values: readonly unknown[], type: TypeName): unknown {
   if (type === 'float' || type === 'double') return values.reduce((total: number, each) => total + Number(each), 0);
   const exact = exactSum(values, type);
   if (exact >= 2n ** 63n || exact < -(2n ** 63n)) return tooLarge;
-  if (type === 'decimal') return decimalText(exact);
+  if (type === 'decimal') return formatHundredths(exact);
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : String(exact);
 }
 
@@ -94,22 +99,22 @@ function average(values: readonly unknown[], type: TypeName): number {
 
 function exactSum(values: readonly unknown[], type: TypeName): bigint {
   return values.reduce(
-    (total: bigint, each) => total + (type === 'decimal' ? units(each) : BigInt(each as string)),
+    (total: bigint, each) => total + (type === 'decimal' ? toHundredths(each) : BigInt(each as string)),
     0n,
   );
 }
 
 /** What a query shows, as fields that having and orders may name. */
-function resultFields(query: QueryRequest, collection: CollectionModel, sight: Sight): FieldModel[] {
+function resultFields(query: QueryRequest, collection: CollectionModel, sight: Visibility): FieldModel[] {
   const dimensions = query.dimensions.map(
     ({ alias, field, format }): FieldModel => ({
       name: alias,
-      type: format === undefined ? typeAt(field, collection, sight) : 'string',
+      type: format === undefined ? readPathType(field, collection, sight) : 'string',
     }),
   );
   const measures = query.measures.map(({ alias, field, aggregation }): FieldModel => {
     if (field === undefined || aggregation === 'count') return { name: alias, type: 'bigInt' };
-    const type = typeAt(field, collection, sight);
+    const type = readPathType(field, collection, sight);
     if (aggregation === 'avg') return { name: alias, type: 'double' };
     return { name: alias, type: aggregation === 'sum' && type === 'integer' ? 'bigInt' : type };
   });

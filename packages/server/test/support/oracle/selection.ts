@@ -1,12 +1,12 @@
-import { type CollectionModel, isMany, type Row, relationNamed, split } from './model.ts';
+import { type CollectionModel, findRelation, isMany, type Row, splitPath } from './model.ts';
 import type { ListRequest } from './requests.ts';
-import type { Grant, Sight } from './sight.ts';
 import { compareNullable } from './values.ts';
+import type { Grant, Visibility } from './visibility.ts';
 
 type Names = Pick<ListRequest, 'fields' | 'except' | 'appends'>;
 
 /** A record as it is shown: the fields chosen and allowed, with its appended relations. */
-export function present(row: Row, names: Names, collection: CollectionModel, grant: Grant, sight: Sight): Row {
+export function presentRow(row: Row, names: Names, collection: CollectionModel, grant: Grant, sight: Visibility): Row {
   const shown: Record<string, unknown> = {};
   const chosen = here(names.fields);
   for (const { name } of collection.fields) {
@@ -24,12 +24,12 @@ function here(fields: readonly string[] | null): string[] | null {
 }
 
 function appended({ fields, except, appends }: Names, collection: CollectionModel): Set<string> {
-  const first = [...(fields ?? []), ...appends].map((path) => split(path)[0]);
-  return new Set(first.filter((name) => relationNamed(collection, name) && !except.includes(name)));
+  const first = [...(fields ?? []), ...appends].map((path) => splitPath(path)[0]);
+  return new Set(first.filter((name) => findRelation(collection, name) && !except.includes(name)));
 }
 
-function presentRelated(name: string, row: Row, names: Names, collection: CollectionModel, sight: Sight): unknown {
-  const relation = relationNamed(collection, name)!;
+function presentRelated(name: string, row: Row, names: Names, collection: CollectionModel, sight: Visibility): unknown {
+  const relation = findRelation(collection, name)!;
   const target = sight.collection(relation.target);
   const below = {
     fields: names.fields && under(name, names.fields),
@@ -39,7 +39,7 @@ function presentRelated(name: string, row: Row, names: Names, collection: Collec
   const shown = sight
     .related(collection, row, relation)
     .toSorted((a, b) => compareNullable(keyType(target), a[target.key], b[target.key], false))
-    .map((each) => present(each, below, target, sight.targetGrant(relation)!, sight));
+    .map((each) => presentRow(each, below, target, sight.targetGrant(relation)!, sight));
   return isMany(relation) ? shown : (shown[0] ?? null);
 }
 

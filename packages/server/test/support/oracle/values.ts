@@ -16,7 +16,7 @@ export function compare(type: TypeName, a: unknown, b: unknown): number {
   if (typeof a === 'boolean' || type === 'integer' || type === 'float' || type === 'double')
     return Math.sign(Number(a) - Number(b));
   if (type === 'bigInt') return compareExact(BigInt(a as string), BigInt(b as string));
-  if (type === 'decimal') return compareExact(units(a), units(b));
+  if (type === 'decimal') return compareExact(toHundredths(a), toHundredths(b));
   if (type === 'uid') return compareText((a as string).toLowerCase(), (b as string).toLowerCase());
   return compareText(a as string, b as string);
 }
@@ -28,17 +28,17 @@ export function compareNullable(type: TypeName, a: unknown, b: unknown, descendi
   return descending ? -order : order;
 }
 
-export function equal(type: TypeName, a: unknown, b: unknown): boolean {
+export function isEqual(type: TypeName, a: unknown, b: unknown): boolean {
   return a !== null && b !== null && compare(type, a, b) === 0;
 }
 
 /** Decimals of the random worlds have two digits after the point. */
-export function units(decimal: unknown): bigint {
+export function toHundredths(decimal: unknown): bigint {
   const [whole = '', fraction = ''] = String(decimal).split('.');
   return BigInt(whole + fraction.padEnd(2, '0'));
 }
 
-export function decimalText(hundredths: bigint): string {
+export function formatHundredths(hundredths: bigint): string {
   const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
   return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
@@ -56,7 +56,7 @@ function compareText(a: string, b: string): number {
 }
 
 /** Lower case, code point by code point: what "case-insensitive" means. */
-export function fold(text: string): string {
+export function foldCase(text: string): string {
   return [...text].map((each) => each.toLowerCase().replace('ς', 'σ')).join('');
 }
 
@@ -73,6 +73,6 @@ export function isLike(text: string, pattern: string): boolean {
 }
 
 /** Equal JSON values are equal elements: the text of one with its members in order. */
-export function jsonText(value: unknown): string {
+export function toJsonText(value: unknown): string {
   return JSON.stringify(value);
 }

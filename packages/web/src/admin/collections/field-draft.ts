@@ -29,7 +29,7 @@ export function createFieldDraft(field: Field): FieldDraft {
 
 function toFormValue(name: OptionName, value: unknown): string | boolean {
   if (typeof value === 'boolean' && optionKinds[name] === 'truth') return value;
-  if (name === 'enum') return (value as string[]).join('\n');
+  if (optionKinds[name] === 'choices') return (value as string[]).join('\n');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

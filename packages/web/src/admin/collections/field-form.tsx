@@ -123,7 +123,7 @@ function BooleanOption({ name, draft, set, error }: BooleanOptionProps): ReactNo
   const t = useTexts().data.types;
   return (
     <Checkbox
-      label={t.options[name]}
+      label={name === 'multiple' && draft.type === 'file' ? t.multipleFiles : t.options[name]}
       checked={draft.options[name] === undefined ? name === 'allowNull' : draft.options[name] === true}
       onChange={(event) => set(name, event.currentTarget.checked)}
       error={error}
@@ -184,7 +184,7 @@ function Option({ name, value, change, error }: OptionProps): ReactNode {
         onChange={(event) => change(event.currentTarget.value)}
         autosize
         minRows={kind === 'choices' ? 2 : 1}
-        required={kind === 'choices'}
+        required={name === 'enum'}
         spellCheck={false}
       />
     );

@@ -28,6 +28,9 @@ export const optionKinds: Readonly<Record<OptionName, OptionKind>> = {
   scale: 'whole',
   enum: 'choices',
   multiple: 'truth',
+  accept: 'choices',
+  maxSize: 'whole',
+  maxCount: 'whole',
   dateOnly: 'truth',
   autoNow: 'truth',
   autoNowAdd: 'truth',
@@ -69,6 +72,7 @@ const typeSpecificOptions: Readonly<Record<string, readonly OptionName[]>> = {
   date: ['autoNow', 'autoNowAdd', ...columnOptions],
   time: ['autoNow', 'autoNowAdd', ...columnOptions],
   datetime: ['dateOnly', 'autoNow', 'autoNowAdd', ...columnOptions],
+  file: ['multiple', 'accept', 'maxSize', 'maxCount', 'required', 'allowNull'],
   json: unindexedOptions,
   array: unindexedOptions,
   belongsTo: ['target', 'required', 'unique', 'onDelete', 'foreignKey', 'targetKey', 'index'],
@@ -97,7 +101,7 @@ export const typeGroups = {
   choices: ['boolean', 'select'],
   moments: ['date', 'time', 'datetime'],
   relations: ['belongsTo', 'hasMany', 'hasOne', 'belongsToMany'],
-  other: ['json', 'array', 'uid', 'sort'],
+  other: ['file', 'json', 'array', 'uid', 'sort'],
 } as const;
 
 export function isRelation(type: string): boolean {

@@ -85,7 +85,7 @@ const textTypes = new Set(['string', 'text', 'email', 'url', 'phone', 'color']);
 const listFamilies = (field: Field): readonly Family[] => {
   if (field.target) return ['relation'];
   if (field.type === 'password') return [];
-  if (field.type === 'json') return ['any'];
+  if (field.type === 'json' || field.type === 'file') return ['any'];
   if (field.type === 'array' || (field.type === 'select' && field.multiple)) return ['array', 'any'];
   if (textTypes.has(field.type)) return ['text', 'scalar', 'any'];
   if (field.type === 'boolean') return ['boolean', 'scalar', 'any'];

@@ -11,7 +11,13 @@ import { CellValue } from '../records/cell-value.tsx';
 import { ConflictChoices } from './conflict-choices.tsx';
 import type { RecordBodyProps } from './existing-record.tsx';
 import { FieldsForm, listFormFields } from './fields-form.tsx';
-import { type ChangeField, emptyRecordDraft, isValidDraft, useRecordDraft } from './record-draft.ts';
+import {
+  type ChangeField,
+  emptyRecordDraft,
+  hasUnfinishedUploads,
+  isValidDraft,
+  useRecordDraft,
+} from './record-draft.ts';
 import { listOpenProblems, RecordProblem } from './record-problem.tsx';
 import { useLeaveGuard } from './use-leave-guard.ts';
 import { useRecordSaving } from './use-record-saving.ts';
@@ -79,7 +85,14 @@ export function EditFields({ collection, schema, loaded, reload }: RecordBodyPro
             back={saving.back}
           />
         )}
-        {fields.length > 0 && <FormButtons isDirty={isDirty} isSaving={saving.saving} discard={discard} />}
+        {fields.length > 0 && (
+          <FormButtons
+            isDirty={isDirty}
+            isUploading={hasUnfinishedUploads(draft)}
+            isSaving={saving.saving}
+            discard={discard}
+          />
+        )}
         <RemainingFields collection={collection} fields={fields} values={base.data} />
       </Stack>
     </form>
@@ -88,11 +101,12 @@ export function EditFields({ collection, schema, loaded, reload }: RecordBodyPro
 
 interface FormButtonsProps {
   readonly isDirty: boolean;
+  readonly isUploading: boolean;
   readonly isSaving: boolean;
   readonly discard: () => void;
 }
 
-function FormButtons({ isDirty, isSaving, discard }: FormButtonsProps): ReactNode {
+function FormButtons({ isDirty, isUploading, isSaving, discard }: FormButtonsProps): ReactNode {
   const t = useTexts().data.record;
   return (
     <Group justify="flex-end">
@@ -101,7 +115,7 @@ function FormButtons({ isDirty, isSaving, discard }: FormButtonsProps): ReactNod
           {t.discard}
         </Button>
       )}
-      <Button type="submit" disabled={!isDirty} loading={isSaving}>
+      <Button type="submit" disabled={!isDirty || isUploading} loading={isSaving}>
         {t.save}
       </Button>
     </Group>

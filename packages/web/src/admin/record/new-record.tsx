@@ -12,7 +12,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Page } from '../../ui/page.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { FieldsForm, listFormFields } from './fields-form.tsx';
-import { isValidDraft, useRecordDraft } from './record-draft.ts';
+import { hasUnfinishedUploads, isValidDraft, useRecordDraft } from './record-draft.ts';
 import { listOpenProblems, RecordProblem } from './record-problem.tsx';
 import { useLeaveGuard } from './use-leave-guard.ts';
 
@@ -80,7 +80,7 @@ function NewRecordForm({ collection, schema }: Omit<NewRecordProps, 'above'>): R
         />
         <RecordProblem error={create.error} problems={problems} fields={fields} />
         <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending}>
+          <Button type="submit" disabled={hasUnfinishedUploads(draft)} loading={create.isPending}>
             {t.create}
           </Button>
         </Group>

@@ -1,7 +1,8 @@
 /** The unsaved changes of a record. */
 import type { RecordValues } from '@tablinum/client';
 import { type Dispatch, type SetStateAction, useState } from 'react';
-import { InvalidInput } from '../records/field-input.tsx';
+import { UnfinishedUpload } from '../files/file-values.ts';
+import { InvalidInput } from '../records/invalid-input.ts';
 
 export interface RecordDraft {
   /** By property of the request body. */
@@ -31,6 +32,11 @@ export function useRecordDraft(): readonly [RecordDraft, ChangeField, Dispatch<S
 /** Whether every text is a valid value of its field. */
 export function isValidDraft({ changes }: RecordDraft): boolean {
   return !Object.values(changes).some((value) => value instanceof InvalidInput);
+}
+
+/** Whether files of the draft are being uploaded. */
+export function hasUnfinishedUploads({ changes }: RecordDraft): boolean {
+  return Object.values(changes).some((value) => value instanceof UnfinishedUpload);
 }
 
 /** The draft without the changes that were saved. */

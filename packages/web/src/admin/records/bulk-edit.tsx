@@ -9,7 +9,8 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { type BulkSelection, countSelected, writeSelected } from './bulk-selection.ts';
-import { FieldInput, InvalidInput } from './field-input.tsx';
+import { FieldInput } from './field-input.tsx';
+import { InvalidInput } from './invalid-input.ts';
 
 interface BulkEditProps {
   readonly collection: Collection;

@@ -84,7 +84,7 @@ function TextEditor({ field, row, typed, save, cancel }: CellEditorProps): React
     onKeyDown: createKeyHandler(() => runOnce(cancel), end),
     onBlur: () => end('stay'),
   };
-  const isLong = field.type === 'text' || field.type === 'json' || field.type === 'array';
+  const isLong = ['text', 'json', 'array'].includes(field.type);
   return (
     <>
       {isLong ? (

@@ -1,8 +1,11 @@
 import type { Field, RecordValues } from '@tablinum/client';
 import { memo, type ReactNode } from 'react';
 import { getRecordLabel } from '../../data/records/label.ts';
-import { useCollection } from '../../data/schema.ts';
+import { getTitle, useCollection } from '../../data/schema.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { FileCell } from '../files/file-cell.tsx';
+import { FileList } from '../files/file-list.tsx';
+import { toFiles } from '../files/file-values.ts';
 import classes from './cell-value.module.css';
 import { formatValue } from './value-text.ts';
 
@@ -18,6 +21,8 @@ export const CellValue = memo(function CellValue({ field, values, whole = false 
   const value = values[field.name];
   if (field.target) return <Linked field={field} values={values} />;
   if (value === null || value === undefined) return <span className={classes.none}>–</span>;
+  if (field.type === 'file' && toFiles(value).length > 0)
+    return whole ? <FileList label={getTitle(field)} files={toFiles(value)} /> : <FileCell files={toFiles(value)} />;
   if (field.type === 'boolean') return value === true ? <Icon name="check" size={16} /> : <Icon name="x" size={14} />;
   if (field.type === 'color')
     return (

@@ -4,6 +4,9 @@ import type { Field, Key, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
+import { FileInput } from '../files/file-input.tsx';
+import { UnfinishedUpload } from '../files/file-values.ts';
+import { InvalidInput } from './invalid-input.ts';
 import { RelationSelect } from './relation-select.tsx';
 import { isNumber, parseInputText, toInputText } from './value-text.ts';
 
@@ -17,19 +20,11 @@ interface FieldInputProps {
   readonly disabled?: boolean;
 }
 
-/** Text that is not a valid value of its field. It is shown as it was typed; the form cannot be saved with it. */
-export class InvalidInput {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
 export function FieldInput(props: FieldInputProps): ReactNode {
   const { field, value, record, change, error, disabled = false } = props;
   const t = useTexts().data.records;
-  const isInvalid = value instanceof InvalidInput;
-  const isJson = field.type === 'json' || field.type === 'array';
+  const isInvalid = value instanceof InvalidInput && !(value instanceof UnfinishedUpload);
+  const isJson = ['json', 'array'].includes(field.type);
   const problem = isInvalid ? t.unreadable[isJson ? 'json' : 'number'] : error;
   const label = getTitle(field);
   if (field.type === 'belongsTo')
@@ -45,9 +40,19 @@ export function FieldInput(props: FieldInputProps): ReactNode {
       />
     );
   const shared = { label, description: field.description, error: problem, disabled, required: field.required ?? false };
+  if (field.type === 'file') return <FileInput field={field} value={value} change={change} shared={shared} />;
   const input = { field, value, text: isInvalid ? value.text : toInputText(field, value), change, shared };
   if (field.type === 'boolean' || field.type === 'select') return <ChoiceInput {...input} />;
   return <TypedInput {...input} />;
+}
+
+/** Properties of every kind of input. */
+export interface SharedInputProps {
+  readonly label: string;
+  readonly description: string | undefined;
+  readonly error: string | undefined;
+  readonly disabled: boolean;
+  readonly required: boolean;
 }
 
 interface InputProps {
@@ -56,14 +61,7 @@ interface InputProps {
   /** The value as text. */
   readonly text: string;
   readonly change: (value: unknown) => void;
-  /** Properties of every kind of input. */
-  readonly shared: {
-    readonly label: string;
-    readonly description: string | undefined;
-    readonly error: string | undefined;
-    readonly disabled: boolean;
-    readonly required: boolean;
-  };
+  readonly shared: SharedInputProps;
 }
 
 /** The input of a field whose values are listed: yes or no, one choice, or several choices. */
@@ -119,7 +117,7 @@ function TypedInput({ field, text, change, shared }: InputProps): ReactNode {
     );
   if (field.type === 'password')
     return <PasswordInput {...shared} value={text} onChange={handleChange} autoComplete="new-password" />;
-  if (field.type === 'text' || field.type === 'json' || field.type === 'array')
+  if (['text', 'json', 'array'].includes(field.type))
     return (
       <Textarea
         {...shared}

@@ -60,14 +60,18 @@ export function Grid(props: GridProps): ReactNode {
 
 /** What rows and headers can do. The object keeps its identity, so that rows are not drawn again for it. */
 function useGridActions(props: GridProps, cursor: GridCursor, selection: GridSelection): RowActions & HeaderActions {
-  const { choice, changeChoice, changeSort, open, save } = props;
+  const { choice, changeChoice, changeSort, open, save, rows, fields } = props;
   const { active, setActive, viewport, goTo, edit, stopEditing } = cursor;
   return useStable<RowActions & HeaderActions>({
     activate: (row, column, editing) => {
       setActive({ row, column });
       if (!editing) viewport.focus();
     },
-    edit: (row, column) => edit({ row, column }),
+    edit: (row, column) => {
+      const record = fields[column]?.type === 'file' ? rows.row(row) : undefined;
+      if (record) open(record);
+      else edit({ row, column });
+    },
     toggle: selection.toggle,
     open,
     cancel: stopEditing,

@@ -16,6 +16,7 @@ import { Empty } from '../../ui/states.tsx';
 import { useStore } from '../../ui/store.ts';
 import { listColumnFields, useColumns } from './columns.ts';
 import { ConflictDialog } from './conflict.tsx';
+import { ExportButton } from './export-dialog.tsx';
 import { Grid } from './grid.tsx';
 import classes from './records-page.module.css';
 import { changeSearch, type GoToSearch, isNarrowed, type RecordsSearch } from './records-search.ts';
@@ -90,6 +91,13 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
       actions={
         <>
           {schema.mayReadDefinitions && <DefinitionLink collection={collection} />}
+          {mayExport(collection, schema) && (
+            <ExportButton
+              collection={collection}
+              list={{ view, selected: [...selection.selected], fields, targets: schema.byName }}
+              allSelected={selection.allSelected}
+            />
+          )}
           {create}
         </>
       }
@@ -139,10 +147,16 @@ function mayCreate(collection: Collection, schema: Schema, search: RecordsSearch
   return schema.may(collection.name, 'create') && search.trash !== true && !collection.system;
 }
 
+/** E-mails are exported as messages, on the page of their account. */
+function mayExport(collection: Collection, schema: Schema): boolean {
+  return collection.name !== 'emails' && schema.may(collection.name, 'export');
+}
+
 function mayEdit(collection: Collection, schema: Schema, field: Field): boolean {
   return (
     !field.readOnly &&
     !field.primaryKey &&
+    field.type !== 'file' && // files are chosen on the page of the record
     (!field.target || field.type === 'belongsTo') &&
     schema.mayWrite(collection.name, 'update', getWriteName(field))
   );

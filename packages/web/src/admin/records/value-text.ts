@@ -19,8 +19,7 @@ export function toInputText(field: Field, value: unknown): string {
 export function parseInputText(field: Field, text: string): ParsedValue {
   if (text === '') return { value: null };
   if (numberTypes.has(field.type)) return parseNumber(field, text);
-  if (field.type === 'json' || field.type === 'array' || (field.type === 'select' && field.multiple))
-    return parseJson(text);
+  if (['json', 'array'].includes(field.type) || (field.type === 'select' && field.multiple)) return parseJson(text);
   if (field.type === 'boolean') return { value: text === 'true' };
   if (field.type === 'datetime' && !field.dateOnly) {
     const date = new Date(text);
@@ -72,9 +71,14 @@ export function formatValue(field: Field, value: unknown, whole = false): string
   }
   if ((field.type === 'integer' || field.type === 'bigInt') && !field.primaryKey && typeof value === 'number')
     return numberFormat.format(value);
+  if (field.type === 'file') return [value].flat().map(getFileName).join(', ');
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ');
   if (typeof value === 'object') return JSON.stringify(value);
   return whole ? String(value) : String(value).slice(0, maxShownLength);
+}
+
+function getFileName(file: unknown): string {
+  return String((file as { readonly name?: unknown } | null)?.name ?? '');
 }
 
 export function isNumber(field: Field): boolean {

@@ -1,7 +1,9 @@
 /** Reads and writes mail accounts and their members. */
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { useApiQuery } from '../../data/queries.ts';
+import { useApplication } from '../../data/application.tsx';
+import { invalidate, useApiQuery } from '../../data/queries.ts';
+import { useRealtimeEvents } from '../../data/realtime-events.ts';
 import type { Account } from '../mail-types.ts';
 
 export interface MailServer {
@@ -11,10 +13,53 @@ export interface MailServer {
   readonly user: string | null;
 }
 
+/** How an account signs in by OAuth 2: with a known provider or an issuer. */
+export interface OauthSettings {
+  readonly provider: 'google' | 'microsoft' | null;
+  readonly issuer: string | null;
+  readonly clientId: string | null;
+  readonly scopes: readonly string[] | null;
+}
+
+/** An address that an account sends as. */
+export interface Identity {
+  readonly address: string;
+  /** The display name in messages; null: that of the account. */
+  readonly name: string | null;
+  /** When it was proved that the account receives mail at the alias; null: it was not. */
+  readonly verifiedAt: string | null;
+}
+
 export interface AccountRecord extends Account {
   readonly auth: 'password' | 'oauth2';
+  readonly oauth: OauthSettings | null;
+  /** The address of the account and its aliases. */
+  readonly identities: readonly Identity[] | null;
   readonly imap: MailServer | null;
   readonly smtp: MailServer | null;
+  /** When the server tries again after a problem; null if it does not wait. */
+  readonly retryAt: string | null;
+  /** Messages of the first synchronisation: how many are stored, and how many there are. */
+  readonly backfillDone: number;
+  readonly backfillTotal: number;
+  /** Messages of which only the headers are stored yet. */
+  readonly bodiesWaiting?: number;
+  readonly lastSyncAt: string | null;
+  /** Names of the receiving servers whose Authentication-Results headers count; null: they are learned. */
+  readonly authservIds?: readonly string[] | null;
+}
+
+/** An entry of the log of problems with the mail servers of an account. */
+export interface LoggedProblem {
+  readonly id: number;
+  readonly at: string;
+  /** The part of the server that had the problem. */
+  readonly source: string;
+  readonly code: string;
+  readonly message: string;
+  readonly cure: string;
+  /** How often the same problem occurred in succession. */
+  readonly count: number;
 }
 
 export interface Member {
@@ -32,6 +77,30 @@ export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
     const query = { filterByTk: id, appends: ['mailboxes'] };
     return (await client.call<AccountRecord>('accounts:get', { query, signal })).data;
   });
+}
+
+/** The newest problems with the mail servers of an account; empty if the role may not read them. */
+export function useProblemLog(account: number, pageSize: number): UseQueryResult<readonly LoggedProblem[], Error> {
+  return useApiQuery(
+    ['mail-problems', account, pageSize],
+    async (client, signal) => {
+      const query = { filter: { accountId: account }, sort: ['-at', '-id'], pageSize, count: 'none' };
+      return (await client.call<LoggedProblem[]>('mailProblems:list', { query, signal })).data;
+    },
+    { keepPreviousData: true },
+  );
+}
+
+/** Reads accounts and their problems again when the server reports a status, progress or a problem. */
+export function useAccountEvents(): void {
+  const application = useApplication();
+  const refresh = (...keys: readonly string[]): void => {
+    for (const key of keys) void invalidate(application, key);
+  };
+  const refreshAccounts = (): void => refresh('mail-account', 'mail-accounts');
+  const refreshProblems = (): void => refresh('mail-problems');
+  useRealtimeEvents('accounts', refreshAccounts, refreshAccounts, refreshAccounts);
+  useRealtimeEvents('mailProblems', refreshProblems, refreshProblems, refreshProblems);
 }
 
 /** The members of an account; fails if the role may not list users. */

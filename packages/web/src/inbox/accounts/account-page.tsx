@@ -1,26 +1,34 @@
-import { Alert, Badge, Button, Stack } from '@mantine/core';
+import { Alert, Button, Stack } from '@mantine/core';
+import { Failure } from '@tablinum/client';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { DestroySection } from '../../data/destroy-section.tsx';
 import { QueryBoundary } from '../../data/problem.tsx';
 import { useCheck } from '../../data/queries.ts';
+import { useSchema } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { useActionMutation, useApiMutation } from '../../data/use-api-mutation.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { TextLink } from '../../ui/links.tsx';
+import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
+import { Empty } from '../../ui/states.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { useAccounts } from '../mail-queries.ts';
 import { noRights, useMailRights } from '../rights.ts';
-import { type AccountRecord, accountKeys, useAccount, useMembers } from './account-data.ts';
+import { RulesLink } from '../rules/rules-link.tsx';
+import { type AccountRecord, accountKeys, useAccount, useAccountEvents, useMembers } from './account-data.ts';
 import { AccountForm } from './account-form.tsx';
 import { ExportSection } from './export-section.tsx';
 import { FoldersSection } from './folders-section.tsx';
+import { IdentitiesSection } from './identities-section.tsx';
 import { ImportSection } from './import-section.tsx';
+import { ProblemLog } from './problem-log.tsx';
+import { StatusBadge } from './status-badge.tsx';
+import { SyncSection } from './sync-section.tsx';
 
 /** The page of one mail account: import, export, folders, servers and members. */
 export function MailAccountPage(): ReactNode {
@@ -28,66 +36,77 @@ export function MailAccountPage(): ReactNode {
   const app = useApplication();
   const { account: id = '' } = useParams({ strict: false });
   const account = useAccount(Number(id));
+  useAccountEvents();
   const above = (
     <TextLink to="/a/$app/inbox/accounts" params={{ app }}>
       {t.all}
     </TextLink>
   );
   const { data } = account;
+  // The first request may be refused for other reasons, which the server names.
+  const isGone = data !== undefined && isNotFound(account.error);
   return (
     <Page
-      title={data ? data.name || data.address : id}
+      title={data && !isGone ? data.name || data.address : t.loading}
       above={above}
       description={
-        data && (
+        data &&
+        !isGone && (
           <>
-            {data.name && `${data.address} `}
-            <Badge variant="light" color="gray" tt="none">
-              {t.statuses[data.status] ?? data.status}
-            </Badge>
+            {data.name && <bdi dir="ltr">{data.address}</bdi>} <StatusBadge status={data.status} />
           </>
         )
       }
     >
-      <QueryBoundary query={account} permission={{ resource: 'accounts', action: 'get' }}>
-        {(loaded) => <Content key={loaded.id} account={loaded} />}
-      </QueryBoundary>
+      {isGone ? (
+        <Empty icon="inbox" title={t.notFound} text={t.notFoundText}>
+          <ButtonLink to="/a/$app/inbox/accounts" params={{ app }} variant="default">
+            {t.all}
+          </ButtonLink>
+        </Empty>
+      ) : (
+        <QueryBoundary query={account} permission={{ resource: 'accounts', action: 'get' }}>
+          {(loaded) => <Content key={loaded.id} account={loaded} />}
+        </QueryBoundary>
+      )}
     </Page>
   );
+}
+
+/** Whether the account is not visible (any more): an account that is being deleted is hidden at once. */
+function isNotFound(error: Error | null): boolean {
+  return error instanceof Failure && (error.status === 404 || error.status === 403);
 }
 
 function Content({ account }: { account: AccountRecord }): ReactNode {
   const t = useInboxTexts().accounts;
   const rights = useMailRights() ?? noRights;
+  const mayReadRules = useSchema().data?.may('mailRules', 'list') ?? false;
   const otherAccounts = useAccounts().data?.otherAccounts ?? [];
   const members = useMembers(account.id);
-  /** Changes after every save, so that the form starts again with the stored values and without secrets. */
-  const [form, setForm] = useState({ saves: 0, account });
+  /** The account as it was when the page was opened, or saved last: the form starts again with it after every save. */
+  const [saved, setSaved] = useState(account);
   const save = useApiMutation<AccountRecord, Record<string, unknown>>({
     write: (client, values) => client.post('accounts:update', values, { filterByTk: account.id }),
     changes: accountKeys,
-    done: (saved) => {
-      setForm(({ saves }) => ({ saves: saves + 1, account: { ...account, ...saved } }));
+    done: (values) => {
+      setSaved({ ...account, ...values });
       toast(t.saved);
     },
   });
   const isMember = otherAccounts.every(({ id }) => id !== account.id);
   return (
     <Stack gap="xl">
-      {account.statusReason && (
-        <Alert color="yellow" variant="light" icon={<Icon name="warning" />}>
-          {account.statusReason}
-        </Alert>
-      )}
+      <SyncSection account={account} canChange={rights.changeAccounts} isMember={isMember} />
       {!isMember && <NotMember account={account} />}
       {isMember && rights.importMail && <ImportSection account={account} />}
       {isMember && rights.exportMail && account.mailboxes.length > 0 && <ExportSection account={account} />}
       {isMember && <FoldersSection account={account} rights={rights} />}
-      {rights.changeAccounts && !members.isPending && (
+      {isMember && mayReadRules && <RulesLink account={account.id} />}
+      {rights.changeAccounts && members.isFetched && (
         <Section title={t.details}>
           <AccountForm
-            key={form.saves}
-            account={form.account}
+            account={saved}
             members={members.data ?? null}
             save={save.mutate}
             saving={save.isPending}
@@ -95,6 +114,10 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
           />
         </Section>
       )}
+      {(account.identities ?? []).length > 0 && (
+        <IdentitiesSection account={account} canChange={rights.changeAccounts} />
+      )}
+      <ProblemLog account={account.id} />
       {rights.destroyAccounts && <Destroy account={account} />}
     </Stack>
   );

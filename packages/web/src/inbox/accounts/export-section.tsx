@@ -6,9 +6,9 @@ import { Section } from '../../data/section.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { saveFile } from '../../ui/save-file.ts';
+import { formatSize } from '../../ui/size-text.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { getFolderKey } from '../folders/folder-pane.tsx';
-import { formatSize } from '../size-text.ts';
 import type { AccountRecord } from './account-data.ts';
 
 /** Exports the mail of an account or of one folder as a file. */

@@ -9,6 +9,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
+import { LongText } from '../../ui/long-text.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { getFolderKey, sortFolders } from '../folders/folder-pane.tsx';
 import type { Mailbox } from '../mail-types.ts';
@@ -43,7 +44,7 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
     </Button>
   );
   return (
-    <Section title={t.title} text={t.text} actions={add}>
+    <Section title={t.title} text={rights.destroyFolders && t.text} actions={add}>
       {account.mailboxes.length === 0 ? (
         <Text c="dimmed">{t.none}</Text>
       ) : (
@@ -52,7 +53,7 @@ export function FoldersSection({ account, rights }: FoldersSectionProps): ReactN
           rows={sortFolders(account.mailboxes)}
           keyOf={({ id }) => id}
           columns={[
-            { title: t.path, render: (mailbox) => formatFolderName(mailbox, inboxTexts) },
+            { title: t.path, render: (mailbox) => <LongText>{formatFolderName(mailbox, inboxTexts)}</LongText> },
             { title: t.messages, number: true, render: ({ messages }) => texts.common.count(messages) },
             { title: t.unread, number: true, render: ({ unread }) => texts.common.count(unread) },
             {

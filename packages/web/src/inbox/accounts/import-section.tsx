@@ -7,8 +7,8 @@ import { Section } from '../../data/section.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink } from '../../ui/links.tsx';
+import { formatSize } from '../../ui/size-text.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { formatSize } from '../size-text.ts';
 import { type AccountRecord, accountKeys } from './account-data.ts';
 import { type ImportReport, importMail } from './mail-upload.ts';
 

@@ -2,6 +2,7 @@ import { Fieldset, Select, SimpleGrid, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { defaultPorts, type ServerDraft } from './account-draft.ts';
+import { settingIds } from './setting-ids.ts';
 
 interface ServerFieldsProps {
   readonly kind: 'imap' | 'smtp';
@@ -32,6 +33,7 @@ export function ServerFields({ kind, server, change, problems }: ServerFieldsPro
     <Fieldset legend={t[kind]}>
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
         <TextInput
+          {...(kind === 'imap' && { id: settingIds.host })}
           label={t.host}
           description={t.hostHint(`${kind}.example.com`)}
           {...text('host')}

@@ -63,17 +63,22 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
       />
       {accounts.map((each) => (
         <div key={each.id} className={classes.account}>
-          <h2 className={classes.address} title={each.statusReason ?? each.address}>
+          <h2 className={classes.address} title={each.problem?.message ?? each.address}>
             <TextLink
               to="/a/$app/inbox/accounts/$account"
               params={{ app, account: String(each.id) }}
               className={classes.link}
+              dir="auto"
               inherit
               c="inherit"
             >
               {each.name || each.address}
             </TextLink>
-            {each.statusReason && <Icon name="warning" size={13} />}
+            {each.problem && (
+              <span role="img" aria-label={t.accounts.synchronisation.inInbox(each.address)}>
+                <Icon name="warning" size={13} />
+              </span>
+            )}
           </h2>
           {listFolders(each.mailboxes, accounts.length === 1).map((mailbox) => (
             <Entry
@@ -114,7 +119,9 @@ function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
       onClick={go}
     >
       <Icon name={icon} />
-      <span className={classes.name}>{label}</span>
+      <span className={classes.name} dir="auto">
+        {label}
+      </span>
       {count > 0 && (
         <span className={classes.count} title={t.unreadCount(count)}>
           <span aria-hidden="true">{t.count(count)}</span>

@@ -63,11 +63,13 @@ export class ConversationList extends ObservableState<ListState> {
   }
 
   async #readNext(): Promise<void> {
+    const began = this.#optimisticUpdates.version;
     try {
       const { rows, next } = await this.#page(this.#nextCursor);
       this.#nextCursor = next;
       const known = new Set(this.state.rows.map(({ id }) => id));
-      const added = this.#optimisticUpdates.apply(rows.filter(({ id }) => !known.has(id)));
+      const unknown = rows.filter(({ id }) => !known.has(id) && !this.#optimisticUpdates.isOutdated(id, began));
+      const added = this.#optimisticUpdates.apply(unknown);
       this.updateState({ rows: [...this.state.rows, ...added], isLoaded: true, hasMore: next !== null, error: null });
     } catch (error) {
       this.updateState({ error: error as Error });
@@ -85,6 +87,7 @@ export class ConversationList extends ObservableState<ListState> {
   /** Reads all loaded rows again, from the top. */
   async reload(): Promise<void> {
     const wanted = Math.min(this.state.rows.length, maxReloaded);
+    const began = this.#optimisticUpdates.version;
     try {
       const rows: Conversation[] = [];
       let next: string | null = null;
@@ -95,8 +98,10 @@ export class ConversationList extends ObservableState<ListState> {
       } while (next !== null && rows.length < wanted);
       this.#nextCursor = next;
       this.#arrived.clear();
+      const known = new Set(this.state.rows.map(({ id }) => id));
+      const current = rows.filter(({ id }) => known.has(id) || !this.#optimisticUpdates.isOutdated(id, began));
       this.updateState({
-        rows: this.#optimisticUpdates.apply(rows),
+        rows: this.#optimisticUpdates.apply(current),
         isLoaded: true,
         hasMore: next !== null,
         error: null,
@@ -161,10 +166,13 @@ export class ConversationList extends ObservableState<ListState> {
   async #refresh(): Promise<void> {
     const keys = [...this.#stale].slice(0, largePage);
     for (const key of keys) this.#stale.delete(key);
+    const began = this.#optimisticUpdates.version;
     let next = refreshDelay;
     try {
       const { rows } = await this.#page(null, keys, largePage);
-      this.#settleRows(keys, new Map(rows.map((row) => [row.id, row])));
+      // Rows that were shown again during the read have been marked for another one.
+      const isCurrent = (id: number): boolean => !this.#optimisticUpdates.isOutdated(id, began);
+      this.#settleRows(keys.filter(isCurrent), new Map(rows.map((row) => [row.id, row])));
     } catch (error) {
       // The rows may be outdated, so a transient failure is retried while the list is shown.
       const isTransient = error instanceof Failure && (error.outcomeUnknown || error.retryAfter !== null);
@@ -185,7 +193,9 @@ export class ConversationList extends ObservableState<ListState> {
     }
     const isRetained = ({ id }: Conversation): boolean =>
       !requested.has(id) || found.has(id) || this.#optimisticUpdates.isRetained(id);
-    const rows = this.state.rows.filter(isRetained).map((row) => found.get(row.id) ?? row);
+    const rows = this.state.rows
+      .filter(isRetained)
+      .map((row) => (requested.has(row.id) ? (found.get(row.id) ?? row) : row));
     this.updateState({ rows: this.#optimisticUpdates.apply(rows), arrived: this.#arrived.size });
     if (this.isAtTop && this.#arrived.size > 0) this.showArrived();
   }

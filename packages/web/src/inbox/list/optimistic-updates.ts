@@ -7,6 +7,14 @@ export class OptimisticUpdates {
   readonly #changes = new Map<number, RowChange[]>();
   readonly #hidden = new Set<number>();
   readonly #retained = new Map<number, number>();
+  /** The number of times that rows were shown again; a read that began at a lower one may be outdated. */
+  #version = 0;
+  /** By the id of a row: the version at which it was shown again. */
+  readonly #shownAt = new Map<number, number>();
+
+  get version(): number {
+    return this.#version;
+  }
 
   /** @returns a function that ends it. */
   change(ids: readonly number[], change: RowChange): () => void {
@@ -25,7 +33,16 @@ export class OptimisticUpdates {
   }
 
   unhide(ids: readonly number[]): void {
-    for (const id of ids) this.#hidden.delete(id);
+    this.#version += 1;
+    for (const id of ids) {
+      this.#hidden.delete(id);
+      this.#shownAt.set(id, this.#version);
+    }
+  }
+
+  /** Whether a read that began at a version may tell of a row what was true before its pending change. */
+  isOutdated(id: number, began: number): boolean {
+    return (this.#shownAt.get(id) ?? 0) > began;
   }
 
   isHidden(id: number): boolean {

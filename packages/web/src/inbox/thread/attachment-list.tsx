@@ -6,9 +6,9 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { saveFile } from '../../ui/save-file.ts';
+import { formatSize } from '../../ui/size-text.ts';
 import { toast } from '../../ui/toasts.tsx';
 import type { Attachment } from '../mail-types.ts';
-import { formatSize } from '../size-text.ts';
 import classes from './attachment-list.module.css';
 
 /** The attachments of an e-mail. Images and texts have a preview. Inline images are not listed. */
@@ -32,12 +32,10 @@ export function AttachmentList({ attachments }: { attachments: readonly Attachme
             <UnstyledButton
               className={classes.name}
               onClick={() => (isPreviewable(file) ? setPreviewed(file) : void save(file))}
-              aria-label={
-                isPreviewable(file) ? t.preview(file.filename ?? t.unnamed) : t.save(file.filename ?? t.unnamed)
-              }
+              aria-label={describeFile(file, isPreviewable(file) ? t.preview : t.save, t.unnamed)}
             >
               <Icon name="paperclip" size={14} />
-              <span>{file.filename ?? t.unnamed}</span>
+              <span>{file.filename ?? t.unnamed}</span>{' '}
               <span className={classes.size}>{formatSize(file.size ?? 0)}</span>
             </UnstyledButton>
             <IconButton
@@ -54,6 +52,11 @@ export function AttachmentList({ attachments }: { attachments: readonly Attachme
       </Modal>
     </>
   );
+}
+
+/** The accessible name of a file: it contains everything that is visible. */
+function describeFile({ filename, size }: Attachment, describe: (name: string) => string, unnamed: string): string {
+  return `${describe(filename ?? unnamed)} ${formatSize(size ?? 0)}`;
 }
 
 function isPreviewable({ sniffedType }: Attachment): boolean {

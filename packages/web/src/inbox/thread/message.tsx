@@ -1,4 +1,4 @@
-import { Badge, Button, Text, UnstyledButton } from '@mantine/core';
+import { Badge, Button, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -8,8 +8,11 @@ import type { Email, MailAddress } from '../mail-types.ts';
 import { getName } from '../people.ts';
 import { formatFullTime, formatShortTime } from '../times.ts';
 import { AttachmentList } from './attachment-list.tsx';
+import { Authenticity } from './authenticity.tsx';
+import { DeliveryState } from './delivery.tsx';
 import { MailFrame } from './mail-frame.tsx';
 import { stripBrackets } from './mail-images.ts';
+import { MailWarnings } from './mail-warnings.tsx';
 import classes from './message.module.css';
 import { splitLinks, splitQuotation } from './plain-text.ts';
 
@@ -19,12 +22,14 @@ interface MessageProps {
   readonly toggle: () => void;
   /** Null if the role may not set stars. */
   readonly star: (() => void) | null;
+  /** Whether the role may cancel and repeat sending. */
+  readonly canDecideDelivery: boolean;
   /** Only for drafts. */
   readonly continueDraft?: () => void;
 }
 
 /** One e-mail of a conversation, collapsed to one line or expanded. */
-export function Message({ email, opened, toggle, star, continueDraft }: MessageProps): ReactNode {
+export function Message({ email, opened, toggle, star, canDecideDelivery, continueDraft }: MessageProps): ReactNode {
   const t = useInboxTexts();
   const sender = email.from?.[0];
   return (
@@ -76,12 +81,9 @@ export function Message({ email, opened, toggle, star, continueDraft }: MessageP
       </header>
       {opened && (
         <div className={classes.body}>
-          {email.folder === 'outbox' && (
-            <Text size="sm" c="dimmed" role="status">
-              {t.queued}
-            </Text>
-          )}
-          <Warnings warnings={email.warnings ?? []} bodyState={email.bodyState} />
+          <DeliveryState email={email} canDecide={canDecideDelivery} />
+          {email.authentication && !email.outgoing && <Authenticity authentication={email.authentication} />}
+          <MailWarnings email={email} />
           {email.html ? (
             <MailFrame email={email.id} html={email.html} attachments={email.attachments ?? noFiles} />
           ) : (
@@ -112,26 +114,6 @@ function listVisibleAttachments({ html, attachments = noFiles }: Email): Email['
 
 function formatReceivers({ to, cc }: Email, format: (names: string) => string): string {
   return format([...(to ?? []), ...(cc ?? [])].map((each: MailAddress) => getName(each)).join(', '));
-}
-
-function Warnings({ warnings, bodyState }: { warnings: readonly string[]; bodyState: string | null }): ReactNode {
-  const t = useInboxTexts();
-  const known: Readonly<Record<string, string>> = t.warnings;
-  const bodies: Readonly<Record<string, string>> = t.bodyStates;
-  const messages = [...warnings.map((each) => known[each]), bodies[bodyState ?? '']].filter(
-    (each) => each !== undefined,
-  );
-  if (messages.length === 0) return null;
-  return (
-    <ul className={classes.warnings}>
-      {messages.map((each) => (
-        <li key={each}>
-          <Icon name="warning" size={14} />
-          <span>{each}</span>
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 function PlainText({ text }: { text: string }): ReactNode {

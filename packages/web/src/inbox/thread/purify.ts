@@ -1,5 +1,5 @@
 /**
- * Sanitises the HTML of a mail. The server has already sanitised it (docs/mail.md); it is sanitised again here by
+ * Sanitises the HTML of a mail. The server has already sanitised it (docs/mail-safety.md); it is sanitised again here by
  * another program, so that a fault of one of them is not enough for an attack.
  *
  * The nodes that DOMPurify creates are shown directly; no text is parsed again afterwards.

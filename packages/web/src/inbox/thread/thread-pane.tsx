@@ -1,11 +1,13 @@
 import { Badge, Skeleton } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useApplication } from '../../data/application.tsx';
 import { QueryBoundary } from '../../data/problem.tsx';
+import { useRealtimeEvents } from '../../data/realtime-events.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { MailActions } from '../actions/mail-actions.ts';
-import { useThread } from '../mail-queries.ts';
+import { invalidateThread, useThread } from '../mail-queries.ts';
 import type { Email, Thread } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
 import { Message } from './message.tsx';
@@ -89,6 +91,14 @@ function Messages({
 }: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
   const t = useInboxTexts();
   const [opened, setOpened] = useState(() => findInitiallyOpened(thread.emails));
+  const application = useApplication();
+  const refresh = (): void => invalidateThread(application, thread.id);
+  // The outcome of sending changes an e-mail, but not its conversation.
+  useRealtimeEvents(
+    'emails',
+    ({ tk: key }) => thread.emails.some(({ id }) => id === Number(key)) && refresh(),
+    refresh,
+  );
   const hasMarkedRead = useRef(false);
   useEffect(() => {
     if (hasMarkedRead.current || !rights.mark) return;
@@ -128,6 +138,7 @@ function Messages({
             email={email}
             opened={opened.has(email.id)}
             toggle={() => toggle(email.id)}
+            canDecideDelivery={rights.write}
             star={rights.mark ? () => void actions.setFlags(thread.id, email.id, { starred: !email.starred }) : null}
             {...(rights.write &&
               email.draft &&

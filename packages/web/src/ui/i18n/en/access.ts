@@ -231,7 +231,7 @@ export const access = {
       makerSuspended:
         'This key is refused because the user who created it is suspended. It works again when the user is active.',
       roleLost:
-        'This key is refused because the user who created it no longer holds its role. It works again when the user gets the role back.',
+        'This key is refused because the user who created it no longer has its role. It works again when the user gets the role back.',
     },
     over: 'This key has expired and no longer works.',
     all: 'All API keys',

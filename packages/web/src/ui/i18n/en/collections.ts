@@ -95,6 +95,7 @@ export const types = {
     date: 'Date',
     time: 'Time of day',
     datetime: 'Date and time',
+    file: 'File',
     json: 'JSON',
     array: 'List',
     uid: 'Unique id (UUID)',
@@ -118,6 +119,9 @@ export const types = {
     scale: 'Decimal places',
     enum: 'Choices',
     multiple: 'Allow several choices',
+    accept: 'Accepted media types',
+    maxSize: 'Maximum size in bytes',
+    maxCount: 'Maximum number of files',
     dateOnly: 'Date only',
     autoNow: 'Set on creation',
     autoNowAdd: 'Set on every update',
@@ -135,11 +139,15 @@ export const types = {
   },
   hints: {
     enum: 'One for each line.',
+    accept: 'One for each line, such as image/* or application/pdf. Without an entry, all files are accepted.',
+    maxSize: 'Of one file. Without a value, the limit of the server applies.',
+    maxCount: 'Only for a field with several files. The default is 100.',
     foreignKey: 'Created if it does not exist.',
     through: 'Created if it does not exist.',
     defaultValue: 'JSON or plain text.',
     uiSchema: 'For example {"title": "Price", "x-component": "Input"}. Stored for other programs.',
   } as Readonly<Record<string, string>>,
+  multipleFiles: 'Allow several files',
   whenDeleted: (onDelete: string, child: string, parent: string) =>
     ({
       setNull: `Deleting a record of ${parent} clears the link`,
@@ -170,6 +178,7 @@ export const relation = {
       `Each record of ${here} can be linked with many records of ${target}, and vice versa.`,
   },
   manyDeleted: 'Deleting a record removes its links. The linked records are kept.',
+  multipleFiles: 'Allow several files',
   whenDeleted: (parent: string) => `When a record of ${parent} is deleted`,
   onDelete: {
     setNull: (_child: string) => 'Clear the link',

@@ -1,4 +1,5 @@
 import { collections, definition, diagram, indexes, relation, types } from './collections.ts';
+import { files } from './files.ts';
 import { record, records } from './records.ts';
 
 /** Texts of the pages of collections and records, and of the API reference. */
@@ -11,6 +12,7 @@ export const data = {
   diagram,
   records,
   record,
+  files,
   docs: {
     title: 'API',
     description: 'The endpoints that your role can use. You can try them out here.',

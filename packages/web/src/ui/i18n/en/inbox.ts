@@ -1,4 +1,5 @@
 import { mailAccounts } from './mail-accounts.ts';
+import { mailRules } from './mail-rules.ts';
 
 /** Texts of the inbox. */
 const folderNames: Readonly<Record<string, string>> = {
@@ -17,6 +18,7 @@ const conversations = (n: number): string => (n === 1 ? 'Conversation' : `${n} c
 export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
+  rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
   thread: 'Conversation',
@@ -25,7 +27,6 @@ export const inbox = {
   unread: 'Unread',
   unreadCount: (n: number) => (n === 1 ? '1 unread message' : `${n.toLocaleString('en')} unread messages`),
   count: (n: number) => n.toLocaleString('en'),
-  queued: 'Queued. This version does not deliver mail.',
   starred: 'Starred',
   nobody: 'No sender',
   me: 'Me',
@@ -168,7 +169,7 @@ export const inbox = {
     subject: 'Subject',
     text: 'Text',
     send: 'Send',
-    sent: 'Queued. This version does not deliver mail.',
+    sent: 'Message queued.',
     undoSend: 'Undo send',
     attach: 'Attach files',
     notAttached: (name: string, why: string) => `${name} could not be attached. ${why}`,
@@ -195,6 +196,37 @@ export const inbox = {
       saveAsNew: 'Save as a new draft',
     },
   },
+  delivery: {
+    queued: (time: string) => `Queued. It is sent at ${time}.`,
+    sending: 'Sending…',
+    waiting: 'Waiting to be sent',
+    retrying: (time: string) => `Not delivered to everyone yet. Next attempt: ${time}.`,
+    sent: (time: string) => `Sent ${time}.`,
+    sentSometime: 'Sent.',
+    summaries: {
+      partlySent: 'Not delivered to all recipients',
+      failed: 'Not delivered',
+      unknown: 'It is not known whether this message was sent',
+      cancelled: 'Sending was cancelled',
+    },
+    unknownText:
+      'The connection was lost before the mail server confirmed the message. If you send it again, recipients may get it twice.',
+    recipients: {
+      queued: 'not tried yet.',
+      deferred: 'refused for now, is tried again.',
+      accepted: 'sent.',
+      delayed: 'delayed on the way.',
+      delivered: 'delivered.',
+      failed: 'refused.',
+      unknown: 'not known.',
+      cancelled: 'cancelled.',
+    },
+    read: (time: string) => `displayed ${time}.`,
+    reply: (text: string) => `The mail server said: ${text}`,
+    retryNow: 'Try now',
+    sendAgain: 'Send again',
+    cancel: { queued: 'Cancel sending', unknown: 'Stop sending' } as Readonly<Record<string, string>>,
+  },
   activity: {
     title: 'Campaigns',
     campaign: (name: string) => `Campaign: ${name}`,
@@ -204,9 +236,40 @@ export const inbox = {
     senderDomainLooksAlike: 'The sender’s domain looks similar to another domain.',
     replyGoesElsewhere: 'A reply is sent to a different domain than the sender’s.',
     linkShowsOtherDomain: 'The text of a link shows a different domain than its target.',
-    spfFailed: 'The receiving server could not confirm the sender (SPF).',
-    dkimFailed: 'The signature of the sender’s server is not valid (DKIM).',
+    severalSenders: 'The message names several senders of different domains.',
+    senderDomainResemblesKnown: 'The sender’s domain resembles a domain that you know, but it is a different one.',
+    knownSenderNotVerified: 'Earlier messages from this domain were verified. This one was not.',
+    firstTimeSender: 'This is the first message from this address.',
+    spfFailed: 'The server that sent the message may not send for this domain (SPF).',
+    dkimFailed: 'The signature of the message is not valid (DKIM).',
     dmarcFailed: 'The message failed the policy of the sender’s domain (DMARC).',
+  },
+  authenticity: {
+    verdicts: {
+      verified: (domain: string, _other: string) => `This message was really sent by ${domain}.`,
+      forwarded: (domain: string, other: string) => `Forwarded by ${other}, which confirms that ${domain} sent it.`,
+      unaligned: (domain: string, other: string) =>
+        `Sent by ${other}. It could not be verified that ${domain} agreed to that.`,
+      failed: (domain: string, _other: string) => `${domain} does not confirm this message. It may be forged.`,
+      undetermined: (domain: string, _other: string) =>
+        `It could not be verified yet whether ${domain} sent this message.`,
+      unverified: (domain: string, _other: string) => `It could not be verified that ${domain} sent this message.`,
+    },
+    sender: 'the sender',
+    otherServer: 'another server',
+    details: 'Details',
+    methods: { spf: 'SPF', dkim: 'DKIM', dmarc: 'DMARC', arc: 'ARC' },
+    outcomes: {
+      pass: 'passed',
+      fail: 'failed',
+      softfail: 'failed (soft)',
+      none: 'not found',
+      neutral: 'no statement',
+      policy: 'not accepted',
+      temperror: 'no answer',
+      permerror: 'error',
+    },
+    byReceiver: 'checked by your mail server',
   },
   bodyStates: {
     truncated: 'This message is too long to be shown completely.',

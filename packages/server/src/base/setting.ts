@@ -1,0 +1,25 @@
+/** A setting as docs/operations.md lists it. Secrets are also read from the file that `<NAME>_FILE` names. */
+export interface Setting {
+  readonly name: string;
+  readonly fallback: string;
+  readonly secret: boolean;
+  readonly meaning: string;
+}
+
+/** Describes a setting. @param fallback its value where it is not set. */
+export const defineSetting = (name: string, fallback: string, meaning: string, secret = false): Setting => ({
+  name,
+  fallback,
+  secret,
+  meaning,
+});
+
+/** A setting that is missing or invalid; the message names it and the cure. */
+export class ConfigError extends Error {}
+
+/** The value of a setting that has fixed choices. @throws ConfigError naming them. */
+export function parseChoice<T extends string>(name: string, text: string, choices: readonly T[]): T {
+  const found = choices.find((each) => each === text);
+  if (found === undefined) throw new ConfigError(`${name} must be ${choices.join(' or ')}.`);
+  return found;
+}

@@ -1,0 +1,77 @@
+import { cleanFilename } from '../mail/parse/attachment-name.ts';
+import { truncateText } from '../mail/parse/clean-text.ts';
+import { isSearchable, mailParameters, parseMailListRequest } from '../mail/search/mail-list-request.ts';
+import { type ExportFormat, omitExportOptions, parseExportOptions } from '../protocol/export-request.ts';
+import { requireKnownNames } from '../protocol/known-names.ts';
+import { limits } from '../protocol/limits.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
+import { actionParameters } from '../protocol/request-normaliser.ts';
+import { type JsonChunks, type StreamOptions, streamRecords } from '../records/read/stream-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
+import type { Collection } from '../schema/registry.ts';
+import { exportTable, isTableFormat, requireExportGrant } from '../transfer/export-records.ts';
+import type { ActionResult, RequestContext } from './request-context.ts';
+import { logFailures, ndjsonType, streamJsonLines } from './streamed-list.ts';
+
+const contentTypes: Readonly<Record<ExportFormat, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  json: 'application/json; charset=utf-8',
+  ndjson: ndjsonType,
+};
+
+/** In UTF-16 code units: the name has at most 255 bytes also if each unit has three. */
+const maxTitleLength = 75;
+
+/** A first chunk of long records would need more memory than all others, for each export that runs. */
+const streamOptions: StreamOptions = { readGrant: requireExportGrant, firstChunk: limits.streamChunk / 10 };
+
+/** `<collection>:export`: the records of a list as a file, which is sent while the records are read. */
+export async function exportRecords(
+  request: RequestContext,
+  context: RecordContext,
+  collection: Collection,
+): Promise<ActionResult> {
+  const options = parseExportOptions(request.parameters());
+  const recordRequest = readExportRequest(request, context, collection);
+  const chunks = logFailures(request, streamRecords(request.contextNow, collection, recordRequest, streamOptions));
+  const { format } = options;
+  const stream = isTableFormat(format)
+    ? await exportTable(context, { collection, request: recordRequest, options, chunks })
+    : await streamJson(format, chunks, request.requestId);
+  const filename = buildExportName(context, collection, format);
+  return { stream, contentType: contentTypes[format], filename, noStore: true };
+}
+
+/** The name of the file: title of the collection, and date in the time zone of the request. */
+function buildExportName({ clock, zone }: RecordContext, { title, name }: Collection, format: ExportFormat): string {
+  const today = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO(zone).toPlainDate();
+  const shortTitle = truncateText((title ?? name).replace(/[/\\]/g, '_'), maxTitleLength);
+  const ending = `${today.toString()}.${format}`;
+  return cleanFilename(`${shortTitle} ${ending}`) ?? ending;
+}
+
+/** The list that is exported. Lists of mail have parameters of their own. */
+function readExportRequest(request: RequestContext, context: RecordContext, collection: Collection): RecordRequest {
+  if (!isSearchable(collection.name)) return request.recordRequest();
+  const parameters = omitExportOptions(request.parameters());
+  requireKnownNames('export', parameters, new Set([...actionParameters.export, ...mailParameters]));
+  return parseMailListRequest(collection.name, parameters, request.method !== 'POST', context);
+}
+
+/** An array of the records, or one record per line. */
+async function streamJson(
+  format: 'json' | 'ndjson',
+  chunks: JsonChunks,
+  requestId: string,
+): Promise<AsyncGenerator<string>> {
+  const first = await chunks.next();
+  return format === 'ndjson' ? streamJsonLines(first, chunks, requestId) : streamJsonArray(first, chunks);
+}
+
+async function* streamJsonArray(first: IteratorResult<string>, chunks: JsonChunks): AsyncGenerator<string> {
+  yield '[\n';
+  if (!first.done) yield first.value;
+  for await (const chunk of chunks) yield `,\n${chunk}`;
+  yield '\n]\n';
+}

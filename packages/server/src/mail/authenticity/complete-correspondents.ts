@@ -1,0 +1,42 @@
+/** Notes the correspondents of e-mails that an earlier server version stored. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Database } from '../../database/database.ts';
+import {
+  CorrespondentRows,
+  findAccountsWithoutCorrespondents,
+  readCorrespondence,
+  setCorrespondentsVersion,
+} from '../../database/mail/correspondent-rows.ts';
+import { collectCorrespondents } from './correspondents.ts';
+
+/** E-mails of one transaction, which takes some milliseconds. */
+const batchSize = 500;
+/** Other writes run between two batches. */
+const pauseMilliseconds = 10;
+
+/** Completes all accounts. Interrupted, it begins again at the next call: repeating it changes nothing. */
+export async function completeCorrespondents(database: Database, isStopped: () => boolean): Promise<void> {
+  for (const account of await findAccountsWithoutCorrespondents(database)) {
+    let position: number | null = 0;
+    while (position !== null) {
+      if (isStopped()) return;
+      position = await completeBatch(database, account, position);
+      await pause(pauseMilliseconds);
+    }
+  }
+}
+
+/** @returns the key after which to continue; null: the account is complete. */
+async function completeBatch(database: Database, account: number, after: number): Promise<number | null> {
+  const emails = await readCorrespondence(database, account, after, batchSize);
+  const position = emails.length < batchSize ? null : (emails.at(-1)?.id ?? null);
+  const met = collectCorrespondents(emails);
+  await database.write(
+    async (transaction) => {
+      await new CorrespondentRows(database, transaction, account).add(met);
+      if (position === null) await setCorrespondentsVersion(database, transaction, account);
+    },
+    { lockKey: `mail ${account}` },
+  );
+  return position;
+}

@@ -1,0 +1,342 @@
+/**
+ * The work of one connection to an account's server: a look at all mailboxes, the first synchronisation of those that are not complete,
+ * then waiting for new mail in IDLE, with regular looks at the other mailboxes.
+ */
+import { isoTime } from '../../base/clock.ts';
+import { mailLimits } from '../../protocol/mail-limits.ts';
+import type { ReportParts } from './account-reports.ts';
+import { type AccountStatus, ProgressReporter } from './account-reports.ts';
+import { backfillStep } from './backfill.ts';
+import type { BodyDownload } from './body-download.ts';
+import type { ConnectionSlot } from './connection-slots.ts';
+import { MailboxState } from './mailbox-state.ts';
+import { MailboxSync, type SyncParts } from './mailbox-sync.ts';
+import type { OperationExecutor } from './operation-executor.ts';
+import { compareByImportance, type ListedMailbox, readServerMailboxes } from './server-mailboxes.ts';
+import { Wakeup } from './wakeup.ts';
+
+/** What the work of one connection is done with. */
+export interface AccountSyncParts extends SyncParts {
+  readonly reports: ReportParts;
+  readonly slot: ConnectionSlot;
+  readonly bodies: BodyDownload;
+  readonly createExecutor: () => OperationExecutor;
+  /** Stores the status of the account. */
+  readonly setStatus: (status: AccountStatus, lastSyncAt?: string) => Promise<void>;
+  /** Everything that the server had is stored, and no problem is left. */
+  readonly onSynchronised: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** How often new mail is looked for during a first synchronisation. */
+const inboxMilliseconds = 10_000;
+/** The same while bodies of older messages are downloaded. */
+const bodyInboxMilliseconds = 2000;
+/** How often the inbox of a server without IDLE is looked at. */
+const noIdleMilliseconds = 15_000;
+/** When the mailboxes are looked at again if a lost message may have been moved during a look. */
+const movedMilliseconds = 1000;
+/** The largest number of messages that can be stored, whatever number the server names. */
+const maxCount = 2 ** 31 - 1;
+/** A time without changes after which the time of the last synchronisation is stored again. */
+const lastSyncMilliseconds = 300_000;
+
+/** Synchronises an account on one connection. */
+export class AccountSync {
+  readonly #parts: AccountSyncParts;
+  readonly #mailboxes: MailboxSync;
+  readonly #executor: OperationExecutor;
+  readonly #progress: ProgressReporter;
+  readonly #wakeup = new Wakeup();
+  readonly #openedAt = performance.now();
+  #states: MailboxState[] = [];
+  /** The list that the mailboxes of the store agree with, as text. */
+  #appliedList = '';
+  #isInboxChanged = false;
+  #isPollWanted = true;
+  #areOperationsWanted = true;
+  #nextPoll = 0;
+  #nextInboxLook = 0;
+  #nextProbe = 0;
+  #lastSyncStored = 0;
+
+  constructor(parts: AccountSyncParts) {
+    this.#parts = parts;
+    this.#mailboxes = new MailboxSync(parts);
+    this.#executor = parts.createExecutor();
+    this.#progress = new ProgressReporter(parts.reports, parts.account.id);
+    const { client } = parts.session;
+    for (const event of ['exists', 'expunge', 'flags'] as const)
+      client.on(event, ({ path }: { path: string }) => this.#noteChange(path));
+    client.on('close', this.#signal);
+    parts.signal.addEventListener('abort', this.#signal);
+  }
+
+  readonly #signal = (): void => this.#wakeup.signal();
+
+  /** Looks at all mailboxes soon. */
+  wake(): void {
+    this.#isPollWanted = true;
+    this.wakeOperations();
+  }
+
+  /** Sends what waits to be sent soon. */
+  wakeOperations(): void {
+    this.#areOperationsWanted = true;
+    this.#wakeup.signal();
+  }
+
+  /** Works until the connection is given up for another account. @throws when the connection fails or the signal is aborted. */
+  async run(): Promise<void> {
+    await this.#poll();
+    await this.#sendOperations();
+    await this.#backfill();
+    await this.#setLive();
+    for (;;) {
+      this.#requireOpen();
+      if (this.#areOperationsWanted) await this.#sendOperations();
+      if (this.#isInboxChanged) await this.#pullInbox();
+      if (this.#isPollWanted || performance.now() >= this.#nextPoll) await this.#pollAndReconcile();
+      if (this.#mayYield()) return;
+      if (!(await this.#downloadBodies())) await this.#wait();
+    }
+  }
+
+  /** Downloads some bodies of messages that were stored by their headers. @returns whether others may be due. */
+  async #downloadBodies(): Promise<boolean> {
+    const { bodies } = this.#parts;
+    const hasDownloaded = await bodies.step();
+    await this.#reportBodies();
+    const now = performance.now();
+    if (hasDownloaded && now >= this.#nextInboxLook) {
+      this.#nextInboxLook = now + bodyInboxMilliseconds;
+      await this.#selectInbox();
+    }
+    return hasDownloaded;
+  }
+
+  /** Reports how many bodies are still to be downloaded, if the account shows another number. */
+  async #reportBodies(): Promise<void> {
+    const { waiting, shown } = await this.#parts.bodies.count();
+    if (waiting !== shown) this.#progress.report({ bodiesWaiting: waiting });
+  }
+
+  /** Stores what is not stored yet about the progress. */
+  async end(): Promise<void> {
+    this.#parts.signal.removeEventListener('abort', this.#signal);
+    await this.#parts.bodies.settle().catch(() => {}); // what could not be stored is downloaded again
+    await this.#progress.flush();
+  }
+
+  #requireOpen(): void {
+    this.#parts.signal.throwIfAborted();
+    if (!this.#parts.session.client.usable)
+      throw Object.assign(new Error('The connection was closed.'), { code: 'NoConnection' });
+  }
+
+  #noteChange(path: string): void {
+    if (path !== this.#inbox?.mailbox.rawPath) return;
+    this.#isInboxChanged = true;
+    this.#wakeup.signal();
+  }
+
+  get #inbox(): MailboxState | undefined {
+    return this.#states.find(({ mailbox }) => mailbox.role === 'inbox' && mailbox.selectable);
+  }
+
+  /**
+   * Looks at all mailboxes that have changed since the last look. Then it is known of every message that is gone whether it was moved, and
+   * the e-mails of the others are deleted.
+   */
+  async #poll(): Promise<void> {
+    const { serverMail, account, clock, times } = this.#parts;
+    this.#isPollWanted = false;
+    this.#areOperationsWanted = true;
+    // What was lost in this millisecond may have been lost by this look.
+    const begunAt = isoTime(clock.now() - 1);
+    await this.#readMailboxes();
+    for (const state of this.#states) {
+      if (!state.isChanged) continue;
+      if (state === this.#inbox) this.#isInboxChanged = false;
+      await this.#mailboxes.pull(state);
+      if (!state.isComplete && state.remaining === null) await this.#step(state);
+    }
+    this.#nextPoll = performance.now() + times.pollMilliseconds;
+    if (this.#states.every(({ isComplete }) => isComplete))
+      if (await this.#mayHaveMoved())
+        this.#nextPoll = performance.now() + Math.min(times.pollMilliseconds, movedMilliseconds);
+      else await serverMail.removeLost(account, begunAt);
+    this.#nextProbe = performance.now() + times.probeMilliseconds;
+  }
+
+  /**
+   * Whether a lost message may be in a mailbox that has received messages since this poll looked at it: somebody may have moved it there
+   * and back.
+   */
+  async #mayHaveMoved(): Promise<boolean> {
+    const { serverMail, account } = this.#parts;
+    if ((await serverMail.countLost(account)) === 0) return false;
+    await this.#readMailboxes();
+    return this.#states.some(
+      ({ seen, reported, mailbox }) =>
+        mailbox.selectable && reported !== null && reported.uidnext !== (seen?.uidnext ?? mailbox.uidnext),
+    );
+  }
+
+  /** Looks at the inbox, and at the other mailboxes if something was moved. */
+  async #pullInbox(): Promise<void> {
+    const inbox = this.#inbox;
+    this.#isInboxChanged = false;
+    if (!inbox) return;
+    const { hasLost, hasMoved } = await this.#mailboxes.pull(inbox);
+    if (hasLost || hasMoved) await this.#poll();
+  }
+
+  /** Reads the list of mailboxes, and stores those that were created, renamed or deleted. */
+  async #readMailboxes(): Promise<void> {
+    const { session, serverMail, account, requireLease } = this.#parts;
+    const listed = readServerMailboxes(await session.list(), session.isGmail);
+    if (listed.length > mailLimits.serverMailboxes)
+      throw Object.assign(new Error('The server lists too many mailboxes.'), { code: 'TooManyMailboxes' });
+    const list = JSON.stringify(listed.map(({ status: _, uidnext: __, ...rest }) => rest));
+    const byPath = new Map(listed.map((each) => [each.rawPath, each]));
+    if (list === this.#appliedList) {
+      for (const state of this.#states) state.reported = byPath.get(state.mailbox.rawPath ?? '')?.status ?? null;
+      return;
+    }
+    requireLease();
+    const stored = await serverMail.applyMailboxes(account, listed);
+    const hasLost = (await serverMail.countLost(account)) > 0;
+    const known = new Map(this.#states.map((state) => [state.mailbox.id, state]));
+    this.#states = stored
+      .map((mailbox) => {
+        const state = updateState(known.get(mailbox.id), mailbox, byPath.get(mailbox.rawPath ?? '') ?? null);
+        // An earlier connection may have begun to link messages to new UIDs.
+        if (hasLost && !state.isComplete) state.isRelinking = true;
+        return state;
+      })
+      .sort((one, other) => compareByImportance(one.mailbox, other.mailbox));
+    this.#appliedList = list;
+  }
+
+  /** Stores the older messages, mailbox by mailbox in turns, until all are complete. */
+  async #backfill(): Promise<void> {
+    if (this.#states.every(({ isComplete }) => isComplete)) return;
+    await this.#parts.setStatus('syncing');
+    this.#reportProgress();
+    while (this.#states.some(({ isComplete }) => !isComplete))
+      for (const state of this.#states) {
+        if (state.isComplete) continue;
+        await this.#step(state);
+        await this.#interleave();
+      }
+    await this.#progress.flush();
+  }
+
+  async #step(state: MailboxState): Promise<void> {
+    this.#requireOpen();
+    if (!(await backfillStep(this.#parts, state))) await this.#mailboxes.pull(state);
+    this.#reportProgress();
+    await this.#reportBodies();
+  }
+
+  /** Work that does not wait for the end of a first synchronisation. */
+  async #interleave(): Promise<void> {
+    const now = performance.now();
+    if (this.#areOperationsWanted) await this.#sendOperations();
+    if (now >= this.#nextPoll || this.#isPollWanted) return this.#poll();
+    if (this.#isInboxChanged || now >= this.#nextInboxLook) {
+      this.#nextInboxLook = now + inboxMilliseconds;
+      await this.#pullInbox();
+    }
+  }
+
+  async #sendOperations(): Promise<void> {
+    this.#areOperationsWanted = false;
+    if (await this.#executor.run()) this.#isPollWanted = true;
+  }
+
+  async #pollAndReconcile(): Promise<void> {
+    await this.#poll();
+    await this.#backfill();
+    const { clock, times, session } = this.#parts;
+    const interval = session.hasCondstore ? times.reconcileMilliseconds : times.plainReconcileMilliseconds;
+    let hasLost = false;
+    for (const state of this.#states) {
+      const { reconciledAt, selectable } = state.mailbox;
+      if (!selectable || (reconciledAt !== null && clock.now() - Date.parse(reconciledAt) < interval)) continue;
+      hasLost = (await this.#mailboxes.reconcile(state)).hasLost || hasLost;
+      await this.#interleave();
+    }
+    if (hasLost) await this.#poll();
+    this.#parts.onSynchronised();
+    const now = clock.now();
+    if (now - this.#lastSyncStored >= lastSyncMilliseconds) await this.#setLive();
+  }
+
+  async #setLive(): Promise<void> {
+    const now = this.#parts.clock.now();
+    this.#lastSyncStored = now;
+    this.#parts.onSynchronised();
+    await this.#progress.flush();
+    await this.#parts.setStatus('live', isoTime(now));
+  }
+
+  #reportProgress(): void {
+    const total = this.#states.reduce((sum, state) => sum + state.total, 0);
+    const left = this.#states.reduce((sum, state) => sum + state.left, 0);
+    this.#progress.report({
+      backfillDone: Math.min(maxCount, Math.max(0, total - left)),
+      backfillTotal: Math.min(maxCount, total),
+    });
+  }
+
+  /** Whether another account waits for this connection, and this one has been used for a while. */
+  #mayYield(): boolean {
+    return (
+      this.#parts.slot.isWanted &&
+      performance.now() - this.#openedAt >= this.#parts.times.minConnectionMilliseconds &&
+      !this.#areOperationsWanted
+    );
+  }
+
+  /** Selects the inbox, so that the server reports its changes, and notes what has changed since the last look. */
+  async #selectInbox(): Promise<MailboxState | undefined> {
+    const { session } = this.#parts;
+    const inbox = this.#inbox;
+    if (!inbox || session.selected?.path === inbox.mailbox.rawPath) return inbox;
+    const { exists, uidnext, highestmodseq } = await session.select(inbox.mailbox.rawPath ?? 'INBOX');
+    const { seen } = inbox;
+    this.#isInboxChanged ||=
+      seen?.messages !== exists || seen.uidnext !== uidnext || seen.highestmodseq !== highestmodseq;
+    return inbox;
+  }
+
+  /** Waits in IDLE on the inbox until something is to be done. */
+  async #wait(): Promise<void> {
+    const { session, times } = this.#parts;
+    const inbox = await this.#selectInbox();
+    if (this.#isInboxChanged || this.#areOperationsWanted || this.#isPollWanted) return;
+    const canIdle = session.has('IDLE') && inbox !== undefined;
+    const now = performance.now();
+    const untilProbe = canIdle ? this.#nextProbe - now : Math.min(noIdleMilliseconds, this.#nextProbe - now);
+    // The next command ends IDLE.
+    if (canIdle) session.client.idle().catch(() => this.#wakeup.signal());
+    const isSignalled = await this.#wakeup.wait(Math.max(0, Math.min(untilProbe, this.#nextPoll - now)));
+    if (isSignalled) return;
+    this.#requireOpen();
+    await session.probe(times.probeTimeoutMilliseconds);
+    this.#nextProbe = performance.now() + times.probeMilliseconds;
+  }
+}
+
+function updateState(
+  known: MailboxState | undefined,
+  mailbox: MailboxState['mailbox'],
+  listed: ListedMailbox | null,
+): MailboxState {
+  if (!known) return new MailboxState(mailbox, listed);
+  known.mailbox = { ...mailbox };
+  known.reported = listed?.status ?? null;
+  return known;
+}

@@ -1,0 +1,139 @@
+/**
+ * What a server loads: each library and each part with the first work that needs it, and nothing twice. Modules are counted instead of
+ * time and memory, which depend on the machine.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CliProcess, postJson, rootSettings, signInAsRoot, startCliProcess } from '../support/cli-process.ts';
+
+const source = fileURLToPath(new URL('../../src/', import.meta.url));
+const serverPackage = new URL('../../package.json', import.meta.url);
+/** Libraries that every server needs. All other dependencies belong to mail, to PostgreSQL or to the documentation page. */
+const alwaysLoaded = ['@orama/stemmers', 'ajv', 'fastify', 'ipaddr.js', 'pino', 're2js', 'uuid', 'ws', 'xxhash-wasm'];
+const compiler = 'internal/deps/amaro/dist/index';
+const httpClient = 'internal/deps/undici/undici';
+
+/** Writes down what each thread of a process loads. It is no TypeScript file, because that would load the compiler. */
+const recorder = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  import { appendFileSync } from 'node:fs';
+  import { isMainThread } from 'node:worker_threads';
+  const write = (name) => appendFileSync(process.env.LOADED_MODULES, (isMainThread ? 'main ' : 'thread ') + name + '\\n');
+  registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context);
+      write(url);
+      for (const name of ['${compiler}', '${httpClient}'])
+        if (process.moduleLoadList.includes('NativeModule ' + name)) write(name);
+      return loaded;
+    },
+  });
+`)}`;
+
+let root: string;
+let starts = 0;
+let first: Loaded;
+let second: Loaded;
+let third: Loaded;
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'tablinum-loaded-'));
+  mkdirSync(join(root, 'tmp'));
+  first = await runServer('SIGKILL');
+  second = await runServer('SIGTERM');
+  third = await runServer('SIGTERM');
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** What the main thread and the other threads of a server have loaded, in its whole life. */
+interface Loaded {
+  readonly main: readonly string[];
+  readonly threads: readonly string[];
+}
+
+async function runServer(end: 'SIGTERM' | 'SIGKILL'): Promise<Loaded> {
+  starts += 1;
+  const list = join(root, `${starts}.txt`);
+  // Its compile cache is in the folder for temporary files.
+  const env = { ...rootSettings, LOADED_MODULES: list, TMPDIR: join(root, 'tmp') };
+  const server = await startCliProcess(join(root, 'data'), env, ['--import', recorder]);
+  await workWithRecords(server);
+  expect(await server.stop(end)).toBe(end === 'SIGTERM' ? 0 : null);
+  const lines = readFileSync(list, 'utf8').trim().split('\n');
+  const listOf = (thread: string): string[] =>
+    lines.filter((line) => line.startsWith(`${thread} `)).map((line) => line.slice(thread.length + 1));
+  return { main: listOf('main'), threads: listOf('thread') };
+}
+
+/** Ordinary work with records. The batch runs in a thread. */
+async function workWithRecords(server: CliProcess): Promise<void> {
+  const token = await signInAsRoot(server);
+  const call = async (action: string, body: unknown): Promise<void> => {
+    const reply = await postJson(`${server.url}/api/${action}`, token, body);
+    expect(reply.status, await reply.text()).toBe(200);
+  };
+  const name = `notes${starts}`;
+  await call('collections:create', { name, fields: [{ name: 'title', type: 'string' }] });
+  await call(`${name}:create`, { title: 'a' });
+  await call(`${name}:update?filterByTk=1`, { title: 'b' });
+  await call(`${name}:list`, {});
+  await call('batch', { operations: [{ op: 'create', resource: name, values: { title: 'c' } }] });
+}
+
+const packageName = (url: string): string | undefined =>
+  /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? undefined;
+const sourceFiles = (urls: readonly string[]): string[] =>
+  urls
+    .flatMap((url) => (url.startsWith('file:') ? [fileURLToPath(url)] : []))
+    .filter((path) => path.startsWith(source));
+
+test('a server without mail accounts loads neither libraries of mail nor what works for accounts', () => {
+  const { main, threads } = first;
+  const { dependencies } = JSON.parse(readFileSync(serverPackage, 'utf8')) as { dependencies: object };
+  const rare = Object.keys(dependencies).filter((name) => !alwaysLoaded.includes(name));
+  expect(rare).toEqual(expect.arrayContaining(['imapflow', 'mailauth', 'nodemailer', 'pg', 'sanitize-html']));
+  const packages = new Set([...main, ...threads].map(packageName));
+  expect(alwaysLoaded.filter((name) => !packages.has(name))).toEqual([]);
+  expect(rare.filter((name) => packages.has(name))).toEqual([]);
+  expect(main).not.toContain(httpClient);
+  const files = sourceFiles(main).map((path) => path.slice(source.length));
+  expect(files).toContain('mail/mail-store.ts');
+  const unused = [
+    'mail/actions/action-operations.ts',
+    'mail/automation/apply-rules.ts',
+    'mail/connect/open-smtp.ts',
+    'mail/connect/test-account.ts',
+    'mail/parse/parse-mail.ts',
+    'mail/store/rebuild-conversations.ts',
+    'mail/sync/account-runner.ts',
+    'openapi/openapi-document.ts',
+  ];
+  expect(files.filter((path) => unused.includes(path))).toEqual([]);
+});
+
+test('sources come from the cache, without the compiler: from the second start on, and then in threads', () => {
+  expect(first.main).toContain(compiler);
+  expect(second.main).not.toContain(compiler);
+  expect(third.main).not.toContain(compiler);
+  expect(sourceFiles(third.threads)).toContain(join(source, 'database/sqlite/sqlite-worker.ts'));
+  expect(third.threads).not.toContain(compiler);
+});
+
+test('everything that is loaded later exists and can be loaded', async () => {
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+  );
+  const imports = files.flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(/(?<!typeof )\bimport\(\s*'([^']+)'\s*\)/g)].map(
+      ([, name = '']) => ({ file, name: name.startsWith('.') ? join(source, dirname(file), name) : name }),
+    ),
+  );
+  const names = imports.map(({ name }) => name.replace(source, ''));
+  expect(names).toEqual(
+    expect.arrayContaining(['imapflow', 'mailauth/lib/spf/index.js', 'mail/sync/account-runner.ts']),
+  );
+  for (const { file, name } of imports)
+    await expect(import(name), `${file} imports ${name}`).resolves.toBeTypeOf('object');
+});

@@ -1,0 +1,258 @@
+/** Changes on both sides that meet between a report of the mail server and the next one. Found by mail-interleaving.test.ts. */
+import { expect, test } from 'vitest';
+import { createReader } from '../../src/database/run-statement.ts';
+import { sql } from '../../src/database/sql.ts';
+import { describeEngines } from '../support/engines.ts';
+import { FakeMailServer } from '../support/fake-mail-server.ts';
+import { ImapInMemory } from '../support/imap-in-memory.ts';
+import { droppedConnection, StepwiseSync } from '../support/stepwise-sync.ts';
+import { waitFor } from '../support/sync-world.ts';
+import { mail, useTwoSides } from '../support/two-sides.ts';
+
+const allCapabilities = ['IDLE', 'MOVE', 'UIDPLUS'];
+
+describeEngines('mail that both sides change at the same time', (engine) => {
+  const sides = useTwoSides(engine);
+  const { connect, find, list, move, operations, update } = sides;
+
+  const box = (id: number) => ({ id, address: 'x' });
+  const getStore = () => sides.server.running.applications.main.mail;
+
+  /** An e-mail in the inbox that the server does not show there any more. */
+  async function lose(subject: string): Promise<{ account: number; id: number; uid: number }> {
+    const fake = new FakeMailServer();
+    fake.createMailbox('Other');
+    const account = await connect(fake);
+    const uid = sides.fake.append('INBOX', mail(subject));
+    await sides.sync.run();
+    const { id } = await find(account, subject);
+    const inbox = (await getStore().server.readMailboxes(account)).find(({ role }) => role === 'inbox');
+    await getStore().server.applyVanished(box(account), inbox!, [uid], {});
+    return { account, id, uid };
+  }
+
+  /** The placements of an account: mailbox, and whether the UID is known. */
+  async function placements(account: number): Promise<string[]> {
+    const run = createReader(sides.server.running.applications.main.database);
+    const rows = await run(
+      sql`SELECT m.path,p.uid FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" WHERE m."accountId"=${account}`,
+    );
+    return rows.map(([path, uid]) => `${path} ${uid === null ? 'without UID' : 'with UID'}`).sort();
+  }
+
+  test('flags of a message that the server has moved are sent when it is found', async () => {
+    const { account, id, uid } = await lose('flagged while lost');
+    await update(id, { read: true, starred: true });
+    await update(id, { read: false });
+    sides.fake.move('INBOX', uid, 'Work');
+    await sides.sync.run();
+    await sides.sync.run();
+    expect(sides.fake.picture()).toMatchObject({ INBOX: [], Work: ['flagged while lost \\Flagged'] });
+    expect(await find(account, 'flagged while lost')).toMatchObject({ id, folder: 'Work', read: false, starred: true });
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a move of a lost message is given up where the server has moved it', async () => {
+    const { account, id, uid } = await lose('moved while lost');
+    await move(id, 'trash');
+    await update(id, { read: true });
+    sides.fake.move('INBOX', uid, 'Work');
+    await sides.sync.run();
+    await sides.sync.run();
+    expect(sides.fake.picture()).toMatchObject({ INBOX: [], Trash: [], Work: ['moved while lost \\Seen'] });
+    expect(await find(account, 'moved while lost')).toMatchObject({ id, folder: 'Work' });
+    expect(await placements(account)).toEqual(['Work with UID']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a move of a lost message is made if the message is found where it was', async () => {
+    const { account, id, uid } = await lose('found again');
+    await move(id, 'Work');
+    sides.fake.setFlag('INBOX', uid, '\\Flagged');
+    sides.fake.move('INBOX', uid, 'INBOX');
+    await sides.sync.run();
+    await sides.sync.run();
+    expect(sides.fake.picture()).toMatchObject({ INBOX: [], Work: ['found again \\Flagged'] });
+    expect(await find(account, 'found again')).toMatchObject({ id, folder: 'Work', starred: true });
+    expect(await placements(account)).toEqual(['Work with UID']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a lost message that was moved and flagged here is deleted if the server has deleted it', async () => {
+    const { account, id, uid } = await lose('deleted there');
+    await move(id, 'Work');
+    await update(id, { read: true });
+    sides.fake.expunge('INBOX', uid);
+    await sides.sync.run();
+    await sides.sync.run();
+    expect(await list(account)).toEqual([]);
+    expect(await placements(account)).toEqual([]);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a message that is moved on during its move is shown where another program has moved it', async () => {
+    const fake = new FakeMailServer();
+    fake.createMailbox('Other');
+    const account = await connect(fake);
+    const uid = sides.fake.append('INBOX', mail('moved on'));
+    await sides.sync.run();
+    const { id } = await find(account, 'moved on');
+    await move(id, 'Work');
+    const [due] = await getStore().operations.readDue(box(account), 10);
+    await getStore().operations.begin(box(account), [due!]);
+    await move(id, 'trash');
+    await update(id, { read: true });
+    sides.fake.move('INBOX', uid, 'Other');
+    await getStore().server.reportMissing(box(account), due!);
+    await sides.sync.run();
+    await sides.sync.run();
+    expect(sides.fake.picture()).toMatchObject({ INBOX: [], Work: [], Trash: [], Other: ['moved on \\Seen'] });
+    expect(await placements(account)).toEqual(['Other with UID']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('of two copies, the last one is moved and not deleted', async () => {
+    const account = await connect();
+    const uid = sides.fake.append('INBOX', mail('two copies'));
+    const [message] = sides.fake.get('INBOX').messages.values();
+    sides.fake.append('Work', message!.raw, [], message!.providerId);
+    await sides.sync.run();
+    const { id } = await find(account, 'two copies');
+    await move(id, 'trash');
+    sides.fake.expunge('INBOX', uid);
+    await sides.sync.read();
+    await sides.sync.run();
+    expect(sides.fake.picture()).toEqual({ INBOX: [], Work: [], Trash: ['two copies'] });
+    expect(await list(account, '&folder=trash')).toMatchObject([{ id }]);
+    expect(await placements(account)).toEqual(['Trash with UID']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('two copies that are deleted here for ever are deleted on the server', async () => {
+    const account = await connect();
+    sides.fake.append('INBOX', mail('both copies'));
+    const [message] = sides.fake.get('INBOX').messages.values();
+    sides.fake.append('Work', message!.raw, [], message!.providerId);
+    await sides.sync.run();
+    const { id } = await find(account, 'both copies');
+    await move(id, 'trash');
+    await sides.server.data(`POST /api/emails:destroy?filterByTk=${id}&force=true`, { as: 'ann' });
+    await sides.sync.run();
+    expect(sides.fake.picture()).toEqual({ INBOX: [], Work: [], Trash: [] });
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('an operation that was changed since it was read is not begun', async () => {
+    const account = await connect();
+    sides.fake.append('INBOX', mail('changed'));
+    await sides.sync.run();
+    const { id } = await find(account, 'changed');
+    await update(id, { read: true });
+    const { operations: queue } = getStore();
+    const [before] = await queue.readDue(box(account), 10);
+    await update(id, { starred: true });
+    expect(await queue.begin(box(account), [before!])).toEqual([]);
+    const [after] = await queue.readDue(box(account), 10);
+    expect(after!.flags).toEqual({ add: ['\\Seen', '\\Flagged'], remove: [] });
+    expect(await queue.begin(box(account), [after!])).toEqual([after!.id]);
+  });
+
+  test('a local change waits for the transaction that stores what the server reports', async () => {
+    const account = await connect();
+    sides.fake.append('INBOX', mail('waiting'));
+    await sides.sync.run();
+    const { id } = await find(account, 'waiting');
+    const { database } = sides.server.running.applications.main;
+    const changes = [
+      () => update(id, { read: true }),
+      () => sides.server.data('POST /api/emails:batchUpdate', { as: 'ann', body: { ids: [id], starred: true } }),
+      () => move(id, 'Work'),
+    ];
+    for (const change of changes) {
+      let hasEnded = false;
+      let changing: Promise<boolean> | undefined;
+      await database.write(
+        async () => {
+          changing = change().then(() => hasEnded);
+          // A change that does not wait is answered meanwhile.
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          hasEnded = true;
+        },
+        { lockKey: `mail ${account}` },
+      );
+      expect(await changing).toBe(true);
+    }
+    expect(await find(account, 'waiting')).toMatchObject({ read: true, starred: true, folder: 'Work' });
+  });
+
+  /** An account with one message in the inbox, synchronised command by command. */
+  async function connectStepwise(subject: string, capabilities: readonly string[] = allCapabilities) {
+    const account = await connect();
+    const imap = new ImapInMemory(['INBOX', 'Left', 'Right']);
+    imap.append('INBOX', mail(subject));
+    const sync = new StepwiseSync(sides.server, box(account), imap, capabilities);
+    await sync.run();
+    const { id } = await find(account, subject);
+    /** Runs a change before the first command of a name, on a new connection. */
+    const runWith = async (command: string, change: () => unknown): Promise<void> => {
+      let isDone = false;
+      sync.before = async (name) => {
+        if (isDone || name !== command) return;
+        isDone = true;
+        await change();
+      };
+      await sync.run();
+      expect(isDone).toBe(true);
+      sync.before = async () => {};
+    };
+    const moveThere = (to: string): void => {
+      const [there] = imap.find(subject);
+      imap.move(there!.path, there!.uid, to);
+    };
+    return { account, id, imap, sync, runWith, moveThere };
+  }
+
+  test('a copy is only deleted while the server shows another one', async () => {
+    const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('one left');
+    // The inbox is looked at before: the message is known at both places, and is only at one.
+    imap.append('INBOX', mail('another'));
+    imap.append('Left', mail('third'));
+    await runWith('SELECT Left', () => moveThere('Left'));
+    expect(await placements(account)).toContain('INBOX with UID');
+    await move(id, 'inbox');
+    for (let round = 0; round < 3; round += 1) await sync.run();
+    expect(imap.find('one left')).toHaveLength(1);
+    expect(await find(account, 'one left')).toMatchObject({ id });
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a message that is moved into a mailbox that a new connection has not looked at keeps its id', async () => {
+    const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('kept');
+    moveThere('Left');
+    await sync.run();
+    moveThere('Right');
+    const left = (await getStore().server.readMailboxes(account)).find(({ path }) => path === 'Left');
+    await getStore().server.applyVanished(box(account), left!, [1], {});
+    const lostAt = Date.now();
+    await waitFor(() => Date.now() > lostAt + 1, 'a look that begins later');
+    // The inbox did not change until the look at the others began.
+    await runWith('SELECT Right', () => moveThere('INBOX'));
+    await sync.run();
+    expect(await find(account, 'kept')).toMatchObject({ id, folder: 'inbox' });
+    expect(imap.list()).toEqual(['INBOX 2 kept']);
+  });
+
+  test('flags that were set during an interrupted move are sent', async () => {
+    const { account, id, imap, sync, runWith } = await connectStepwise('interrupted', ['IDLE']);
+    await move(id, 'Left');
+    await update(id, { read: true });
+    await runWith('EXPUNGE', async () => {
+      throw droppedConnection();
+    });
+    for (let round = 0; round < 3; round += 1) await sync.run();
+    expect(imap.list()).toEqual(['Left 1 interrupted \\Seen']);
+    expect(await find(account, 'interrupted')).toMatchObject({ id, folder: 'Left', read: true });
+    expect(await placements(account)).toEqual(['Left with UID']);
+    expect(await operations(account)).toEqual([]);
+  });
+});

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemActions } from '../../src/http/action-table.ts';
+import { describeEngines } from '../support/engines.ts';
+import {
+  type Attempt,
+  listOperations,
+  makeBareAttempts,
+  makeKeyAttempts,
+  makeLinkAttempts,
+  makeNamingAttempts,
+  type Operation,
+} from '../support/hostile/attempts.ts';
+import {
+  getTwinApplications,
+  startTwinApplications,
+  type TwinApplication,
+  twinCollections,
+  twinRoles,
+} from '../support/hostile/twin-applications.ts';
+import type { TestServer } from '../support/scenario.ts';
+
+/**
+ * The gate, tried through every second path: (resource × action × parameter × spelling) for roles without the right. The
+ * answer is the contract's, it is the same over data that differs where the role cannot see it, and it changes nothing.
+ */
+describeEngines('permission checks on every alternative path', (engine) => {
+  const some = <T>(attempts: Iterable<T>): Iterable<T> => thinned(engine.name === 'postgres' ? 3 : 1, attempts);
+  let server: TestServer;
+  let operations: Operation[];
+  beforeAll(async () => {
+    server = await startTwinApplications(engine);
+    const document = (await server.call('GET /api/docs:openapi', { as: 'rowsLeft', headers: { 'x-app': 'rowsLeft' } }))
+      .body;
+    operations = listOperations(document, systemActions).filter(
+      ({ resource, action }) => !own.has(resource) && !own.has(`${resource}:${action}`),
+    );
+  });
+  afterAll(() => server.stop());
+
+  /** What everybody may ask who has proved who they are: the gate is inside, and each has tests of its own. */
+  const own = new Set(['auth', 'docs', 'changes', 'realtime', 'batch', 'files:sign']);
+  const inWorld = ({ through }: Operation): boolean =>
+    through.every((name) => (twinCollections as readonly string[]).includes(name));
+
+  interface Answer {
+    readonly status: number;
+    readonly text: string;
+    readonly etag: string | null;
+  }
+
+  async function send(
+    { name, headers }: TwinApplication,
+    role: string,
+    { method, path, body, headers: more }: Attempt,
+  ): Promise<Answer> {
+    const token = server.tokens.get(`${name} ${role}`);
+    const response = await fetch(server.running.url + path, {
+      method,
+      headers: {
+        ...headers,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        'x-request-id': 'same',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...more,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };
+  }
+
+  /** The newest event and the versions of definitions and access: cheap, and moved by whatever is written. */
+  async function mark({ name }: TwinApplication): Promise<string> {
+    const lease = await server.running.applications.find(name);
+    try {
+      const text = 'SELECT (SELECT max(id) FROM _events),version,schema_version FROM _meta';
+      const [rows] = await lease.application.database.read([{ text, values: [] }]);
+      return String(rows![0]);
+    } finally {
+      lease.release();
+    }
+  }
+  /** What stands behind an attempt stands before the next: nobody else writes. */
+  const marks = new Map<string, string>();
+
+  let asked = 0;
+  async function tryBoth(role: string, attempt: Attempt, problems: string[]): Promise<Answer> {
+    const sides = getTwinApplications(role);
+    for (const side of sides) if (!marks.has(side.name)) marks.set(side.name, await mark(side));
+    const [left, right] = (await Promise.all(sides.map((side) => send(side, role, attempt)))) as [Answer, Answer];
+    asked += 1;
+    const said = `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} -> ${left.status} ${left.text.slice(0, 160)}`;
+    if (left.text !== right.text || left.status !== right.status || left.etag !== right.etag)
+      problems.push(`${said}\n   differs: ${right.status} ${right.text.slice(0, 160)} ${left.etag} ${right.etag}`);
+    if (left.status >= 500) problems.push(`${said}\n   fails`);
+    const found = await Promise.all(sides.map(mark));
+    for (const [index, { name }] of sides.entries()) {
+      if (found[index] !== marks.get(name)) problems.push(`${said}\n   changes something`);
+      marks.set(name, found[index]!);
+    }
+    return left;
+  }
+
+  function turning(): () => number {
+    let count = 0;
+    return () => count++;
+  }
+
+  async function unchanged(problems: string[], work: () => Promise<void>): Promise<void> {
+    const before = await server.readSnapshot();
+    await work();
+    expect(problems.slice(0, 30).join('\n'), `${problems.length} problems`).toBe('');
+    expect(await server.readSnapshot()).toBe(before);
+  }
+
+  describe('a caller without a grant only learns that', () => {
+    for (const role of ['none', 'nobody', 'parentOnly', 'targetOnly'])
+      test(role, { timeout: 300_000 }, async () => {
+        const problems: string[] = [];
+        const granted = role === 'parentOnly' ? ['owners'] : role === 'targetOnly' ? ['items'] : [];
+        const status = role === 'nobody' ? 401 : 403;
+        const label = ({ resource }: Operation): string => {
+          if (status === 401) return 'Unauthorized';
+          return resource === 'applications' ? 'Forbidden' : 'No permissions'; // they are managed in main
+        };
+        await unchanged(problems, async () => {
+          for (const operation of operations) {
+            if (operation.through.every((name) => granted.includes(name))) continue;
+            for (const attempt of some(makeBareAttempts(operation))) {
+              const reply = await tryBoth(role, attempt, problems);
+              if (reply.status !== status || !reply.text.includes(`"${label(operation)}"`))
+                problems.push(
+                  `${role}: ${attempt.method} ${attempt.path} -> ${reply.status} ${reply.text.slice(0, 160)}`,
+                );
+            }
+          }
+        });
+        expect(asked).toBeGreaterThan(100);
+      });
+  });
+
+  describe('a denied name is refused in every position and spelling', () => {
+    for (const role of ['fields', 'blindWriter'])
+      test(role, { timeout: 300_000 }, async () => {
+        const problems: string[] = [];
+        const turn = turning();
+        await unchanged(problems, async () => {
+          for (const operation of operations.filter(inWorld)) {
+            const bare = await tryBoth(
+              role,
+              { ...firstOf(makeBareAttempts(operation)), method: 'GET', body: undefined },
+              [],
+            );
+            if (bare.text.includes('"No permissions"')) continue;
+            for (const attempt of makeNamingAttempts(operation, turn, operation.template === '/api/items:list')) {
+              if (role === 'blindWriter' && !operation.reads) continue;
+              const { status, text } = await tryBoth(role, attempt, problems);
+              const refused =
+                attempt.expectedOutcome === 'denied'
+                  ? status === 403
+                  : attempt.expectedOutcome === 'same' || status >= 400;
+              if (!refused)
+                problems.push(
+                  `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} wanted ${attempt.expectedOutcome} -> ${status} ${text.slice(0, 200)}`,
+                );
+            }
+          }
+        });
+      });
+  });
+
+  describe('invisible data gives the same reply, whatever it contains', () => {
+    for (const role of Object.keys(twinRoles).filter((each) => each !== 'none'))
+      test(role, { timeout: 300_000 }, async () => {
+        const problems: string[] = [];
+        await unchanged(problems, async () => {
+          for (const operation of operations.filter(inWorld))
+            for (const attempts of [makeKeyAttempts(operation), makeLinkAttempts(operation)])
+              for (const attempt of some(attempts)) await tryBoth(role, attempt, problems);
+        });
+      });
+  });
+});
+
+/** What is asked twice over is thinned out on the slower engine: the gate is compiled by the same code. */
+function* thinned<T>(every: number, attempts: Iterable<T>): Generator<T> {
+  let count = 0;
+  for (const attempt of attempts) {
+    if (count % every === 0) yield attempt;
+    count += 1;
+  }
+}
+
+function firstOf<T>(generator: Generator<T>): T {
+  return generator.next().value as T;
+}

@@ -1,0 +1,28 @@
+import { DnsFailure, type DnsResolver } from '../../src/base/dns-resolver.ts';
+
+/** A name server of a test: what it does not know does not exist. */
+export class MapResolver implements DnsResolver {
+  /** By type and name: `TXT example.org`. A text is the code of a failure. */
+  readonly records = new Map<string, readonly unknown[] | string>();
+  /** All lookups, in order. */
+  readonly lookups: string[] = [];
+  /** How long an answer takes, in milliseconds. */
+  delay = 0;
+
+  /** Adds TXT records. */
+  addTexts(name: string, ...texts: readonly string[]): void {
+    this.records.set(
+      `TXT ${name}`,
+      texts.map((text) => [text]),
+    );
+  }
+
+  async resolve(name: string, type: string): Promise<readonly unknown[]> {
+    const key = `${type} ${name.toLowerCase()}`;
+    this.lookups.push(key);
+    if (this.delay > 0) await new Promise((resolve) => setTimeout(resolve, this.delay));
+    const found = this.records.get(key) ?? 'ENOTFOUND';
+    if (typeof found === 'string') throw new DnsFailure(found, name, type);
+    return found;
+  }
+}

@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Store } from './engines.ts';
+import type { Json } from './json.ts';
+
+const program = fileURLToPath(new URL('./server-process-main.ts', import.meta.url));
+
+/** A server in a process of its own, with an admin's token. */
+export class ServerProcess {
+  readonly url: string;
+  token = '';
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.url = url;
+  }
+
+  /** @param flags of Node. */
+  static async start(
+    store: Store,
+    env: Readonly<Record<string, unknown>> = {},
+    flags: readonly string[] = [],
+  ): Promise<ServerProcess> {
+    const settings = JSON.stringify({ RATE_LIMIT_ANONYMOUS: 'off', ...env });
+    const child = spawn(process.execPath, [...flags, program, store.dataDir, store.databaseUrl ?? '', settings], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const url = await new Promise<string>((resolve) =>
+      child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
+    );
+    const server = new ServerProcess(child, url);
+    const { token } = await server.data('auth:signIn', {
+      email: 'root@example.com',
+      password: 'correct horse battery',
+    });
+    server.token = token;
+    return server;
+  }
+
+  /** The reply; null where the server is gone. */
+  async call(action: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
+    return fetch(`${this.url}/api/${action}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(this.token !== '' && { authorization: `Bearer ${this.token}` }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch(() => null);
+  }
+
+  /** The reply's data; null where the server is gone. */
+  async data(action: string, body?: unknown): Promise<Json> {
+    const reply = await this.call(action, body);
+    const text = await reply?.text().catch(() => null);
+    return text ? JSON.parse(text).data : null;
+  }
+
+  /** Resident memory in MB. */
+  get memory(): number {
+    return this.#megabytes('VmRSS');
+  }
+
+  /** What it has held in memory at most since it began, in MB; null where the system does not tell. */
+  get peakMemory(): number | null {
+    return existsSync('/proc/self/status') ? this.#megabytes('VmHWM') : null;
+  }
+
+  /** Milliseconds that it has used of the processors since it began. */
+  get processorTime(): number {
+    const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    return 10 * (Number(fields[11]) + Number(fields[12]));
+  }
+
+  #megabytes(name: string): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)![1]) / 1024;
+  }
+
+  /** Ends it at once, without a word. */
+  kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    return new Promise((resolve) => {
+      this.#child.once('exit', () => resolve());
+      this.#child.kill(signal);
+    });
+  }
+}

@@ -1,0 +1,51 @@
+/** Values of fields of the type `file`, and what such a field accepts. */
+import type { Field, StoredFile } from '@tablinum/client';
+import { InvalidInput } from '../records/invalid-input.ts';
+
+/** The value of a field while files are being uploaded. The form cannot be saved with it. */
+export class UnfinishedUpload extends InvalidInput {
+  readonly files: readonly StoredFile[];
+  constructor(files: readonly StoredFile[]) {
+    super('');
+    this.files = files;
+  }
+}
+
+/** The files of a value. */
+export function toFiles(value: unknown): readonly StoredFile[] {
+  if (value instanceof UnfinishedUpload) return value.files;
+  return [value]
+    .flat()
+    .filter((each): each is StoredFile => typeof each === 'object' && each !== null && 'url' in each);
+}
+
+/** The value of a field with these files. */
+export function toFileValue(field: Field, files: readonly StoredFile[]): unknown {
+  return field.multiple ? files : (files[0] ?? null);
+}
+
+/** Maximum number of files of a field that sets none. */
+const defaultMaxCount = 100;
+
+export function getMaxCount(field: Field): number {
+  return field.multiple ? (field.maxCount ?? defaultMaxCount) : 1;
+}
+
+/** Whether a field accepts a media type. */
+export function acceptsType({ accept }: Field, type: string): boolean {
+  if (!accept || accept.length === 0) return true;
+  const [plain = ''] = type.toLowerCase().split(';');
+  return accept.some((each) =>
+    each.endsWith('/*') ? plain.startsWith(each.slice(0, -1).toLowerCase()) : plain.trim() === each.toLowerCase(),
+  );
+}
+
+/** Pictures that every browser shows. SVG is always a download. */
+const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']);
+/** Larger pictures are not loaded for a preview. */
+const maxPreviewBytes = 8 * 1024 * 1024;
+
+/** Whether the file is a raster picture that is shown as a preview. */
+export function hasPreview({ contentType, size }: StoredFile): boolean {
+  return pictureTypes.has(contentType) && size <= maxPreviewBytes;
+}

@@ -1,0 +1,69 @@
+/** The built interface on a real server, in a real browser. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { type PageProblems, watchPage } from '../../../server/test/support/browser.ts';
+import { describeEngines, sqlite } from '../../../server/test/support/engines.ts';
+
+export const rootEmail = 'root@example.com';
+export const rootPassword = 'correct horse battery';
+
+/** Builds once for all tests; takes no time where nothing has changed. */
+export function buildWebInterface(): void {
+  const build = fileURLToPath(new URL('../../build.ts', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [build, '--if-needed'], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the web interface could not be built: ${stderr}`);
+}
+
+/** A page that is watched from its first moment on. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; misdeeds: PageProblems }> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    timezoneId: 'UTC',
+    locale: 'en',
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  return { page, misdeeds: await watchPage(page, url) };
+}
+
+export async function signIn(page: Page, email = rootEmail, password = rootPassword): Promise<void> {
+  await page.getByLabel('E-mail or user name').fill(email);
+  await page.getByRole('textbox', { name: 'Password' }).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page
+    .getByRole('navigation', { name: 'Main' })
+    .or(page.getByRole('button', { name: 'Menu' }))
+    .first()
+    .waitFor();
+}
+
+/** What pages ask of the API is tested on both engines; `WEB_ENGINES=all` shows the pages on both too. */
+export const describeWebEngines: typeof describeEngines = (name, body) =>
+  process.env['WEB_ENGINES'] === 'all' ? describeEngines(name, body) : describe(`${name} (sqlite)`, () => body(sqlite));
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Pages of each test file that were looked at: they are the same above either engine. */
+const checked = new Set<string>();
+
+/** No serious finding of axe on the page once it has come to rest: what fades in has no contrast yet. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  const looked = `${expect.getState().testPath} ${what}`;
+  if (checked.has(looked)) return;
+  checked.add(looked);
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
+  const found = async (): Promise<string[]> =>
+    (await page.evaluate(
+      "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
+    )) as string[];
+  await expect.poll(found, { message: what, timeout: 60_000, interval: 200 }).toEqual([]);
+}
