@@ -107,9 +107,16 @@ await handle.close();`,
     const server = await startCliProcess(join(folder, 'sync'), rootSettings, ['--import', preload]);
     const token = await signInAsRoot(server);
     writeFileSync(sign, '');
-    expect((await makeThings(server, token)).status).toBeGreaterThanOrEqual(500);
+    // The journal of the sign-in may be synced first. Then the server already stops, and closes the connection instead.
+    const status = await makeThings(server, token).then(
+      (reply) => reply.status,
+      () => null,
+    );
+    if (status !== null) expect(status).toBeGreaterThanOrEqual(500);
     expect(await server.exitCode).toBe(1);
-    expect(server.output()).toMatch(/The server stops and must be restarted: 1.db: writes: The disk failed to sync/);
+    expect(server.output()).toMatch(
+      /The server stops and must be restarted: 1\.(audit\.)?db: writes: The disk failed to sync/,
+    );
     rmSync(sign);
     const again = await startCliProcess(join(folder, 'sync'), rootSettings);
     expect((await ready(again.url, null)).status).toBe(200);
