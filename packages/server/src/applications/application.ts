@@ -5,6 +5,7 @@
 import type { BackgroundWorker } from '../base/background-worker.ts';
 import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
+import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
 import type { Logger } from '../base/logger.ts';
 import { SecretCipher } from '../base/secret-cipher.ts';
 import { TokenHasher } from '../base/token.ts';
@@ -26,6 +27,7 @@ import { AuditJournal } from '../journal/audit-journal.ts';
 import { ChainSigner } from '../journal/hash-chain.ts';
 import { type MailServices, MailStore } from '../mail/mail-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { limits } from '../protocol/limits.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Registry } from '../schema/registry.ts';
@@ -91,6 +93,8 @@ export class Application {
   readonly webhooks: Webhooks;
   readonly mail: MailStore;
   readonly files: FileStore;
+  /** The exports that are under way, by sender. */
+  readonly exportSlots = new ConcurrencyLimiter(limits.exportsOfSender, limits.exports);
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hasher: TokenHasher;

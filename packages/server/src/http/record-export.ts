@@ -1,16 +1,19 @@
 import { cleanFilename } from '../mail/parse/attachment-name.ts';
 import { truncateText } from '../mail/parse/clean-text.ts';
 import { isSearchable, mailParameters, parseMailListRequest } from '../mail/search/mail-list-request.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import { type ExportFormat, omitExportOptions, parseExportOptions } from '../protocol/export-request.ts';
 import { requireKnownNames } from '../protocol/known-names.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { actionParameters } from '../protocol/request-normaliser.ts';
+import { formatUploader } from '../records/read/readable-files.ts';
 import { type JsonChunks, type StreamOptions, streamRecords } from '../records/read/stream-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection } from '../schema/registry.ts';
 import { exportTable, isTableFormat, requireExportGrant } from '../transfer/export-records.ts';
 import type { ActionResult, RequestContext } from './request-context.ts';
+import { streamWithCleanup } from './stream-with-cleanup.ts';
 import { logFailures, ndjsonType, streamJsonLines } from './streamed-list.ts';
 
 const contentTypes: Readonly<Record<ExportFormat, string>> = {
@@ -20,18 +23,43 @@ const contentTypes: Readonly<Record<ExportFormat, string>> = {
   ndjson: ndjsonType,
 };
 
+type StreamResult = Extract<ActionResult, { stream: unknown }>;
+
 /** In UTF-16 code units: the name has at most 255 bytes also if each unit has three. */
 const maxTitleLength = 75;
 
 /** A first chunk of long records would need more memory than all others, for each export that runs. */
 const streamOptions: StreamOptions = { readGrant: requireExportGrant, firstChunk: limits.streamChunk / 10 };
 
-/** `<collection>:export`: the records of a list as a file, which is sent while the records are read. */
+/**
+ * `<collection>:export`: the records of a list as a file, which is sent while the records are read.
+ *
+ * @throws ApiError 503 `BUSY` if the sender, or all senders together, have too many exports under way.
+ */
 export async function exportRecords(
   request: RequestContext,
   context: RecordContext,
   collection: Collection,
 ): Promise<ActionResult> {
+  const { exportSlots } = request.application;
+  const sender = formatUploader(context.caller) ?? '';
+  if (exportSlots.acquire(sender, 1) < 1)
+    throw new ApiError('BUSY', 'Too many exports are under way. Try again when one has ended.', { retryAfter: 5 });
+  const release = (): void => exportSlots.release(sender);
+  try {
+    const result = await openExport(request, context, collection);
+    return { ...result, stream: streamWithCleanup(result.stream, release) };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function openExport(
+  request: RequestContext,
+  context: RecordContext,
+  collection: Collection,
+): Promise<StreamResult> {
   const options = parseExportOptions(request.parameters());
   const recordRequest = readExportRequest(request, context, collection);
   const chunks = logFailures(request, streamRecords(request.contextNow, collection, recordRequest, streamOptions));

@@ -43,6 +43,9 @@ export const limits = {
   /** Uploads of files under way in one application, in total and of one sender. */
   uploads: 64,
   uploadsOfSender: 8,
+  /** Exports under way in one application, in total and of one sender. Each reads records in advance. */
+  exports: 32,
+  exportsOfSender: 8,
   /** References to a file that a read looks at. */
   fileReferences: 1000,
   pageSizeDefault: 20,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { limits } from '../../src/protocol/limits.ts';
 import { readCsv } from '../support/csv-parser.ts';
 import { describeEngines } from '../support/engines.ts';
-import { type Scenario, TestServer } from '../support/scenario.ts';
+import { type Reply, type Scenario, TestServer } from '../support/scenario.ts';
 import { readSheetValues, readWorkbook } from '../support/workbook.ts';
 
 const definitions = [
@@ -125,6 +126,24 @@ describeEngines('exports and permissions', (engine) => {
     },
   ];
   for (const scenario of refusals) test(scenario.name, async () => void (await server.play(scenario)));
+
+  test('exports under way are limited, and each export frees its place, however it ends', async () => {
+    const { exportSlots } = server.running.applications.main;
+    const read = (query: string, method = 'GET'): Promise<Reply> =>
+      server.call(`${method} /api/people:export?${query}`, { as: 'reader' });
+    for (let round = 0; round < limits.exportsOfSender; round += 1) {
+      expect((await read('format=csv')).status).toBe(200);
+      expect((await read('format=ndjson', 'HEAD')).status).toBe(200);
+      expect((await read('format=pdf')).status).toBe(400);
+      expect((await read('fields=salary')).status).toBe(403);
+    }
+    const others = Array.from({ length: limits.exports / limits.exportsOfSender }, (_, index) => `other ${index}`);
+    for (const other of others) expect(exportSlots.acquire(other, limits.exports)).toBe(limits.exportsOfSender);
+    const refused = await read('format=csv');
+    expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([503, 'BUSY', '5']);
+    for (const other of others) exportSlots.release(other, limits.exportsOfSender);
+    expect((await read('format=csv')).status).toBe(200);
+  });
 
   const csv = async (query: string, as: string): Promise<(string | null)[][]> => {
     const { status, text } = await server.call(`GET /api/people:export?${query}`, { as });
