@@ -1,7 +1,8 @@
 /** Pictures on the whole screen: arrow keys and swipes move between them, Escape closes. */
 import { Modal, Text } from '@mantine/core';
+import { useWindowEvent } from '@mantine/hooks';
 import { buildThumbnailUrl, type StoredFile } from '@tablinum/client';
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef, useState } from 'react';
+import { type PointerEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import classes from './gallery.module.css';
@@ -28,21 +29,23 @@ export function Gallery({ open: { pictures, index }, show, close }: GalleryProps
   const picture = pictures[index];
   const move = (steps: number): void => show(Math.min(pictures.length - 1, Math.max(0, index + steps)));
   const swipe = useSwipe(move);
-  if (!picture) return null;
-  const handleKeyDown = (event: KeyboardEvent): void => {
+  useReturnedFocus();
+  useWindowEvent('keydown', (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -pictures.length, End: pictures.length }[event.key];
     if (steps === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     move(steps);
-  };
+  });
+  if (!picture) return null;
   return (
     <Modal
       opened
       onClose={close}
       fullScreen
       withCloseButton={false}
+      returnFocus={false}
       padding={0}
-      attributes={{ content: { 'aria-label': t.gallery.title(picture.name), onKeyDown: handleKeyDown } }}
+      attributes={{ content: { 'aria-label': t.gallery.title(picture.name) } }}
       classNames={{ content: classes.content ?? '', body: classes.body ?? '' }}
     >
       <header className={classes.bar}>
@@ -123,6 +126,17 @@ function Picture({ file }: { file: StoredFile }): ReactNode {
         />
       )}
     </>
+  );
+}
+
+/** Mantine only returns the focus of a dialog that is rendered before it opens. */
+function useReturnedFocus(): void {
+  const [opener] = useState(() => document.activeElement);
+  useEffect(
+    () => () => {
+      if (opener instanceof HTMLElement) opener.focus({ preventScroll: true });
+    },
+    [opener],
   );
 }
 
