@@ -1,4 +1,5 @@
 import type { Key } from './dto.ts';
+import { buildQueryString } from './query-string.ts';
 import { type ActionOptions, Records } from './records.ts';
 
 /** A file as records show it. */
@@ -13,6 +14,36 @@ export interface StoredFile {
   readonly height: number | null;
   /** The path of the bytes on the server. */
   readonly url: string;
+}
+
+/**
+ * The size of a thumbnail: a box of pixels, of which each side is rounded up to a power of two from 32 to 2,048. The thumbnail is a
+ * WebP picture, which is never larger than the file. Files of which no thumbnail can be made are refused (`THUMBNAIL_UNAVAILABLE`).
+ */
+export interface ThumbnailSize {
+  readonly width?: number;
+  readonly height?: number;
+  /** `contain` (default): the whole picture within the box. `cover`: the box is filled; needs both sides. */
+  readonly fit?: 'contain' | 'cover';
+}
+
+/**
+ * The address of a thumbnail.
+ *
+ *     const { url } = await client.files.sign(file.id);
+ *     image.src = buildThumbnailUrl(url, { width: 256, height: 256, fit: 'cover' });
+ *
+ * @param url of the file, also a signed one.
+ */
+export function buildThumbnailUrl(url: string, { width, height, fit }: ThumbnailSize): string {
+  const query = buildQueryString({ width, height, fit });
+  return url + (url.includes('?') ? query.replace('?', '&') : query);
+}
+
+/** How the bytes of a file are read. */
+export interface BytesOptions extends ActionOptions {
+  /** Absent: the file itself. */
+  readonly thumbnail?: ThumbnailSize;
 }
 
 /** Files: the actions of bytes, in addition to the record actions of `files`. */
@@ -38,8 +69,9 @@ export class Files extends Records {
     return (await this.transport.call<{ url: string; expiresAt: string }>(`${this.path}:sign`, request)).data;
   }
 
-  /** The bytes of a file. */
-  bytes(file: Key, options: ActionOptions = {}): Promise<Response> {
-    return this.transport.send(`${this.path}/${encodeURIComponent(file)}`, options);
+  /** The bytes of a file, or of a thumbnail of it. */
+  bytes(file: Key, { thumbnail, ...options }: BytesOptions = {}): Promise<Response> {
+    const path = `${this.path}/${encodeURIComponent(file)}`;
+    return this.transport.send(path, { ...options, ...(thumbnail && { query: thumbnail }) });
   }
 }

@@ -24,6 +24,7 @@ import { listenFailure } from './base/start-failure.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
+import { ThumbnailPool } from './files/thumbnail-pool.ts';
 import type { MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
@@ -51,6 +52,8 @@ export interface ServerOptions {
   readonly mailSyncTimes?: Partial<SyncTimes> | undefined;
   /** Replaces the name servers that are asked about senders of mail; for tests. */
   readonly dns?: DnsResolver;
+  /** Replaces the processes that make thumbnails; for tests of their limits. */
+  readonly thumbnailPool?: ThumbnailPool | undefined;
 }
 
 export interface RunningServer {
@@ -83,7 +86,7 @@ interface StartParts {
   readonly logger: Logger;
   readonly health: ServerHealth;
   readonly opened: OpenedStores;
-  readonly options: Pick<ServerOptions, 'dns' | 'mailNetwork' | 'mailSyncTimes'>;
+  readonly options: Pick<ServerOptions, 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'>;
 }
 
 async function startWithStores(parts: StartParts): Promise<RunningServer> {
@@ -118,6 +121,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     delayWatch.close();
     try {
       await stopServing(http, mail);
+      common.thumbnailPool.close();
       await applications.close();
       await parser.close();
       await starting;
@@ -160,6 +164,7 @@ function createCommonParts(
       sync: createSyncServices(config.mailSync, options.mailSyncTimes),
       delivers: config.mailDelivery,
     },
+    thumbnailPool: options.thumbnailPool ?? new ThumbnailPool(),
     appKey,
     appKeyPrevious,
     maxFields,

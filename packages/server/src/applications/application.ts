@@ -19,6 +19,7 @@ import { EventManager } from '../extensions/event-manager.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { FileStore } from '../files/file-store.ts';
 import type { UploadLimits } from '../files/multipart.ts';
+import type { ThumbnailPool } from '../files/thumbnail-pool.ts';
 import { Authenticator, anonymous } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { SignInContext } from '../identity/sign-in.ts';
@@ -52,6 +53,7 @@ export interface ApplicationParts {
   readonly audit: { readonly days: number; readonly entries: number };
   readonly extensions: readonly Extension[];
   readonly mailServices: MailServices;
+  readonly thumbnailPool: ThumbnailPool;
   /** Stores the bytes of files and mail. */
   readonly blobs: BlobStore;
   readonly outbound: Outbound;

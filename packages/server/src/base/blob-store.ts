@@ -19,11 +19,14 @@ export interface OpenBlob {
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
-/** Whose blobs they are: the id of a mail account, or {@link fileScope}. */
+/** Whose blobs they are: the id of a mail account, {@link fileScope} or {@link thumbnailScope}. */
 export type BlobScope = number;
 
 /** The blobs of the collection `files`. Ids of mail accounts begin at 1. */
 export const fileScope: BlobScope = 0;
+
+/** The thumbnails of these files. They can be made again, so backups leave them out. */
+export const thumbnailScope: BlobScope = -1;
 
 /** Blobs are stored before anything refers to them, so younger blobs may be about to get a reference. */
 export const unreferencedGraceMilliseconds = 86_400_000;

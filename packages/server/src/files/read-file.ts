@@ -3,11 +3,12 @@ import { type FileRecord, parseFileIds } from '../database/file-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { normaliseRequest } from '../protocol/request-normaliser.ts';
 import { getRecord } from '../records/read/read-records.ts';
-import { readReadableFiles, readShownFile } from '../records/read/readable-files.ts';
+import { formatUploader, readReadableFiles, readShownFile } from '../records/read/readable-files.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import { toInlineType } from './detect-type.ts';
 import type { FileStore } from './file-store.ts';
+import type { ThumbnailSize } from './thumbnail-size.ts';
 
 /** The bytes of a file, and how a browser may use them. */
 export interface FileContent {
@@ -19,12 +20,27 @@ export interface FileContent {
   readonly hash: string;
 }
 
-/** @throws ApiError `RECORD_UNKNOWN` for a file that does not exist or that the caller may not read. */
-export async function openFile(context: RecordContext, store: FileStore, id: number): Promise<FileContent> {
-  return openBytes(store, await requireReadableFile(context, id));
+/** Where files are read, for whom, and in which size. */
+export interface FileReading {
+  readonly context: RecordContext;
+  readonly store: FileStore;
+  /** Null: the file itself. */
+  readonly thumbnail: ThumbnailSize | null;
 }
 
-async function openBytes(store: FileStore, { name, detectedType, sha256 }: FileRecord): Promise<FileContent> {
+/** @throws ApiError `RECORD_UNKNOWN` for a file that does not exist or that the caller may not read, and as {@link FileStore.openThumbnail}. */
+export async function openFile(reading: FileReading, id: number): Promise<FileContent> {
+  return openContent(reading, await requireReadableFile(reading.context, id));
+}
+
+/** Opens a file that the caller may read. */
+async function openContent({ context, store, thumbnail }: FileReading, file: FileRecord): Promise<FileContent> {
+  const { name, detectedType, sha256 } = file;
+  if (thumbnail) {
+    const sender = formatUploader(context.caller) ?? 'anonymous';
+    const opened = await store.openThumbnail(file, thumbnail, sender);
+    return { ...opened, filename: `${name.replace(/\.[^.]{1,10}$/, '')}.webp`, inlineType: 'image/webp' };
+  }
   return { file: await store.open(sha256), filename: name, inlineType: toInlineType(detectedType), hash: sha256 };
 }
 
@@ -44,18 +60,18 @@ export interface FilePlace {
   readonly index: number;
 }
 
-/** @throws ApiError as a get of the record that names the field, and `RECORD_UNKNOWN` if it has no such file. */
+/** @throws ApiError as a get of the record that names the field and as {@link openFile}, and `RECORD_UNKNOWN` if it has no such file. */
 export async function openRecordFile(
-  context: RecordContext,
-  store: FileStore,
+  reading: FileReading,
   { collection, key, field, index }: FilePlace,
 ): Promise<FileContent> {
+  const { context } = reading;
   const request = normaliseRequest('get', { filterByTk: key, fields: [field.name] }, true);
   const { data } = await getRecord(context, collection, request);
   const id = parseFileIds((JSON.parse(data) as Record<string, unknown>)[field.name])[index];
   const file = id === undefined ? null : await readShownFile(context, { collection, field }, key, id);
   if (!file) throw fileUnknown();
-  return openBytes(store, file);
+  return openContent(reading, file);
 }
 
 function fileUnknown(): ApiError {

@@ -1,4 +1,10 @@
-import { type BlobStore, fileScope, unreferencedGraceMilliseconds } from '../base/blob-store.ts';
+import {
+  type BlobScope,
+  type BlobStore,
+  fileScope,
+  thumbnailScope,
+  unreferencedGraceMilliseconds,
+} from '../base/blob-store.ts';
 import { isoTime } from '../base/clock.ts';
 import { type Database, DatabaseFault } from '../database/database.ts';
 import {
@@ -9,6 +15,7 @@ import {
   readUncheckedReferences,
   settleReferences,
 } from '../database/file-rows.ts';
+import { deleteThumbnailRows, findThumbnailBlobs, readThumbnailSources } from '../database/thumbnail-rows.ts';
 import { findReferringField, readFileIds } from '../records/read/readable-files.ts';
 import { parseKey } from '../records/record-key.ts';
 import type { FileStoreParts } from './file-store.ts';
@@ -16,9 +23,9 @@ import type { FileStoreParts } from './file-store.ts';
 const batchSize = 500;
 
 /**
- * Removes what nothing refers to, in three steps. References are checked against the records, because records end in many ways:
+ * Removes what nothing refers to, in four steps. References are checked against the records, because records end in many ways:
  * by a destroy, a cascade, another value, or with their field or collection. Files without references, and blobs without
- * files, are deleted a day after they were uploaded or released.
+ * files, are deleted a day after they were uploaded or released. Thumbnails are deleted with the last file that has the bytes.
  *
  * @param now milliseconds since the epoch.
  */
@@ -29,7 +36,9 @@ export async function sweepFiles(
   const before = now - unreferencedGraceMilliseconds;
   await checkReferences({ database, asServer }, { now, before: isoTime(before) });
   await deleteFiles(database, isoTime(before));
-  await removeBlobs(database, blobs, before);
+  await removeBlobs(blobs, fileScope, before, (names) => findFileBlobs(database, names));
+  await deleteThumbnails(database);
+  await removeBlobs(blobs, thumbnailScope, before, (names) => findThumbnailBlobs(database, names));
 }
 
 async function checkReferences(
@@ -85,12 +94,28 @@ async function tryDelete(database: Database, before: string, ids: readonly numbe
   }
 }
 
-async function removeBlobs(database: Database, blobs: BlobStore, before: number): Promise<void> {
-  const old = await blobs.findStoredBefore(fileScope, before);
+async function deleteThumbnails(database: Database): Promise<void> {
+  for (let after = ''; ; ) {
+    const sources = await readThumbnailSources(database, after, batchSize);
+    if (sources.length === 0) return;
+    after = sources.at(-1) ?? after;
+    const used = await findFileBlobs(database, sources);
+    const unused = sources.filter((name) => !used.has(name));
+    if (unused.length > 0) await deleteThumbnailRows(database, unused);
+  }
+}
+
+async function removeBlobs(
+  blobs: BlobStore,
+  scope: BlobScope,
+  before: number,
+  findReferenced: (names: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<void> {
+  const old = await blobs.findStoredBefore(scope, before);
   for (let from = 0; from < old.length; from += batchSize) {
     const batch = old.slice(from, from + batchSize);
-    const referenced = await findFileBlobs(database, batch);
+    const referenced = await findReferenced(batch);
     const unused = batch.filter((name) => !referenced.has(name));
-    if (unused.length > 0) await blobs.remove(fileScope, unused, before);
+    if (unused.length > 0) await blobs.remove(scope, unused, before);
   }
 }

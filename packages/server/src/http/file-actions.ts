@@ -2,19 +2,29 @@
 import type { FastifyRequest } from 'fastify';
 import { isoTime } from '../base/clock.ts';
 import type { MultipartBody } from '../files/multipart.ts';
-import { type FileContent, openFile, openRecordFile, requireReadableFile } from '../files/read-file.ts';
+import {
+  type FileContent,
+  type FileReading,
+  openFile,
+  openRecordFile,
+  requireReadableFile,
+} from '../files/read-file.ts';
 import { addressSeconds, signAddress } from '../files/signed-address.ts';
+import { parseThumbnailSize } from '../files/thumbnail-size.ts';
 import { insertUploads, receiveUploads } from '../files/upload-files.ts';
 import { tokenMissingError } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { requireKnownNames } from '../protocol/known-names.ts';
 import { requireGrant } from '../records/read/read-records.ts';
+import type { RecordContext } from '../records/record-context.ts';
 import { describeFile } from '../records/write/file-values.ts';
 import { parseRecordId } from './auth-actions.ts';
 import { readKnownParameters } from './known-parameters.ts';
 import { requireVisibleCollection } from './record-actions.ts';
 import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
 import { fileBytesAction, type Route, unknownRoute } from './route.ts';
+
+const thumbnailParameters: ReadonlySet<string> = new Set(['width', 'height', 'fit']);
 
 export const fileActions: Readonly<Record<string, SystemAction>> = {
   'files:upload': { reads: false, run: upload },
@@ -74,7 +84,7 @@ function requireMultipart({ upload: body }: RequestContext): MultipartBody {
   throw new ApiError('MEDIA_TYPE_UNSUPPORTED', 'Upload files as multipart/form-data.');
 }
 
-/** `GET /api/files/<id>` and `GET /api/<collection>/<key>/<field>/<index>`: the bytes. */
+/** `GET /api/files/<id>` and `GET /api/<collection>/<key>/<field>/<index>`: the bytes, or a thumbnail. */
 export const readFileBytes: SystemAction = {
   reads: true,
   run: async (request) => {
@@ -86,8 +96,7 @@ export const readFileBytes: SystemAction = {
 };
 
 function openById(request: RequestContext): Promise<FileContent> {
-  refuseParameters(request);
-  return openFile(getRecordContext(request), request.application.files, parseRecordId(request.route.key));
+  return openFile(readFileReading(request, getRecordContext(request)), parseRecordId(request.route.key));
 }
 
 async function openOfRecord(request: RequestContext, of: NonNullable<Route['of']>): Promise<FileContent> {
@@ -97,16 +106,13 @@ async function openOfRecord(request: RequestContext, of: NonNullable<Route['of']
   requireGrant(context, collection, 'get');
   const field = collection.byName.get(resource);
   if (field?.type.name !== 'file' || !/^\d{1,3}$/.test(index ?? '0')) throw unknownRoute();
-  refuseParameters(request);
-  return openRecordFile(context, request.application.files, {
-    collection,
-    key: of.key,
-    field,
-    index: Number(index ?? 0),
-  });
+  const place = { collection, key: of.key, field, index: Number(index ?? 0) };
+  return openRecordFile(readFileReading(request, context), place);
 }
 
-function refuseParameters({ parameters, route }: RequestContext): void {
+/** The parameters of a request for bytes. */
+function readFileReading({ application, parameters, route }: RequestContext, context: RecordContext): FileReading {
   const { filterByTk: _, signature: __, ...others } = parameters();
-  requireKnownNames(`GET ${route.resource}`, others, new Set());
+  requireKnownNames(`GET ${route.resource}`, others, thumbnailParameters);
+  return { context, store: application.files, thumbnail: parseThumbnailSize(others) };
 }

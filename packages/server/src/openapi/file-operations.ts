@@ -1,4 +1,5 @@
 import { addressSeconds } from '../files/signed-address.ts';
+import { maxThumbnailSide, thumbnailFits, thumbnailSides } from '../files/thumbnail-size.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 import { shownFileSchema } from './field-schema.ts';
@@ -15,6 +16,22 @@ const rangeReplies: Readonly<Record<number, JsonSchema>> = {
   206: { description: 'The bytes of a range.', content: bytesContent },
   416: { description: 'The range is beyond the bytes.', content: bytesContent },
 };
+
+const describeSide = (name: string): string =>
+  `The ${name} of a thumbnail in pixels, rounded up to one of ${thumbnailSides.join(', ')}. The reply is a WebP picture, which is not larger than the file.`;
+const sideSchema: JsonSchema = { type: 'integer', minimum: 1, maximum: maxThumbnailSide };
+/** What makes the reply a thumbnail. */
+const thumbnailParameters: readonly Parameter[] = [
+  { name: 'width', in: 'query', description: describeSide('width'), schema: sideSchema },
+  { name: 'height', in: 'query', description: describeSide('height'), schema: sideSchema },
+  {
+    name: 'fit',
+    in: 'query',
+    description:
+      '`contain` shows the whole picture within the box. `cover` fills the box and cuts off the rest; it needs both sides.',
+    schema: { type: 'string', enum: thumbnailFits, default: 'contain' },
+  },
+];
 
 const bytesReply: JsonSchema = { description: 'The bytes.', headers: etagHeader, content: bytesContent };
 
@@ -84,6 +101,7 @@ export function buildFilePath(subject: Subject): Record<string, JsonSchema> {
       'For its uploader, as long as no record has referred to it; then for callers who may get such a record with the field.',
     parameters: [
       parameterRef('If-None-Match'),
+      ...thumbnailParameters,
       { name: 'signature', in: 'query', description: 'Of files:sign, instead of a credential.', schema: schema.string },
     ],
     success: bytesReply,
@@ -116,7 +134,11 @@ export function recordFileOperations({ findGrant }: Subject, collection: Collect
       id: `${name}.${field.name}.file`,
       tag: name,
       summary: 'The bytes of a file of a record',
-      parameters: [...(field.definition.multiple ? [indexParameter] : []), parameterRef('If-None-Match')],
+      parameters: [
+        ...(field.definition.multiple ? [indexParameter] : []),
+        parameterRef('If-None-Match'),
+        ...thumbnailParameters,
+      ],
       success: bytesReply,
       notModified: true,
       also: rangeReplies,

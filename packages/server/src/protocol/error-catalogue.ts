@@ -97,6 +97,10 @@ export const errorCatalogue = {
     'Only the headers of the e-mail are stored, and its message was deleted on the mail server, or moved there. The next synchronisation deletes the e-mail, or finds it in its new mailbox.',
   ),
   IMAGE_UNAVAILABLE: entry('Not Found', 'An external image of a message cannot be fetched, or is not an image.'),
+  THUMBNAIL_UNAVAILABLE: entry(
+    'Not Found',
+    'The file is not a picture of which thumbnails are made (PNG, JPEG, GIF, WebP, AVIF), or it is too large or damaged. Its bytes can be read without `width` and `height`.',
+  ),
   APPLICATION_UNKNOWN: entry('Not Found', 'No application has the name in X-App.'),
   METHOD_NOT_ALLOWED: entry(
     'Method Not Allowed',

@@ -46,6 +46,16 @@ export const limits = {
   /** Exports under way in one application, in total and of one sender. Each reads records in advance. */
   exports: 32,
   exportsOfSender: 8,
+  /** Bytes and pixels of a picture of which thumbnails are made, and the time and memory for one of them. */
+  thumbnailSourceBytes: 64 * 1024 * 1024,
+  thumbnailPixels: 200_000_000,
+  thumbnailMilliseconds: 15_000,
+  thumbnailMemoryBytes: 512 * 1024 * 1024,
+  /** Processes that make thumbnails, requests that wait for one, in total and of one sender, and how long they wait. */
+  thumbnailProcesses: 2,
+  thumbnailRequests: 100,
+  thumbnailRequestsOfSender: 25,
+  thumbnailWaitMilliseconds: 20_000,
   /** References to a file that a read looks at. */
   fileReferences: 1000,
   pageSizeDefault: 20,

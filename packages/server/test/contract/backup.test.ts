@@ -40,6 +40,8 @@ beforeAll(async () => {
   await server.data('POST /api/files:upload', { headers: type, body: form.join('\r\n') });
   await mkdir(join(server.store.dataDir, 'applications', '1.files', '0', 'in'), { recursive: true });
   await writeFile(join(server.store.dataDir, 'applications', '1.files', '0', 'in', 'in-1'), 'still arriving');
+  await mkdir(join(server.store.dataDir, 'applications', '1.files', '-1', 'ab'), { recursive: true });
+  await writeFile(join(server.store.dataDir, 'applications', '1.files', '-1', 'ab', 'ab01'), 'a thumbnail');
 });
 afterAll(async () => {
   await server.stop();
@@ -65,7 +67,7 @@ test('a backup of a running server starts, is consistent, and sends no webhook w
   });
   await Promise.all(writers);
   expect(report.databases.map(({ path }) => path.endsWith('.audit.db'))).toEqual([false, true, false, true]);
-  expect(report.files).toBe(2); // without bytes that are still arriving
+  expect(report.files).toBe(2); // without bytes that are still arriving, and without thumbnails
   expect(existsSync(join(target, 'server.lock'))).toBe(false);
 
   const store = { dataDir: target, databaseUrl: null, copy: async () => async () => {}, remove: async () => {} };

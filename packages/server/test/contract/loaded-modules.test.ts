@@ -101,6 +101,8 @@ test('a server without mail accounts loads neither libraries of mail nor what wo
   const files = sourceFiles(main).map((path) => path.slice(source.length));
   expect(files).toContain('mail/mail-store.ts');
   const unused = [
+    'files/picture-process.ts',
+    'files/thumbnails.ts',
     'mail/actions/action-operations.ts',
     'mail/automation/apply-rules.ts',
     'mail/connect/open-smtp.ts',

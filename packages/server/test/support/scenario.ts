@@ -63,7 +63,10 @@ export class TestServer {
   readonly #env: Readonly<Record<string, string>>;
   /** The documents of applications other than `main`, as they were last read. */
   readonly #documented = new Map<string, ReplyExpectation>();
-  readonly #parts: Pick<ServerOptions, 'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes'>;
+  readonly #parts: Pick<
+    ServerOptions,
+    'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'
+  >;
   /** False if there is no user to sign in as. */
   readonly #signsIn: boolean;
   /** Names of the tokens with which snapshots include further applications, by application. */
@@ -72,7 +75,7 @@ export class TestServer {
   private constructor(
     store: Store,
     env: Readonly<Record<string, string>>,
-    parts: Pick<ServerOptions, 'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes'>,
+    parts: Pick<ServerOptions, 'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'>,
     signsIn: boolean,
   ) {
     this.store = store;
@@ -89,7 +92,7 @@ export class TestServer {
       ...parts
     }: { env?: Record<string, string>; signIn?: boolean } & Pick<
       ServerOptions,
-      'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes'
+      'syncFile' | 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'
     > = {},
   ): Promise<TestServer> {
     const asUsual = signIn && !parts.syncFile && !parts.clock && !bootstrapSettings.some((name) => name in env);

@@ -3,6 +3,7 @@ import { Alert, Drawer } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import { GalleryHost } from '../admin/files/gallery-host.tsx';
 import { useOnline } from '../data/online.ts';
 import { useServerUnreachable } from '../data/reachability.ts';
 import { ConfirmHost } from '../ui/confirm.tsx';
@@ -78,6 +79,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       </main>
       <Palette opened={palette} close={closePalette} />
       <ConfirmHost />
+      <GalleryHost path={path} />
     </div>
   );
 }

@@ -40,6 +40,12 @@ export const postgresCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       reply text, UNIQUE (credential, key))`,
     sql`CREATE INDEX i_replies ON _replies (at)`,
   ],
+  _thumbnails: [
+    sql`CREATE TABLE _thumbnails (
+      source text NOT NULL, variant text NOT NULL, sha256 text, attempts int4 NOT NULL,
+      at timestamptz(3) NOT NULL, PRIMARY KEY (source, variant))`,
+    sql`CREATE INDEX i_thumbnails ON _thumbnails (sha256)`,
+  ],
   _mail_index: [sql`CREATE TABLE _mail_index (version int4 NOT NULL, position int8)`],
   _mail_text: [
     sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, account int4 NOT NULL, words tsvector NOT NULL)`,

@@ -1,12 +1,15 @@
 import { constants, existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { thumbnailScope } from '../../base/blob-store.ts';
 import { incomingFolder } from '../../base/file-blobs.ts';
 
 /** Copies all pages in one step, so that the copy is consistent during writes. */
 const allPages = 2 ** 31 - 1;
 const mainStore = '1';
+/** Thumbnails are left out, because they are made again when they are requested. */
+const thumbnailFolder = `${thumbnailScope}${sep}`;
 
 export interface BackupReport {
   /** Paths of the copied files, and their sizes in bytes. */
@@ -89,6 +92,7 @@ class BackupCopy {
     for (const entry of entries ?? []) {
       if (!entry.isFile() || basename(entry.parentPath) === incomingFolder) continue;
       const path = join(entry.parentPath, entry.name);
+      if (relative(root, path).startsWith(thumbnailFolder)) continue;
       const to = join(this.#target, name, relative(root, path));
       if (!existsSync(to) && (await copyIfExists(path, to))) this.#files += 1;
     }

@@ -45,6 +45,13 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       UNIQUE (credential, key))`,
     sql`CREATE INDEX i_replies ON _replies (at)`,
   ],
+  // The thumbnail of a picture in one size. An empty `variant`: no thumbnail could be made of the picture.
+  _thumbnails: [
+    sql`CREATE TABLE _thumbnails (
+      source TEXT NOT NULL, variant TEXT NOT NULL, sha256 TEXT, attempts INTEGER NOT NULL, at TEXT NOT NULL,
+      PRIMARY KEY (source, variant)) WITHOUT ROWID`,
+    sql`CREATE INDEX i_thumbnails ON _thumbnails (sha256)`,
+  ],
   // At most one row: the version of the index, and the key down to which e-mails are indexed.
   _mail_index: [sql`CREATE TABLE _mail_index (version INTEGER NOT NULL, position INTEGER)`],
   // The index has no content of its own: the words are in the e-mails.

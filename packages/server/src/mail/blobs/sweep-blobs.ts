@@ -1,4 +1,4 @@
-import { type BlobStore, fileScope, unreferencedGraceMilliseconds } from '../../base/blob-store.ts';
+import { type BlobStore, fileScope, thumbnailScope, unreferencedGraceMilliseconds } from '../../base/blob-store.ts';
 import type { Database } from '../../database/database.ts';
 import { findReferencedBlobs, readDraftSources } from '../../database/mail/blob-references.ts';
 
@@ -13,7 +13,7 @@ const batchSize = 500;
 export async function sweepBlobs(database: Database, blobs: BlobStore, now: number): Promise<void> {
   const before = now - unreferencedGraceMilliseconds;
   for (const account of await blobs.scopes()) {
-    if (account === fileScope) continue;
+    if (account === fileScope || account === thumbnailScope) continue;
     const old = await blobs.findStoredBefore(account, before);
     if (old.length === 0) continue;
     const usedByDrafts = new Set(

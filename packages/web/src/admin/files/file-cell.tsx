@@ -1,7 +1,7 @@
 import type { StoredFile } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import classes from './file-list.module.css';
-import { FilePicture } from './file-picture.tsx';
+import { GalleryPicture } from './file-picture.tsx';
 
 const pictureSize = 26;
 
@@ -11,7 +11,7 @@ export function FileCell({ files }: { files: readonly StoredFile[] }): ReactNode
   if (!first) return null;
   return (
     <span className={classes.cell} title={files.map(({ name }) => name).join(', ')}>
-      <FilePicture file={first} size={pictureSize} />
+      <GalleryPicture file={first} size={pictureSize} files={files} tabIndex={-1} />
       <span className={classes.cellName}>{first.name}</span>
       {others.length > 0 && <span className={classes.others}>+{others.length}</span>}
     </span>

@@ -1,14 +1,11 @@
 import { UnstyledButton } from '@mantine/core';
 import type { StoredFile } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { useClient } from '../../data/application.tsx';
-import { getErrorMessage } from '../../data/problem.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
-import { saveAddress } from '../../ui/save-file.ts';
 import { formatSize } from '../../ui/size-text.ts';
-import { toast } from '../../ui/toasts.tsx';
 import classes from './file-list.module.css';
-import { FilePicture } from './file-picture.tsx';
+import { GalleryPicture } from './file-picture.tsx';
+import { useFileDownload } from './use-file-download.ts';
 
 const pictureSize = 48;
 
@@ -20,22 +17,15 @@ interface FileListProps {
   readonly actions?: (file: StoredFile) => ReactNode;
 }
 
-/** Files with their pictures. A click on a name downloads the file. */
+/** Files with their pictures. A click on a picture opens the gallery, a click on a name downloads the file. */
 export function FileList({ label, files, actions }: FileListProps): ReactNode {
   const t = useTexts().data.files;
-  const client = useClient();
-  const download = async ({ id, name }: StoredFile): Promise<void> => {
-    try {
-      saveAddress((await client.files.sign(id)).url, name);
-    } catch (error) {
-      toast(getErrorMessage(error), { failed: true });
-    }
-  };
+  const download = useFileDownload();
   return (
     <ul className={classes.list} aria-label={label}>
       {files.map((file) => (
         <li key={file.id} className={classes.file}>
-          <FilePicture file={file} size={pictureSize} />
+          <GalleryPicture file={file} size={pictureSize} files={files} />
           <span className={classes.about}>
             <UnstyledButton
               className={classes.name}

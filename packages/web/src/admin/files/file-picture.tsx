@@ -1,12 +1,12 @@
-import type { StoredFile } from '@tablinum/client';
+import { buildThumbnailUrl, type StoredFile } from '@tablinum/client';
 import { type ReactNode, useEffect, useState } from 'react';
-import { useApiQuery } from '../../data/queries.ts';
+import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import classes from './file-picture.module.css';
-import { hasPreview } from './file-values.ts';
+import { isPicture } from './file-values.ts';
+import { openGallery } from './gallery-state.ts';
+import { useFileAddress } from './use-file-address.ts';
 
-/** Seconds for which the address of a picture is signed, and for which it is used again. */
-const addressSeconds = { signed: 3600, cached: 3000 };
 /** Milliseconds before a picture is loaded, so that rows that are only scrolled past do not load any. */
 const loadDelay = 150;
 
@@ -16,12 +16,37 @@ interface FilePictureProps {
   readonly size: number;
 }
 
-/** A small picture of a file; an icon for files that are no raster pictures. It is decorative: the name is next to it. */
+/** A thumbnail of a file; an icon for files that are no raster pictures. It is decorative: the name is next to it. */
 export function FilePicture({ file, size }: FilePictureProps): ReactNode {
   return (
     <span className={classes.frame} style={{ width: size, height: size }}>
-      {hasPreview(file) ? <Preview key={file.id} file={file} size={size} /> : <FileIcon size={size} />}
+      {isPicture(file) ? <Preview key={file.id} file={file} size={size} /> : <FileIcon size={size} />}
     </span>
+  );
+}
+
+interface GalleryPictureProps extends FilePictureProps {
+  /** The files of the same field, among which the gallery moves. */
+  readonly files: readonly StoredFile[];
+  /** -1 for a picture in a grid, which has one tab stop. */
+  readonly tabIndex?: number;
+}
+
+/** A thumbnail that opens the gallery; as {@link FilePicture} for files that are no raster pictures. */
+export function GalleryPicture({ file, size, files, tabIndex = 0 }: GalleryPictureProps): ReactNode {
+  const t = useTexts().data.files.gallery;
+  if (!isPicture(file)) return <FilePicture file={file} size={size} />;
+  return (
+    <button
+      type="button"
+      className={classes.open}
+      tabIndex={tabIndex}
+      aria-label={t.open(file.name)}
+      aria-haspopup="dialog"
+      onClick={() => openGallery(files, file)}
+    >
+      <FilePicture file={file} size={size} />
+    </button>
   );
 }
 
@@ -32,17 +57,16 @@ function Preview({ file, size }: FilePictureProps): ReactNode {
     const timer = setTimeout(() => setDelayed(false), loadDelay);
     return () => clearTimeout(timer);
   }, []);
-  const address = useApiQuery(
-    ['file-address', file.id],
-    (client, signal) => client.files.sign(file.id, addressSeconds.signed, { signal }),
-    { enabled: !isDelayed, staleTime: 1000 * addressSeconds.cached },
-  );
+  const address = useFileAddress(file, !isDelayed);
   if (isBroken || address.isError) return <FileIcon size={size} />;
   if (!address.data) return null;
+  const { url } = address.data;
+  const build = (side: number): string => buildThumbnailUrl(url, { width: side, height: side, fit: 'cover' });
   return (
     <img
       className={classes.picture}
-      src={address.data.url}
+      src={build(size)}
+      srcSet={`${build(size)} 1x, ${build(2 * size)} 2x`}
       alt=""
       width={size}
       height={size}

@@ -40,12 +40,12 @@ export function acceptsType({ accept }: Field, type: string): boolean {
   );
 }
 
-/** Pictures that every browser shows. SVG is always a download. */
-const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']);
-/** Larger pictures are not loaded for a preview. */
-const maxPreviewBytes = 8 * 1024 * 1024;
+/** Pictures of which the server makes thumbnails. SVG is always a download. */
+const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
+/** The server makes no thumbnails of larger pictures. */
+const maxPictureBytes = 64 * 1024 * 1024;
 
-/** Whether the file is a raster picture that is shown as a preview. */
-export function hasPreview({ contentType, size }: StoredFile): boolean {
-  return pictureTypes.has(contentType) && size <= maxPreviewBytes;
+/** Whether the file is a raster picture, of which a thumbnail is shown. */
+export function isPicture({ contentType, size }: StoredFile): boolean {
+  return pictureTypes.has(contentType) && size <= maxPictureBytes;
 }

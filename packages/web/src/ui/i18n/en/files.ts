@@ -13,6 +13,16 @@ export const files = {
   uploadingHint: 'You can save when the upload has finished.',
   uploaded: (name: string) => `${name} was uploaded. Save the record to keep it.`,
   download: (name: string) => `Download ${name}`,
+  gallery: {
+    open: (name: string) => `Show ${name}`,
+    title: (name: string) => `Picture ${name}`,
+    position: (index: number, count: number) => `${index} of ${count}`,
+    previous: 'Previous picture',
+    next: 'Next picture',
+    loading: 'Loading the picture…',
+    failed: 'The picture cannot be displayed.',
+    close: 'Close',
+  },
   noPermission: 'Your role cannot upload files. It needs the permission "create" on "files".',
   problems: {
     type: (name: string, type: string, accepted: string) =>

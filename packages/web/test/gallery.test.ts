@@ -1,0 +1,156 @@
+/** Thumbnails in lists of files and in the grid, and the gallery of the pictures of a field. */
+import type { Browser, Locator, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
+import { uploadFile } from '../../server/test/support/file-server.ts';
+import { TestServer } from '../../server/test/support/scenario.ts';
+import { buildWebInterface, expectAccessible, openPage, signIn } from './support/web-page.ts';
+
+const chromium = findChromium();
+const long = { timeout: 240_000 };
+
+describe.skipIf(chromium === null)('the gallery', () => {
+  let server: TestServer;
+  let browser: Browser;
+  let page: Page;
+  let misdeeds: PageProblems;
+  const requested: string[] = [];
+  const getUrl = (path: string): string => `${server.running.url}/a/main/${path}`;
+  const gallery = (name: string): Locator => page.getByRole('dialog', { name: `Picture ${name}`, exact: true });
+  const show = (name: string): Locator => page.getByRole('button', { name: `Show ${name}`, exact: true });
+  /** Waits until the gallery shows a picture that the browser has decoded. */
+  const expectPicture = async (name: string): Promise<void> => {
+    await gallery(name).getByRole('img', { name, exact: true }).waitFor();
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('[role=dialog] img[data-loaded]')?.naturalWidth ?? 0`))
+      .toBeGreaterThan(0);
+  };
+  const isFocusWithin = (selector: string): Promise<boolean> =>
+    page.evaluate(`document.activeElement?.closest('${selector}') !== null`);
+
+  beforeAll(async () => {
+    buildWebInterface();
+    server = await TestServer.start(sqlite);
+    const fields = [
+      { name: 'title', type: 'string' },
+      { name: 'photos', type: 'file', multiple: true },
+    ];
+    await server.data('POST /api/collections:create', { body: { name: 'posts', fields } });
+    const draw = async (color: string, width: number, height: number): Promise<Uint8Array<ArrayBuffer>> =>
+      new Uint8Array(
+        await sharp({ create: { width, height, channels: 3, background: color } })
+          .png()
+          .toBuffer(),
+      );
+    const files = [
+      { name: 'red.png', content: await draw('red', 900, 300) },
+      { name: 'notes.txt', content: 'no picture' },
+      { name: 'green.png', content: await draw('green', 300, 900) },
+      { name: 'blue.png', content: await draw('blue', 50, 50) },
+      { name: 'broken.png', content: (await draw('black', 400, 400)).slice(0, 60) },
+    ];
+    const ids: number[] = [];
+    for (const file of files) ids.push((await uploadFile(server, file, 'admin')).id);
+    await server.data('POST /api/posts:create', { body: { title: 'First', photos: ids } });
+    browser = await openBrowser(chromium!);
+    ({ page, misdeeds } = await openPage(browser, server.running.url));
+    page.on('request', (request) => requested.push(request.url()));
+    await page.goto(getUrl('data/posts/1'));
+    await signIn(page);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  test('lists of files load thumbnails into boxes of a fixed size, and an icon where there is none', long, async () => {
+    await show('red.png').waitFor();
+    const sizeOfBox = async (name: string): Promise<unknown> => {
+      const box = await show(name).locator('span').first().boundingBox();
+      return [box?.width, box?.height];
+    };
+    expect(await sizeOfBox('red.png')).toEqual([48, 48]);
+    await expect
+      .poll(() => page.evaluate(`[...document.querySelectorAll('form img')].filter((i) => i.naturalWidth > 0).length`))
+      .toBe(3);
+    await show('broken.png').locator('svg').waitFor();
+    expect(await sizeOfBox('red.png')).toEqual([48, 48]);
+    const pictures = requested.filter((url) => /\/api\/files\/\d+\?/.test(url));
+    expect(pictures.length).toBeGreaterThan(3);
+    expect(pictures.filter((url) => !url.includes('&width=48&height=48&fit=cover'))).toEqual([]);
+    expect(await show('notes.txt').count()).toBe(0);
+  });
+
+  test('keys, buttons and swipes move between the pictures; Escape closes, and the focus returns', long, async () => {
+    await show('green.png').click();
+    await expectPicture('green.png');
+    await gallery('green.png').getByRole('status').getByText('2 of 4').waitFor();
+    await expectAccessible(page, 'the gallery');
+    await page.keyboard.press('ArrowRight');
+    await expectPicture('blue.png');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    await expectPicture('red.png');
+    await page.getByRole('button', { name: 'Next picture' }).click();
+    await expectPicture('green.png');
+    for (let press = 0; press < 8; press += 1) {
+      await page.keyboard.press('Tab');
+      expect(await isFocusWithin('[role=dialog]')).toBe(true);
+    }
+    const swipe = async (from: number, to: number): Promise<void> => {
+      const stage = page.locator('[role=dialog] img');
+      const touch = { pointerType: 'touch', isPrimary: true, pointerId: 7, bubbles: true, clientY: 300 };
+      await stage.dispatchEvent('pointerdown', { ...touch, clientX: from });
+      await stage.dispatchEvent('pointerup', { ...touch, clientX: to });
+    };
+    await swipe(300, 200);
+    await expectPicture('blue.png');
+    await swipe(200, 230); // too short
+    await expectPicture('blue.png');
+    await swipe(200, 300);
+    await expectPicture('green.png');
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      gallery('green.png').getByRole('button', { name: 'Download green.png' }).click(),
+    ]);
+    expect(saved.suggestedFilename()).toBe('green.png');
+    await page.keyboard.press('End');
+    await gallery('broken.png').getByText('The picture cannot be displayed.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await expect.poll(() => isFocusWithin('[aria-label="Show green.png"]')).toBe(true);
+  });
+
+  test('a picture in the grid opens the gallery, and the way back closes it', long, async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.goto(getUrl('data/posts'));
+    await show('red.png').click();
+    await expectPicture('red.png');
+    await page.keyboard.press('ArrowRight');
+    await expectPicture('green.png');
+    await expectAccessible(page, 'the gallery, dark');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await expect.poll(() => isFocusWithin('[role=grid]')).toBe(true);
+    await expectAccessible(page, 'pictures in the grid, dark');
+    await show('red.png').click();
+    await expectPicture('red.png');
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByLabel('title').waitFor();
+    expect(misdeeds.violations).toEqual([]);
+    expect(misdeeds.foreign).toEqual([]);
+  });
+
+  test('screens with two pixels for each point load larger thumbnails', long, async () => {
+    const other = await openPage(browser, server.running.url, { deviceScaleFactor: 2 });
+    const thumbnail = other.page.waitForRequest((request) => request.url().includes('&width=96&height=96&fit=cover'));
+    await other.page.goto(getUrl('data/posts/1'));
+    await signIn(other.page);
+    await thumbnail;
+    await other.page.context().close();
+  });
+});
