@@ -23,8 +23,9 @@ if (command === 'start') await start();
 else if (command === 'mail') await runMail();
 else if (command === 'backup') await runBackup();
 else if (command === 'export') await runExport();
+else if (command === 'import') await runImport();
 else if (command === 'files') await runFiles();
-else fail(`There is no command "${command}". Use "tablinum start", "mail", "export", "files" or "backup".`);
+else fail(`There is no command "${command}". Use "tablinum start", "mail", "import", "export", "files" or "backup".`);
 
 async function start(): Promise<void> {
   const envFile = loadEnv();
@@ -54,6 +55,11 @@ async function runBackup(): Promise<void> {
   loadEnv();
   const { runBackupCommand } = await import('./cli-backup.ts');
   await runBackupCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+}
+
+async function runImport(): Promise<void> {
+  const { runImportCommand } = await import('./cli-import.ts');
+  process.exitCode = await runImportCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
 }
 
 async function runFiles(): Promise<void> {

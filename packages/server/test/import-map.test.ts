@@ -36,6 +36,9 @@ const roots = [
   'cli-export.ts',
   'cli-backup.ts',
   'cli-files.ts',
+  'cli-import.ts',
+  'cli-import-progress.ts',
+  'cli-import-table.ts',
 ];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
