@@ -23,7 +23,6 @@ const requestsAtOnce = 8;
 /** Times in headers are in whole seconds. */
 const timeResolution = 1000;
 
-/** Finds and reads one object. */
 interface FoundObject {
   readonly key: string;
   readonly size: number;
@@ -142,8 +141,16 @@ export class S3Blobs implements BlobStore {
     const found = await this.#find(this.#key(scope, sha256));
     if (!found || !isOld(found.storedAt, before)) return;
     // A time in the future means that nobody stores the blob again: its account was deleted.
-    if (before <= this.#clock.now()) await copyObject(this.#client, found.key, removedKey, found.size);
-    await this.#removeKey(found.key);
+    const mayRemove = before > this.#clock.now() || (await this.#copyIfExists(found.key, removedKey, found.size));
+    if (mayRemove) await this.#removeKey(found.key);
+  }
+
+  /** False: another server has removed the object meanwhile. */
+  async #copyIfExists(from: string, to: string, size: number): Promise<boolean> {
+    return copyObject(this.#client, from, to, size).then(
+      () => true,
+      (error: unknown) => nullIfMissing(error) !== null,
+    );
   }
 
   async #removeIncoming(key: string, before: number): Promise<void> {

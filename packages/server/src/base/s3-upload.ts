@@ -73,10 +73,6 @@ export class MultipartUpload {
     return new MultipartUpload(client, key, id);
   }
 
-  get parts(): number {
-    return this.#etags.length;
-  }
-
   /** Stores the next part. */
   async add(body: S3Body): Promise<void> {
     const query = this.#partQuery(this.#etags.length + 1);

@@ -1,6 +1,6 @@
 /** A bucket that is down, slow, or refuses access: uploads end with 503 and leave nothing half done, and records still work. */
 import { hash, randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { fileScope, unreferencedGraceMilliseconds } from '../../src/base/blob-store.ts';
@@ -152,6 +152,21 @@ test('a blob that another server stores again while it is removed can still be r
   expect(String(await blobs.get(7, sha256))).toBe('stored again'); // its second life is not a day old
   await blobs.remove(7, [sha256], Date.now() + 60_000);
   expect(await blobs.get(7, sha256)).toBeNull();
+});
+
+test('a blob that another server removes at the same time is not a failure', async () => {
+  const { blobs } = server.running.applications.main.files;
+  const bytes = Buffer.from('removed by two');
+  const sha256 = hash('sha256', bytes);
+  await blobs.put(8, [{ sha256, bytes }]);
+  s3.agesBy(`outage/1/8/${sha256}`, 2 * unreferencedGraceMilliseconds);
+  s3.fault = (line) => {
+    if (line.startsWith('PUT') && line.includes('/removed-'))
+      rmSync(join(s3.folder, bucket, `outage/1/8/${sha256}._S3rver_object`), { force: true });
+    return null;
+  };
+  await blobs.remove(8, [sha256], Date.now() - unreferencedGraceMilliseconds);
+  expect(await blobs.get(8, sha256)).toBeNull();
 });
 
 test('a server that is killed in the middle of an upload leaves what the sweep removes', async () => {
