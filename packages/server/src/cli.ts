@@ -23,7 +23,9 @@ if (command === 'start') await start();
 else if (command === 'mail') await runMail();
 else if (command === 'backup') await runBackup();
 else if (command === 'export') await runExport();
-else fail(`There is no command "${command}". Use "tablinum start", "mail", "export" or "backup".`);
+else if (command === 'import') await runImport();
+else if (command === 'files') await runFiles();
+else fail(`There is no command "${command}". Use "tablinum start", "mail", "import", "export", "files" or "backup".`);
 
 async function start(): Promise<void> {
   const envFile = loadEnv();
@@ -39,6 +41,7 @@ async function start(): Promise<void> {
       'APP_KEY is not set, so API keys and logins are invalid after a restart. Set it to a long random text.',
     );
   else if (config.appKey.length < 32) console.log('APP_KEY is shorter than 32 characters. Use a longer one.');
+  if (config.s3) console.log(`The bytes of files and e-mails are stored in the bucket "${config.s3.bucket}".`);
   if (!config.webhooks) console.log('WEBHOOKS is off: this server sends no webhooks.');
   if (server.setupToken) printSetupInstructions(config.publicUrl ?? server.url, server.setupToken);
 }
@@ -52,6 +55,17 @@ async function runBackup(): Promise<void> {
   loadEnv();
   const { runBackupCommand } = await import('./cli-backup.ts');
   await runBackupCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+}
+
+async function runImport(): Promise<void> {
+  const { runImportCommand } = await import('./cli-import.ts');
+  process.exitCode = await runImportCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
+}
+
+async function runFiles(): Promise<void> {
+  loadEnv();
+  const { runFilesCommand } = await import('./cli-files.ts');
+  await runFilesCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
 }
 
 async function runExport(): Promise<void> {

@@ -2,13 +2,17 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApplicationStores } from './applications/application-stores.ts';
+import type { BlobStore } from './base/blob-store.ts';
 import { type Clock, isoTime } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { FileBlobs } from './base/file-blobs.ts';
 import type { Logger } from './base/logger.ts';
+import { MovedBlobs } from './base/moved-blobs.ts';
+import type { S3Config } from './base/s3-config.ts';
 import type { HealthReporter, ServerHealth } from './base/server-health.ts';
 import { folderFailure, isFileFault, postgresFailure, StartFailure, sqliteFailure } from './base/start-failure.ts';
 import { DatabaseBlobs } from './database/blob-rows.ts';
+import { readEpoch } from './database/catalogue.ts';
 import type { Database } from './database/database.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 
@@ -24,6 +28,12 @@ export interface OpenedStores {
   readonly stores: ApplicationStores;
   /** Publishes the URL of this server to other processes. */
   announce(url: string): void;
+  /**
+   * Checks that files can be stored. Call it when `main` is open.
+   *
+   * @throws StartFailure if the bucket of files cannot be used.
+   */
+  checkFiles(main: Database): Promise<void>;
   /** Releases the lock on the data. Call it after all stores are closed. */
   release(): void;
   /** Converts an error of the engine to one with a message for the operator. */
@@ -40,9 +50,44 @@ const idleMilliseconds = 2000;
  *
  * @throws StartFailure if another server uses the folder, or it cannot be used.
  */
-export function openStores(parts: StoreParts): Promise<OpenedStores> {
-  const { databaseUrl } = parts.config;
-  return databaseUrl === null ? openSqliteStores(parts) : openPostgresStores(parts, databaseUrl);
+export async function openStores(parts: StoreParts): Promise<OpenedStores> {
+  const { databaseUrl, s3 } = parts.config;
+  const opened = await (databaseUrl === null ? openSqliteStores(parts) : openPostgresStores(parts, databaseUrl));
+  return s3 === null ? opened : withBucket(opened, s3, parts);
+}
+
+/** Stores whose files are in a bucket. Those from before the bucket was set are still read where they are. */
+async function withBucket(
+  opened: OpenedStores,
+  config: S3Config,
+  { clock, health }: Pick<StoreParts, 'clock' | 'health'>,
+): Promise<OpenedStores> {
+  const { S3Client } = await import('./base/s3-client.ts');
+  const { S3Blobs } = await import('./base/s3-blobs.ts');
+  const { claimBucket, markBucket } = await import('./base/s3-start.ts');
+  const client = new S3Client(config, health.reporter('files'));
+  const inBucket = (store: string): InstanceType<typeof S3Blobs> => new S3Blobs(client, store, clock);
+  const { stores } = opened;
+  return {
+    ...opened,
+    stores: {
+      ...stores,
+      blobs: (store, database): BlobStore => new MovedBlobs(inBucket(store), stores.blobs(store, database)),
+      remove: async (store) => {
+        await inBucket(store).destroy();
+        await stores.remove(store);
+      },
+    },
+    checkFiles: async (main) => {
+      const owner = await readEpoch(main);
+      await claimBucket(client, owner);
+      await markBucket(client, owner);
+    },
+    release: () => {
+      client.close();
+      opened.release();
+    },
+  };
 }
 
 async function openSqliteStores({ config, clock, health, syncFile }: StoreParts): Promise<OpenedStores> {
@@ -85,8 +130,29 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     isFileFault(error)
       ? folderFailure('DATA_DIR', storePath(''), error)
       : sqliteFailure(storePath(`${mainStoreName}.db`), error);
-  return { stores, announce: (url) => lock.announce(url), release: () => lock.release(), toOperatorError };
+  return {
+    stores,
+    announce: (url) => lock.announce(url),
+    checkFiles: async () => {},
+    release: () => lock.release(),
+    toOperatorError,
+  };
 }
+
+/** How a command opens the stores of PostgreSQL, which must exist. */
+export async function openPostgresStore(config: Config, url: string): Promise<(store: string) => Promise<Database>> {
+  const { openPostgres } = await import('./database/postgres/postgres-open.ts');
+  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  const budget = new ConnectionBudget(config.databaseConnections);
+  return (store) => {
+    const options = { url, schema: schemaName(store), budget, requireDurable: false, poolSize: 2, idleMilliseconds };
+    return openPostgres(options, false).catch((error: unknown) => {
+      throw postgresFailure(url, error);
+    });
+  };
+}
+
+const schemaName = (store: string): string => `app_${store.replaceAll('-', '')}`;
 
 async function openPostgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
   const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
@@ -96,7 +162,6 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     milliseconds: config.databaseWaitSeconds * 1000,
     report: (fault: Error): void => logger.warn(`waiting for PostgreSQL (DATABASE_URL): ${fault.message}`),
   };
-  const schemaName = (store: string): string => `app_${store.replaceAll('-', '')}`;
   const stores: ApplicationStores = {
     open: (store, mayCreate) => {
       const isMain = store === mainStoreName;
@@ -111,5 +176,11 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     blobs: (_, database) => new DatabaseBlobs(database, clock),
     remove: (store) => dropPostgres(url, schemaName(store), budget),
   };
-  return { stores, announce: () => {}, release: () => {}, toOperatorError: (error) => postgresFailure(url, error) };
+  return {
+    stores,
+    announce: () => {},
+    checkFiles: async () => {},
+    release: () => {},
+    toOperatorError: (error) => postgresFailure(url, error),
+  };
 }

@@ -96,6 +96,10 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const mail = await openMailer(config, logger);
   const common = createCommonParts(parts, extensions, { parser, mailer: mail?.mailer ?? null });
   const main = await openMain(opened, common, config);
+  await opened.checkFiles(main.database).catch(async (error: unknown) => {
+    await main.close();
+    throw error;
+  });
   main.webhooks.begin();
   main.mail.begin();
   const applications = new Applications({

@@ -22,6 +22,8 @@ const bounded: Readonly<Record<string, string>> = {
   'base/dns-resolver.ts #running': '256 lookups under way',
   'base/lru-map.ts #old': 'half the bounds of its constructor',
   'base/lru-map.ts #young': 'half the bounds of its constructor',
+  'base/s3-upload.ts #etags': 'lives as long as an upload, and has at most 10,000 parts',
+  'base/s3-upload.ts #pieces': 'lives as long as an upload, and has at most 5 MiB',
   'base/server-health.ts #problems': 'parts of this server and applications that exist',
   'changes/change-log.ts #listeners': 'parts of this server',
   'cli-mail.ts #open': 'a command of its own: messages of at most waitingBytes',

@@ -31,6 +31,9 @@ export const thumbnailScope: BlobScope = -1;
 /** Blobs are stored before anything refers to them, so younger blobs may be about to get a reference. */
 export const unreferencedGraceMilliseconds = 86_400_000;
 
+/** The storage of blobs does not respond or refuses access. What was being stored is not stored, and a retry can help. */
+export class BlobStoreFault extends Error {}
+
 export interface BlobStore {
   /** Stores bytes; they are durable when it resolves. Existing blobs are not written again. */
   put(scope: BlobScope, blobs: readonly NewBlob[]): Promise<void>;
@@ -45,7 +48,10 @@ export interface BlobStore {
   open(scope: BlobScope, sha256: string): Promise<OpenBlob | null>;
   /** The names of blobs that were stored before a time, in milliseconds since the epoch: their SHA-256, or any name for the rest of an aborted {@link receive}. */
   findStoredBefore(scope: BlobScope, time: number): Promise<string[]>;
-  /** Removes blobs that have not been stored again since the time `before`: a new reference to them may follow. */
+  /**
+   * Removes blobs that have not been stored again since the time `before`: a new reference to them may follow. A store
+   * without transactions may still read them until they are removed again a day later.
+   */
   remove(scope: BlobScope, names: readonly string[], before: number): Promise<void>;
   /** The scopes that have blobs. */
   scopes(): Promise<BlobScope[]>;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { type MailConfig, mailSettings, readMailConfig } from './mail-config.ts';
 import { OutboundAllow } from './outbound-address.ts';
+import { readS3Config, type S3Config, s3Settings } from './s3-config.ts';
 import { ConfigError, defineSetting, parseChoice, type Setting } from './setting.ts';
 
 /** A rate limit: at most `points` in `seconds`. */
@@ -35,6 +36,8 @@ export interface Config extends MailConfig {
   readonly maxCollections: number;
   /** Bytes of an uploaded file, and of a whole upload. */
   readonly uploadLimits: { readonly fileBytes: number; readonly requestBytes: number };
+  /** Where the bytes of files and e-mails are; null: in `dataDir`, or in PostgreSQL. */
+  readonly s3: S3Config | null;
   readonly applicationIdleSeconds: number;
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
@@ -98,6 +101,7 @@ export const settings: readonly Setting[] = [
   defineSetting('LIMIT_COLLECTIONS', '5000', 'Maximum number of collections of an application.'),
   defineSetting('LIMIT_FILE_MB', '1024', 'Maximum size of an uploaded file, in megabytes of 1,048,576 bytes.'),
   defineSetting('LIMIT_UPLOAD_MB', '4096', 'Maximum size of all files of one request, in the same unit.'),
+  ...s3Settings,
   defineSetting(
     'APPLICATION_IDLE_SECONDS',
     '300',
@@ -207,6 +211,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       fileBytes: parseInteger('LIMIT_FILE_MB', read('LIMIT_FILE_MB'), 1, 1_048_576) * megabyte,
       requestBytes: parseInteger('LIMIT_UPLOAD_MB', read('LIMIT_UPLOAD_MB'), 1, 1_048_576) * megabyte,
     },
+    s3: readS3Config(read),
     applicationIdleSeconds: parseInteger('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
     applicationsOpen: parseInteger('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: parseInteger('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),

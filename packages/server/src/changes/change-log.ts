@@ -2,13 +2,14 @@
  * The event log of an application. An event is written in the transaction of the change that it describes. It can be read
  * once it is durable, so no reader ever sees an event that a crash could undo.
  */
+import { readEpoch } from '../database/catalogue.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import type { PublishedPayload } from '../database/delivery-rows.ts';
 import { type EventParams, insertEvents } from '../database/event-insert.ts';
 import type { EventLogStore, LoggedEvent, PruneOptions } from '../database/event-log-store.ts';
 import { splitPosition, startPosition } from '../database/event-position.ts';
-import { readRows, runInTransaction } from '../database/run-statement.ts';
-import { listValue, sql, value } from '../database/sql.ts';
+import { runInTransaction } from '../database/run-statement.ts';
+import { listValue, value } from '../database/sql.ts';
 import type { Caller } from '../identity/caller.ts';
 import { recordAdminAction, toAdminAction } from './admin-actions.ts';
 import { decodeEventCursor, encodeEventCursor, hashEvent } from './cursor.ts';
@@ -61,8 +62,7 @@ export class ChangeLog {
   /** Takes over the log of an earlier run. Call once, before any other method. */
   async open(): Promise<void> {
     await this.#store.adopt();
-    const [row] = await readRows(this.#database, sql`SELECT epoch FROM _meta`);
-    this.#epoch = row?.[0] as string;
+    this.#epoch = await readEpoch(this.#database);
   }
 
   /** Logs events in a transaction. Readers see them when it is durable. */

@@ -44,6 +44,15 @@ export async function readServedStores(
   return new Map(rows.map(toApplicationRow).map(({ name, store }) => [name, store]));
 }
 
+/** The names of the stores of all applications that are not being removed. */
+export async function readStores(database: Database): Promise<string[]> {
+  const rows = await readRows<[store: string]>(
+    database,
+    sql`SELECT store FROM applications WHERE status<>'destroying' AND store IS NOT NULL`,
+  );
+  return rows.map(([store]) => store);
+}
+
 /** The display name of an application, or null. */
 export async function readDisplayName(database: Database, name: string): Promise<string | null> {
   const [row] = await readRows<[displayName: string | null]>(

@@ -236,6 +236,12 @@ export async function hasCatalogue(database: Database): Promise<boolean> {
   return (await readCatalogueTables(database)).has('_meta');
 }
 
+/** The random name of the event log, which differs between sets of data. */
+export async function readEpoch(database: Database): Promise<string> {
+  const [row] = await readRows(database, sql`SELECT epoch FROM _meta`);
+  return row?.[0] as string;
+}
+
 /** Creates the tables of the catalogue in one transaction. */
 export async function createCatalogue(database: Database, application: string, epoch: string): Promise<void> {
   await database.write(async (transaction) => {

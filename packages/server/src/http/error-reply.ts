@@ -1,3 +1,4 @@
+import { BlobStoreFault } from '../base/blob-store.ts';
 import type { Logger } from '../base/logger.ts';
 import { DatabaseFault } from '../database/database.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -84,6 +85,12 @@ function toApiError(thrown: unknown): ApiError {
     return new ApiError('DATABASE_UNAVAILABLE', 'The database is unavailable. Nothing was written. Try again later.', {
       retryAfter: 2,
     });
+  if (thrown instanceof BlobStoreFault)
+    return new ApiError(
+      'FILES_UNAVAILABLE',
+      'The storage of files is unavailable. No file was stored. Try again later.',
+      { retryAfter: 5 },
+    );
   if (thrown instanceof DatabaseFault && (thrown.kind === 'timeout' || thrown.kind === 'collision'))
     return new ApiError('BUSY', 'The request waited too long for other requests. Try again.', { retryAfter: 1 });
   if (thrown instanceof DatabaseFault && thrown.kind === 'keysExhausted')

@@ -200,6 +200,10 @@ export const errorCatalogue = {
     'Service Unavailable',
     'PostgreSQL is unreachable, starting or stopping, has no connection or space left, or does not answer in time; or checkpoints of SQLite fail and the write-ahead log has exceeded its limit. Nothing was written; try again.',
   ),
+  FILES_UNAVAILABLE: entry(
+    'Service Unavailable',
+    'The service that stores the bytes of files and e-mails does not respond or refuses access. No file was stored; try again.',
+  ),
   MAIL_OFF: entry('Service Unavailable', 'The server cannot send e-mail: `SMTP_URL` is not set.'),
   MAIL_BODY_REMOTE: entry(
     'Service Unavailable',

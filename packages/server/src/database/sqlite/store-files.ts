@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { StartFailure } from '../../base/start-failure.ts';
 
 export interface ExpectedStore {
@@ -26,6 +27,17 @@ export function requireStoreFile({ path, mayCreate, isMainStore }: ExpectedStore
   throw new StartFailure(
     `The database file "${resolve(path)}" is ${state}, but "${remains}" next to it exists: its data was lost. Restore the file from a backup. To begin with an empty database, remove the whole folder.`,
   );
+}
+
+/** The random name of the event log of a database file, which a server may be using. */
+export function readStoreEpoch(path: string): string | null {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
+  try {
+    const row = database.prepare('SELECT epoch FROM _meta').get();
+    return (row?.['epoch'] as string | undefined) ?? null;
+  } finally {
+    database.close();
+  }
 }
 
 /** A file of the same store that is only made after the database; null where there is none. */

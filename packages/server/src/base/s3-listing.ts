@@ -1,0 +1,89 @@
+/** Lists what a bucket has under a beginning of keys: objects, and uploads that are not complete. */
+import { nullIfMissing, type S3Client, S3Fault } from './s3-client.ts';
+import { runForEach } from './s3-upload.ts';
+import { readElement, readElements } from './s3-xml.ts';
+
+export interface ListedKey {
+  readonly key: string;
+  /** Milliseconds since the epoch. */
+  readonly storedAt: number;
+}
+
+export interface ListedUpload extends ListedKey {
+  readonly uploadId: string;
+}
+
+const removalsAtOnce = 16;
+
+/** The objects whose keys begin with a text. */
+export async function* listKeys(client: S3Client, prefix: string): AsyncGenerator<ListedKey> {
+  for await (const page of listPages(client, { prefix }))
+    for (const each of readElements(page, 'Contents'))
+      yield { key: requireText(each, 'Key'), storedAt: Date.parse(requireText(each, 'LastModified')) };
+}
+
+/** The incomplete uploads whose keys begin with a text. */
+export async function* listUploads(client: S3Client, prefix: string): AsyncGenerator<ListedUpload> {
+  for (let more: Record<string, string> | null = {}; more; ) {
+    const query: Record<string, string> = { uploads: '', prefix, ...more };
+    const { text } = await client.request({ method: 'GET', key: '', query });
+    for (const each of readElements(text, 'Upload'))
+      yield {
+        key: requireText(each, 'Key'),
+        uploadId: requireText(each, 'UploadId'),
+        storedAt: Date.parse(requireText(each, 'Initiated')),
+      };
+    more =
+      readElement(text, 'IsTruncated') === 'true'
+        ? {
+            'key-marker': requireText(text, 'NextKeyMarker'),
+            'upload-id-marker': requireText(text, 'NextUploadIdMarker'),
+          }
+        : null;
+  }
+}
+
+/** The folders in a folder whose names are whole numbers. */
+export async function listScopes(client: S3Client, folder: string): Promise<number[]> {
+  const scopes = new Set<number>();
+  const add = (key: string): void => {
+    const [name = ''] = key.slice(folder.length).split('/');
+    if (/^-?\d+$/.test(name)) scopes.add(Number(name));
+  };
+  for await (const page of listPages(client, { prefix: folder, delimiter: '/' }))
+    for (const each of readElements(page, 'CommonPrefixes')) add(requireText(each, 'Prefix'));
+  for await (const { key } of listUploads(client, folder)) add(key);
+  return [...scopes];
+}
+
+/** Removes all objects and uploads whose keys begin with a text. */
+export async function removeAll(client: S3Client, prefix: string): Promise<void> {
+  for await (const { key, uploadId } of listUploads(client, prefix))
+    await client.request({ method: 'DELETE', key, query: { uploadId } }).catch(nullIfMissing);
+  for await (const page of listPages(client, { prefix })) {
+    const keys = readElements(page, 'Contents').map((each) => requireText(each, 'Key'));
+    await runForEach(keys, removalsAtOnce, (key) => client.request({ method: 'DELETE', key }).catch(nullIfMissing));
+  }
+}
+
+/** Replies of up to 1,000 keys. */
+async function* listPages(client: S3Client, query: Readonly<Record<string, string>>): AsyncGenerator<string> {
+  for (let more: Record<string, string> | null = {}; more; ) {
+    const { text }: { text: string } = await client.request({
+      method: 'GET',
+      key: '',
+      query: { 'list-type': '2', ...query, ...more },
+    });
+    yield text;
+    more =
+      readElement(text, 'IsTruncated') === 'true'
+        ? { 'continuation-token': requireText(text, 'NextContinuationToken') }
+        : null;
+  }
+}
+
+function requireText(xml: string, name: string): string {
+  const text = readElement(xml, name);
+  if (text === null) throw new S3Fault(`${name}Missing`);
+  return text;
+}
