@@ -4,6 +4,7 @@ import { Account } from './account.ts';
 import { Definitions } from './definitions.ts';
 import type { Application, BatchOperation, Event, ReadParameters, RecordValues } from './dto.ts';
 import { Files } from './files.ts';
+import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
 import { MailAccounts, MailRules } from './mail-accounts.ts';
 import { Records } from './records.ts';
@@ -27,6 +28,19 @@ export { type CollectionChange, Definitions, type FieldChange, type NewCollectio
 export type * from './dto.ts';
 export { type ClientErrorCode, type ErrorBody, Failure } from './failure.ts';
 export { type BytesOptions, buildThumbnailUrl, Files, type StoredFile, type ThumbnailSize } from './files.ts';
+export type {
+  CollectionPreview,
+  ColumnMapping,
+  Import,
+  ImportColumn,
+  ImportDryRun,
+  ImportFileOptions,
+  ImportOptions,
+  ImportPreview,
+  ImportSource,
+  RowError,
+} from './import-parameters.ts';
+export { Imports } from './imports.ts';
 export {
   type Draft,
   Emails,
@@ -70,6 +84,7 @@ export class Client {
   readonly mailAccounts: MailAccounts;
   readonly mailRules: MailRules;
   readonly files: Files;
+  readonly imports: Imports;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions = {}) {
@@ -84,6 +99,7 @@ export class Client {
     this.mailAccounts = new MailAccounts(this.#transport, 'accounts');
     this.mailRules = new MailRules(this.#transport, 'mailRules');
     this.files = new Files(this.#transport, 'files');
+    this.imports = new Imports(this.#transport, 'imports');
   }
 
   /** A client of the same server with other options, such as another token, role or application. */

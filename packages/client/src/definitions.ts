@@ -1,6 +1,12 @@
 /** The definitions of collections and fields. */
 import type { CollectionOptions } from '@tablinum/server/protocol';
 import type { Collection, Field, Impact, List, ListMeta, ReadParameters } from './dto.ts';
+import {
+  buildImportBody,
+  type CollectionPreview,
+  type ImportFileOptions,
+  type ImportSource,
+} from './import-parameters.ts';
 import type { Transport } from './transport.ts';
 
 /** A collection to create. Options are optional, inside `options` or next to it. */
@@ -49,6 +55,12 @@ export class Definitions {
   async get(name: string): Promise<Collection> {
     const query = { filterByTk: name, appends: ['fields'] };
     return (await this.#transport.call<Collection>('collections:get', { query })).data;
+  }
+
+  /** What a file looks like, and a definition for its records. Nothing is changed. */
+  async importPreview(source: ImportSource, parameters: ImportFileOptions = {}): Promise<CollectionPreview> {
+    const request = { method: 'POST' as const, ...buildImportBody(source, parameters) };
+    return (await this.#transport.call<CollectionPreview>('collections:importPreview', request)).data;
   }
 
   /** All fields of a collection, unless the parameters say otherwise. */

@@ -1,4 +1,5 @@
 import type { ErrorCode, ErrorLabel } from '@tablinum/server/protocol';
+import type { RowError } from './import-parameters.ts';
 
 /** Error codes of the client itself, for when the server was not reached or the reply is not readable. */
 export type ClientErrorCode = 'NETWORK' | 'REPLY_UNREADABLE' | 'STREAM_BROKEN';
@@ -10,6 +11,8 @@ export interface ErrorBody {
   readonly code: ErrorCode;
   /** What is wrong, by field or path in the body, such as `[3].title`. */
   readonly details?: Readonly<Record<string, string>>;
+  /** Of an import: the rows that are refused. */
+  readonly errors?: readonly RowError[];
   readonly requestId?: string;
   readonly retryAfter?: number;
 }
@@ -27,6 +30,8 @@ export class Failure extends Error {
   readonly code: ErrorCode | ClientErrorCode;
   readonly label: ErrorLabel | null;
   readonly details: Readonly<Record<string, string>>;
+  /** Of an import: the rows that are refused. */
+  readonly rows: readonly RowError[];
   readonly requestId: string | null;
   /** Seconds after which a retry makes sense, or null. */
   readonly retryAfter: number | null;
@@ -38,6 +43,7 @@ export class Failure extends Error {
     this.code = body.code;
     this.label = body.error ?? null;
     this.details = body.details ?? {};
+    this.rows = body.errors ?? [];
     this.requestId = body.requestId ?? null;
     this.retryAfter = body.retryAfter ?? null;
   }

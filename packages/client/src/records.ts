@@ -11,6 +11,15 @@ import type {
   WriteParameters,
 } from './dto.ts';
 import { Failure } from './failure.ts';
+import {
+  buildImportBody,
+  type Import,
+  type ImportDryRun,
+  type ImportFileOptions,
+  type ImportOptions,
+  type ImportPreview,
+  type ImportSource,
+} from './import-parameters.ts';
 import type { Reply, RequestOptions, Transport } from './transport.ts';
 
 /** Options of a call, in addition to its parameters. */
@@ -93,6 +102,44 @@ export class Records<T extends RecordValues = RecordValues> {
    */
   exportFile(parameters: ExportParameters = {}, options: ActionOptions = {}): Promise<Response> {
     return this.transport.send(`${this.path}:export`, { ...options, query: parameters });
+  }
+
+  /**
+   * Imports the records of a file. Up to 1,000 rows are one transaction, and the returned import has ended. A longer file is
+   * imported in the background: read the import again, or subscribe to `imports.updated`.
+   *
+   * @throws Failure `IMPORT_INVALID` with `rows` if a short file has invalid rows, unless `skipInvalid` is set.
+   */
+  async importFile(source: ImportSource, parameters: ImportOptions = {}, options: ActionOptions = {}): Promise<Import> {
+    return this.sendImport<Import>('import', source, parameters, options);
+  }
+
+  /** What an import would do; nothing is changed. */
+  async importDryRun(
+    source: ImportSource,
+    parameters: ImportOptions = {},
+    options: ActionOptions = {},
+  ): Promise<ImportDryRun> {
+    return this.sendImport<ImportDryRun>('import', source, { ...parameters, dryRun: true }, options);
+  }
+
+  /** What a file looks like, and which fields its columns could be for. */
+  async importPreview(
+    source: ImportSource,
+    parameters: ImportFileOptions = {},
+    options: ActionOptions = {},
+  ): Promise<ImportPreview> {
+    return this.sendImport<ImportPreview>('importPreview', source, parameters, options);
+  }
+
+  private async sendImport<R>(
+    action: string,
+    source: ImportSource,
+    parameters: object,
+    options: ActionOptions,
+  ): Promise<R> {
+    const request = { ...options, method: 'POST' as const, ...buildImportBody(source, parameters) };
+    return (await this.transport.call<R>(`${this.path}:${action}`, request)).data;
   }
 
   /** The record with a key, or with null the first one that matches `filter`. */

@@ -2,7 +2,7 @@ const progressMilliseconds = 200;
 const barWidth = 24;
 
 /** The progress of an upload, and then of the rows, in a terminal. Without a terminal, nothing is shown. */
-export class ImportProgress {
+export class ImportProgressBar {
   #shown = Number.NEGATIVE_INFINITY;
   #length = 0;
 

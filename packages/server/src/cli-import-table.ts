@@ -1,13 +1,9 @@
 /** Refused rows of an import as a table for a terminal. */
 
+import type { RowError } from './protocol/api-error.ts';
+
 /** Why a row is refused, as the server reports it. */
-export interface RowError {
-  /** From 1, the header included. */
-  readonly line: number;
-  readonly column?: string | null;
-  readonly value?: string | null;
-  readonly reason: string;
-}
+export type RefusedLine = Pick<RowError, 'line' | 'column' | 'value' | 'reason'>;
 
 const maxShownRows = 20;
 const maxWidths = [9, 24, 30] as const;
@@ -17,7 +13,7 @@ const maxWidths = [9, 24, 30] as const;
  *
  * @param count of all refused rows.
  */
-export function formatRowErrors(errors: readonly RowError[], count: number): string {
+export function formatRowErrors(errors: readonly RefusedLine[], count: number): string {
   const rows = [
     ['Line', 'Column', 'Value', 'Reason'],
     ...errors

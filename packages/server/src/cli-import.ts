@@ -9,8 +9,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ImportProgress } from './cli-import-progress.ts';
-import { formatRowErrors, type RowError } from './cli-import-table.ts';
+import { ImportProgressBar } from './cli-import-progress.ts';
+import { formatRowErrors, type RefusedLine } from './cli-import-table.ts';
 
 const usage = `Use: tablinum import <file or -> --collection <name> [--mode create|update|upsert] [--match <fields>] [--dry-run]
      [--mapping <file.json>] [--ignore-unknown] [--add-options] [--skip-invalid] [--refused <file.csv or .xlsx>]
@@ -63,14 +63,14 @@ interface DryRunReport {
   readonly created: number;
   readonly updated: number;
   readonly refused: number;
-  readonly errors: readonly RowError[];
+  readonly errors: readonly RefusedLine[];
 }
 
 /** A refusal of the server. */
 class Refusal extends Error {
-  readonly rows: readonly RowError[];
+  readonly rows: readonly RefusedLine[];
 
-  constructor(message: string, rows: readonly RowError[]) {
+  constructor(message: string, rows: readonly RefusedLine[]) {
     super(message);
     this.rows = rows;
   }
@@ -160,7 +160,7 @@ function readMapping(file: string): unknown {
 class ImportRun {
   readonly #arguments: ImportArguments;
   readonly #signal: AbortSignal;
-  readonly #progress = new ImportProgress();
+  readonly #progress = new ImportProgressBar();
   /** Whether the server may have the complete file. */
   #hasSent = false;
 
@@ -341,7 +341,7 @@ async function readData(response: Response): Promise<unknown> {
 async function readRefusal(response: Response): Promise<Refusal> {
   const { message, errors } = (await response.json().catch(() => ({}))) as {
     message?: string;
-    errors?: readonly RowError[];
+    errors?: readonly RefusedLine[];
   };
   return new Refusal(message ?? `status ${response.status}`, errors ?? []);
 }

@@ -102,6 +102,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   });
   main.webhooks.begin();
   main.mail.begin();
+  main.imports.begin();
   const applications = new Applications({
     main,
     common,

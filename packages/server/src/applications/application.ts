@@ -32,8 +32,10 @@ import { limits } from '../protocol/limits.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Registry } from '../schema/registry.ts';
+import { ImportJobs } from '../transfer/import/import-jobs.ts';
 import type { Outbound } from '../webhooks/send-message.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
+import { createImportCallers } from './import-callers.ts';
 import { loadSnapshot, Snapshot } from './snapshot.ts';
 
 /** The application that every server has; its store holds the list of the others. */
@@ -97,6 +99,7 @@ export class Application {
   readonly files: FileStore;
   /** The exports that are under way, by sender. */
   readonly exportSlots = new ConcurrencyLimiter(limits.exportsOfSender, limits.exports);
+  readonly imports: ImportJobs;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hasher: TokenHasher;
@@ -130,6 +133,8 @@ export class Application {
     const asServer = <T>(work: (context: RecordContext) => Promise<T>): Promise<T> =>
       this.withCurrentSnapshot(() => work(this.recordContext(anonymous, null)));
     this.files = new FileStore({ ...parts, asServer });
+    const importCallers = createImportCallers(this, (user, role) => this.#getUserContext(user, role));
+    this.imports = new ImportJobs({ ...parts, changes: this.changes, ...importCallers });
     this.mail = new MailStore({
       ...parts,
       application: parts.name,
@@ -197,7 +202,7 @@ export class Application {
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
     const errors: unknown[] = [];
-    for (const part of [this.#hooks, this.webhooks, this.mail])
+    for (const part of [this.#hooks, this.imports, this.webhooks, this.mail])
       await part?.close().catch((error: unknown) => errors.push(error));
     this.signalClosing();
     await this.#retention.stop();

@@ -13,6 +13,7 @@ import type { Database } from '../database/database.ts';
 import { insertPermission, readPermissions } from '../database/permission-rows.ts';
 import { insertRole, readRoles, setUserRoles } from '../database/role-rows.ts';
 import { countUsers, hasAnyUser, insertUser, type NewUser } from '../database/user-rows.ts';
+import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import type { SystemCollection, SystemField } from '../schema/system-collections.ts';
@@ -85,6 +86,7 @@ export async function migrateSystemCollections(application: Application): Promis
   const { registry, name } = application;
   const existing = new Set(registry.all().map((each) => each.name));
   const wanted = systemCollections.filter((each) => !each.mainOnly || name === mainApplicationName);
+  requireFreeNames(application, wanted);
   const collections = wanted.filter((each) => !existing.has(each.name));
   const relations = systemRelations.filter(
     ({ collection, field }) =>
@@ -112,6 +114,16 @@ export async function migrateSystemCollections(application: Application): Promis
   await addSystemPermissions(application, collections);
   await addRoles(application);
   if (name === mainApplicationName) await addMainRow(application);
+}
+
+/** @throws ApiError if a collection of users has the name of a system collection that a newer version of the server adds. */
+function requireFreeNames({ registry, name }: Application, wanted: readonly SystemCollection[]): void {
+  const taken = wanted.find((each) => registry.find(each.name)?.system === false);
+  if (!taken) return;
+  throw new ApiError(
+    'COLLECTION_EXISTS',
+    `The application "${name}" has a collection "${taken.name}", and this version of the server needs the name. Start the previous version, move its records to a collection of another name, destroy it, and start this version again.`,
+  );
 }
 
 /** Adds `main` to the list of applications. */

@@ -20,7 +20,7 @@ export interface HousekeepingSchedule {
 }
 
 /**
- * Deletes expired logins and links, old deliveries of webhooks, and unreferenced files and bytes of mail. An application is not opened
+ * Deletes expired logins and links, old deliveries of webhooks, old imports, and unreferenced files and bytes of mail. An application is not opened
  * only for expired links.
  *
  * An application with webhooks, with mail accounts to synchronise or with mail that waits to be sent schedules its next opening in
@@ -32,12 +32,14 @@ export async function runHousekeeping({
   webhooks,
   mail,
   files,
+  imports,
 }: Application): Promise<HousekeepingSchedule> {
   const now = clock.now();
   await deleteExpiredTokens(database, isoTime(now));
   const next = await deleteExpiredLogins(database, isoTime(now));
   await webhooks.prune();
   await mail.sweep(now);
+  await imports.sweep(now);
   await files.sweep(now);
   const nextLoginSweep = next === null ? null : Math.max(Date.parse(next), now + minIntervalMilliseconds);
   const nextMail = await mail.nextDue();
@@ -54,11 +56,17 @@ export async function runHousekeeping({
 }
 
 /** When an application that is about to be closed must be opened again without a request; null: never. */
-export async function findReopeningTime({ database, clock, webhooks, mail }: Application): Promise<number | null> {
+export async function findReopeningTime({
+  database,
+  clock,
+  webhooks,
+  mail,
+  imports,
+}: Application): Promise<number | null> {
   const now = clock.now();
   const next = await deleteExpiredLogins(database, isoTime(now));
   const nextLoginSweep = next === null ? null : Math.max(Date.parse(next), now + minIntervalMilliseconds);
-  const nextWork = minNullable(await webhooks.nextDue(), mail.isBusy ? now : await mail.nextDue());
+  const nextWork = minNullable(await webhooks.nextDue(), mail.isBusy || imports.isBusy ? now : await mail.nextDue());
   return minNullable(nextLoginSweep, nextWork);
 }
 

@@ -160,9 +160,9 @@ export class OpenApplications {
     for (const [name, slot] of this.#slots) if (isUnused(slot) && slot.lastUsed <= before) await this.close(name);
   }
 
-  /** Applications that synchronise mail accounts are opened by another server soon after this one has died. */
+  /** Applications that synchronise mail accounts or run imports are opened by another server soon after this one has died. */
   async scheduleTakeover(now: number): Promise<void> {
-    const names = [...this.#slots].filter(([, { application }]) => application.mail.mustStayOpen).map(([name]) => name);
+    const names = [...this.#slots].filter(([, { application }]) => mustStayOpen(application)).map(([name]) => name);
     if (names.length > 0) await setWakeTimes(this.#parts.main.database, names, isoTime(now + syncTakeoverMilliseconds));
   }
 
@@ -192,6 +192,7 @@ export class OpenApplications {
       await this.#bootstrap(application, row, stage);
       application.webhooks.begin();
       application.mail.begin();
+      application.imports.begin();
     } catch (error) {
       await application?.close().catch(noop);
       throw await this.#recordFailure(name, stage.name, error);
@@ -266,8 +267,9 @@ export class OpenApplications {
 
   /** Schedules the next opening of an application that is being closed. Its webhooks may have changed since. */
   async #scheduleReopening(application: Application): Promise<void> {
-    const { webhooks, mail } = application;
-    if (webhooks.listening || mail.isBusy) await this.#setWake(application, await findReopeningTime(application));
+    const { webhooks, mail, imports } = application;
+    if (webhooks.listening || mail.isBusy || imports.isBusy)
+      await this.#setWake(application, await findReopeningTime(application));
   }
 
   async #setWake({ name }: Application, time: number | null): Promise<void> {
@@ -329,9 +331,14 @@ function acquireLease(slot: Slot): Lease {
   return { application: slot.application, error: null, duplicate: () => acquireLease(slot), release };
 }
 
-/** Whether an application may be closed: it is not in use, and it does not synchronise mail accounts. */
+/** Whether an application may be closed: it is not in use, and has no work of its own. */
 function isUnused({ application, users }: Slot): boolean {
-  return users === 0 && !application.mail.mustStayOpen;
+  return users === 0 && !mustStayOpen(application);
+}
+
+/** Whether an application synchronises mail accounts, or runs imports. */
+function mustStayOpen({ mail, imports }: Application): boolean {
+  return mail.mustStayOpen || imports.isBusy;
 }
 
 /** Whether housekeeping is due. It is also run after the first webhook is created or the last one destroyed. */

@@ -15,6 +15,7 @@ import {
   readUncheckedReferences,
   settleReferences,
 } from '../database/file-rows.ts';
+import { findImportBlobs } from '../database/import-rows.ts';
 import { deleteThumbnailRows, findThumbnailBlobs, readThumbnailSources } from '../database/thumbnail-rows.ts';
 import { findReferringField, readFileIds } from '../records/read/readable-files.ts';
 import { parseKey } from '../records/record-key.ts';
@@ -36,7 +37,7 @@ export async function sweepFiles(
   const before = now - unreferencedGraceMilliseconds;
   await checkReferences({ database, asServer }, { now, before: isoTime(before) });
   await deleteFiles(database, isoTime(before));
-  await removeBlobs(blobs, fileScope, before, (names) => findFileBlobs(database, names));
+  await removeBlobs(blobs, fileScope, before, (names) => findReferencedBlobs(database, names));
   await deleteThumbnails(database);
   await removeBlobs(blobs, thumbnailScope, before, (names) => findThumbnailBlobs(database, names));
 }
@@ -92,6 +93,12 @@ async function tryDelete(database: Database, before: string, ids: readonly numbe
     if (error instanceof DatabaseFault && error.kind === 'foreignKey') return false;
     throw error;
   }
+}
+
+/** Those of some blobs that are bytes of a file, or of an import that still exists. */
+async function findReferencedBlobs(database: Database, names: readonly string[]): Promise<ReadonlySet<string>> {
+  const files = await findFileBlobs(database, names);
+  return files.union(await findImportBlobs(database, names));
 }
 
 async function deleteThumbnails(database: Database): Promise<void> {

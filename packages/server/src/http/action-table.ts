@@ -13,6 +13,7 @@ import { docsActions } from './docs-actions.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
 import { fileActions, readFileBytes } from './file-actions.ts';
 import { runIdempotentAcrossTransactions } from './idempotency.ts';
+import { importActions } from './import-actions.ts';
 import { journalAdminAction } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
 import { mailActions } from './mail-actions.ts';
@@ -41,7 +42,13 @@ export const systemActions: ActionTable = {
   ...batchActions,
   ...mailActions,
   ...fileActions,
+  ...importActions,
 };
+/** System actions that take a form. */
+const formActions: ReadonlySet<SystemAction | undefined> = new Set([
+  fileActions['files:upload'],
+  importActions['collections:importPreview'],
+]);
 /** Resources that have no generated actions. */
 const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
 
@@ -86,8 +93,7 @@ export function isReadRequest(method: string, action: SystemAction | undefined, 
 /** Runs an action. A caller without a credential gets 401 instead of 403. */
 export async function runAction(action: SystemAction | undefined, request: RequestContext): Promise<ActionResult> {
   try {
-    if (action && request.upload?.type === multipartType && action !== fileActions['files:upload'])
-      throw mediaTypeUnsupported();
+    if (action && request.upload?.type === multipartType && !formActions.has(action)) throw mediaTypeUnsupported();
     if (action) return await runSystem(action, request);
     if (request.route.of) return await runRelationAction(request);
     if (actionOnly.has(request.route.resource)) throw unknownRoute();

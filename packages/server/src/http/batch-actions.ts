@@ -11,8 +11,10 @@ import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { getRules } from '../records/system/system-rules.ts';
 import { BatchResults, parseLiteral } from '../records/write/batch-references.ts';
 import { collectSecrets, hashAllSecrets, type SecretBody } from '../records/write/secrets.ts';
+import { findWriteLocks } from '../records/write/write-records.ts';
 import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { runRecordAction } from './record-actions.ts';
@@ -58,7 +60,7 @@ async function runBatch(request: RequestContext): Promise<ActionResult> {
     heavy: true,
     joined: true,
     totalMilliseconds: limits.batchMilliseconds,
-    lockKey: collectLockKeys(context, parsed),
+    lockKey: [...collectLockKeys(context, parsed), ...(await findRuleLocks(context, parsed))],
   };
   return performWrite(request, ready, options, (tx) => runAll(request, tx, parsed));
 }
@@ -224,6 +226,29 @@ function collectLockKeys({ registry }: RecordContext, parsed: readonly Operation
     const named = typeof of === 'number' || (typeof of === 'string' && !of.startsWith('$'));
     return source && named ? [buildLinksLockKey(source, of)] : [];
   });
+}
+
+const changingOperations: ReadonlySet<Op> = new Set<Op>(['update', 'destroy', 'restore']);
+
+/** The locks of the rules of changed records. A record that an earlier operation finds is not known yet: it may be any. */
+async function findRuleLocks(context: RecordContext, parsed: readonly Operation[]): Promise<readonly string[]> {
+  const { registry } = context;
+  const keysByTarget = new Map<string, unknown[] | null>();
+  for (const { op, resource, relation, selection } of parsed) {
+    if (!changingOperations.has(op)) continue;
+    const target = relation === null ? resource : registry.find(resource)?.byName.get(relation)?.relation?.target;
+    if (target === undefined) continue;
+    const keys = [selection['filterByTk'] ?? '$'].flat();
+    const isKnown = keys.every((key) => typeof key !== 'string' || !key.startsWith('$'));
+    const others = keysByTarget.get(target);
+    keysByTarget.set(target, isKnown && others !== null ? [...(others ?? []), ...keys] : null);
+  }
+  const locks: string[] = [];
+  for (const [target, keys] of keysByTarget) {
+    const collection = registry.find(target);
+    if (collection) locks.push(...(await findWriteLocks(context, getRules(collection), { filterByTk: keys })));
+  }
+  return locks;
 }
 
 /** Adds the index of the operation to a refusal. Other errors are thrown unchanged. */

@@ -53,11 +53,12 @@ export function toErrorReply(thrown: unknown, requestId: string, logger: Logger)
     logger.error({ err: thrown, requestId }, 'A request failed.');
   if (error.code === 'DATABASE_UNAVAILABLE')
     logger.warn({ cause: (thrown as Error).message, requestId }, 'The database is unavailable.');
-  const { label, message, details, code, retryAfter, allow, rate } = error;
+  const { label, message, details, code, retryAfter, allow, rate, rows } = error;
   const body = JSON.stringify({
     error: label,
     message,
     ...(details && { details }),
+    ...(rows && { errors: rows }),
     code,
     requestId,
     ...(retryAfter !== undefined && { retryAfter }),

@@ -321,6 +321,7 @@ export class HttpServer {
         parameters: () => readParameters(route, query, body, isReadByPost),
         recordRequest: () => readRecordRequest(route, query, body, isReadByPost),
         body,
+        text,
         upload: incoming.upload,
         ifMatch: request.headers['if-match'],
         zone,

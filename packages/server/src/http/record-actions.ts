@@ -21,10 +21,11 @@ import { getRules } from '../records/system/system-rules.ts';
 import { moveRecord } from '../records/write/move-record.ts';
 import { revertRecord } from '../records/write/revert-record.ts';
 import { hashBodySecrets } from '../records/write/secrets.ts';
-import { destroyRecords, restoreRecords } from '../records/write/write-records.ts';
+import { destroyRecords, findWriteLocks, restoreRecords } from '../records/write/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import { mediaTypeUnsupported } from './error-reply.ts';
 import { parseIfMatch, refuseIfMatch } from './if-match.ts';
+import { importRecords, previewImport } from './import-actions.ts';
 import { isDryRun } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { exportRecords } from './record-export.ts';
@@ -107,6 +108,8 @@ async function write(
   collection: Collection,
 ): Promise<ActionResult> {
   if (!conditionalWrites.has(action)) refuseIfMatch(request);
+  if (action === 'import') return importRecords(request, context, collection);
+  if (action === 'importPreview') return previewImport(request, context, collection);
   if (action === 'move') return move(request, context, collection);
   if (action === 'revert') return revert(request, context, collection);
   const recordRequest = request.recordRequest();
@@ -116,7 +119,11 @@ async function write(
   const options = {
     dryRun: recordRequest.dryRun,
     heavy: isFindOrCreate || recordRequest.filter !== null || Array.isArray(recordRequest.filterByTk),
-    ...(isFindOrCreate && { lockKey: findOrCreateLockKey(collection, recordRequest, request.body) }),
+    lockKey: [
+      ...(isFindOrCreate ? [findOrCreateLockKey(collection, recordRequest, request.body)] : []),
+      // Without an Idempotency-Key, the operation itself begins the transaction.
+      ...(request.idempotencyKey ? await findWriteLocks(ready, getRules(collection), recordRequest) : []),
+    ],
   };
   return performWrite(request, ready, options, (tx) => runWrite(action, request, tx, { collection, recordRequest }));
 }
@@ -160,7 +167,7 @@ interface WriteTarget {
 }
 
 async function runWrite(
-  action: Exclude<WriteAction, 'move' | 'revert'>,
+  action: Exclude<WriteAction, 'move' | 'revert' | 'import' | 'importPreview'>,
   request: RequestContext,
   context: RecordContext,
   { collection, recordRequest }: WriteTarget,

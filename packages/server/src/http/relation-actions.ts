@@ -14,8 +14,9 @@ import {
 } from '../records/relations/linked-records.ts';
 import { changeLinks, type LinkAction, parseLinks, requireLinkRights } from '../records/relations/links.ts';
 import { type RecordRelation, resolveRelation } from '../records/relations/related-parent.ts';
+import { getRules } from '../records/system/system-rules.ts';
 import { hashBodySecrets } from '../records/write/secrets.ts';
-import type { WriteResult } from '../records/write/write-records.ts';
+import { findWriteLocks, type WriteResult } from '../records/write/write-records.ts';
 import type { Collection } from '../schema/registry.ts';
 import { parseIfMatch, refuseIfMatch } from './if-match.ts';
 import { isDryRun } from './known-parameters.ts';
@@ -110,14 +111,17 @@ async function create(request: RequestContext, context: RecordContext, related: 
   // What the relation itself sets is never dropped.
   const unrestricted = { ...recordRequest, whitelist: null, blacklist: [] };
   const ready = await hashBodySecrets(context, related.target, body);
-  return performRelationWrite(request, ready, recordRequest, (tx) => createLinked(tx, related, unrestricted, body));
+  return performRelationWrite(request, ready, { recordRequest, lockKey: [] }, (tx) =>
+    createLinked(tx, related, unrestricted, body),
+  );
 }
 
 async function update(request: RequestContext, context: RecordContext, related: RecordRelation): Promise<ActionResult> {
   const recordRequest = toRelationRequest(request, related);
   const match = parseIfMatch(request.ifMatch);
   const ready = await hashBodySecrets(context, related.target, request.body);
-  return performRelationWrite(request, ready, recordRequest, (tx) =>
+  const lockKey = await findWriteLocks(ready, getRules(related.target), recordRequest);
+  return performRelationWrite(request, ready, { recordRequest, lockKey }, (tx) =>
     updateLinked(tx, related, recordRequest, { body: request.body, match }),
   );
 }
@@ -129,19 +133,25 @@ async function destroy(
 ): Promise<ActionResult> {
   const recordRequest = toRelationRequest(request, related);
   const match = parseIfMatch(request.ifMatch);
-  return performRelationWrite(request, context, recordRequest, (tx) =>
+  const lockKey = await findWriteLocks(context, getRules(related.target), recordRequest);
+  return performRelationWrite(request, context, { recordRequest, lockKey }, (tx) =>
     destroyLinked(tx, related, recordRequest, match),
   );
+}
+
+interface RelationWrite {
+  readonly recordRequest: Pick<RecordRequest, 'dryRun' | 'filter'>;
+  readonly lockKey: readonly string[];
 }
 
 /** Runs the write in one transaction, which a dry run rolls back. */
 function performRelationWrite(
   request: RequestContext,
   context: RecordContext,
-  { dryRun, filter }: Pick<RecordRequest, 'dryRun' | 'filter'>,
+  { recordRequest: { dryRun, filter }, lockKey }: RelationWrite,
   work: (tx: TransactionContext) => Promise<WriteResult>,
 ): Promise<ActionResult> {
-  const options = { dryRun, heavy: filter !== null };
+  const options = { dryRun, lockKey, heavy: filter !== null };
   return performInTransaction(request, context, options, async (tx) => toActionResult(await work(tx)));
 }
 

@@ -23,7 +23,7 @@ import { discardRest } from './request-body.ts';
 import type { ActionResult, DocumentResult } from './request-context.ts';
 import { readRequestId } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
-import { notModified } from './status.ts';
+import { accepted, notModified, ok } from './status.ts';
 
 export const jsonContentType = 'application/json; charset=utf-8';
 /** Headers of every reply: the API version, and that browsers must not guess the type. */
@@ -72,12 +72,13 @@ export class Replies {
       headers['cache-control'] = 'no-store';
     }
     headers['content-type'] = jsonContentType;
+    const status = send.isAccepted ? accepted : ok;
     if (coding === null) {
       headers['content-length'] = Buffer.byteLength(body);
-      sendWhole(reply.raw, headers, body, request);
+      sendWhole(reply.raw, { status, headers }, body, request);
     } else {
       headers['content-encoding'] = coding;
-      sendCompressed(reply.raw, headers, compress(body, coding), request);
+      sendCompressed(reply.raw, { status, headers }, compress(body, coding), request);
     }
     return reply;
   }
@@ -191,24 +192,30 @@ function chooseCoding(body: string, { method, headers }: FastifyRequest): Coding
   return mayContainSecret && containsSecret(body) ? null : negotiateCoding(accepted);
 }
 
+/** The beginning of a reply. */
+interface ReplyHead {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+}
+
 function sendWhole(
   response: ServerResponse,
-  headers: OutgoingHttpHeaders,
+  { status, headers }: ReplyHead,
   body: string | Buffer,
   { method }: FastifyRequest,
 ): void {
-  response.writeHead(200, headers).end(method === 'HEAD' ? undefined : body);
+  response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
 }
 
 function sendCompressed(
   response: ServerResponse,
-  headers: OutgoingHttpHeaders,
+  { status, headers }: ReplyHead,
   compressed: Buffer | Promise<Buffer>,
   request: FastifyRequest,
 ): void {
   const send = (body: Buffer): void => {
     headers['content-length'] = body.length;
-    sendWhole(response, headers, body, request);
+    sendWhole(response, { status, headers }, body, request);
   };
   if (compressed instanceof Promise) compressed.then(send, () => response.destroy());
   else send(compressed);

@@ -28,6 +28,8 @@ export interface RequestContext {
   /** The normalised record request. */
   readonly recordRequest: () => RecordRequest;
   readonly body: unknown;
+  /** The body as it was sent; undefined without one. */
+  readonly text: string | undefined;
   /** The bytes of an upload if the action accepts one; else null. */
   readonly upload: RequestUpload | null;
   readonly ifMatch: string | undefined;
@@ -81,6 +83,8 @@ export type ActionResult =
       readonly adminAction?: AdminActionDetail | null;
       /** A Set-Cookie header. */
       readonly cookie?: string;
+      /** The request has only begun: its reply has the status 202. */
+      readonly isAccepted?: boolean;
       /** The stored reply of the first request with the same Idempotency-Key. */
       readonly replayed?: true;
     }

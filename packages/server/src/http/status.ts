@@ -19,6 +19,8 @@ export const statusByLabel: Readonly<Record<ErrorLabel, number>> = {
   'Internal Server Error': 500,
   'Service Unavailable': 503,
 };
+export const ok = 200;
+export const accepted = 202;
 export const notModified = 304;
 export const noContent = 204;
 export const partialContent = 206;

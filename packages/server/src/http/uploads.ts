@@ -12,6 +12,15 @@ const fileUploads = { 'files:upload': [multipartType] };
 /** Creates and updates of records take files too. */
 const recordWrite = /^\/api\/[^/?]+?(?::|%3a)(?:create|update)(?:[?/]|$)/i;
 
+/** Imports take a form, or the file itself. */
+const importTypes: ReadonlySet<string> = new Set([
+  multipartType,
+  'text/csv',
+  'application/x-ndjson',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+]);
+const recordImport = /^\/api\/(?!emails(?::|%3a))[^/?]+?(?::|%3a)import(?:preview)?(?:[?/]|$)/i;
+
 export interface RequestUpload {
   /** The header Content-Type. */
   readonly contentType: string;
@@ -41,7 +50,8 @@ export function readUploadType({ raw, headers }: FastifyRequest): string | null 
   if (type === '' || type === 'application/json') return null;
   const url = raw.url ?? '';
   const isUpload = uploadActions.some(([path, types]) => types.includes(type) && path.test(url));
-  return isUpload || (type === multipartType && recordWrite.test(url)) ? type : null;
+  const isImport = importTypes.has(type) && recordImport.test(url);
+  return isUpload || isImport || (type === multipartType && recordWrite.test(url)) ? type : null;
 }
 
 /**
@@ -67,6 +77,6 @@ export function openUpload(request: FastifyRequest): RequestUpload | null {
 export function refuseIdempotencyKey(): never {
   throw new ApiError(
     'HEADER_INVALID',
-    'An upload does not support the header "Idempotency-Key". Omit it. A repeated import counts existing messages as duplicates; a repeated create creates another record.',
+    'An upload does not support the header "Idempotency-Key". Omit it, or send the file of an import or record with files:upload first, and name its id in a JSON body. A repeated import of mail counts existing messages as duplicates; other repeated uploads create records again.',
   );
 }

@@ -55,6 +55,11 @@ export const errorSchema: JsonSchema = {
       description: 'Messages by field or path in the body.',
       additionalProperties: { type: 'string' },
     },
+    errors: {
+      type: 'array',
+      description: 'Of an import: the rows that are refused.',
+      items: { $ref: '#/components/schemas/RowError' },
+    },
     code: { type: 'string', description: 'The stable code of the error.' },
     requestId: { type: 'string' },
     retryAfter: { type: 'integer', description: 'Seconds to wait before trying again.' },

@@ -11,6 +11,7 @@ import { collectionPathParameter } from './definition-operations.ts';
 import { errorHeaders, errorResponses } from './error-responses.ts';
 import { escapeMarkdown } from './escape-markdown.ts';
 import { buildFilePath, recordFileOperations } from './file-operations.ts';
+import { importResponses, sharedImportParameters } from './import-operations.ts';
 import { jsonReply, makePathItem, type Operation } from './operation.ts';
 import { applicationHeader, type Parameter, sharedParameters } from './parameters.ts';
 import { buildPlainPaths, hasPlainPath } from './plain-paths.ts';
@@ -136,7 +137,11 @@ function buildPaths(operations: readonly Operation[], pathParameters: readonly P
 function buildComponents({ application }: Subject): Members {
   const tag = 'A strong ETag: the version of the record (0 for lists) and a hash of the body.';
   return {
-    parameters: { ...sharedParameters, 'X-App': applicationHeader(application, mainApplicationName) },
+    parameters: {
+      ...sharedParameters,
+      ...sharedImportParameters,
+      'X-App': applicationHeader(application, mainApplicationName),
+    },
     headers: { ETag: { description: tag, schema: { type: 'string' } }, ...errorHeaders },
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the token of a login.' },
@@ -158,6 +163,7 @@ function buildSystemResponses({ statuses }: Subject): Members {
       tag,
     ),
     Groups: jsonReply('An object for each group, with its dimensions and measures.', groups, undefined, tag),
+    ...importResponses,
     ...errorResponses(statuses),
   };
 }

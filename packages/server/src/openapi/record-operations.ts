@@ -5,6 +5,7 @@ import { actionParameters } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
 import { valueSchema } from './field-schema.ts';
+import { describeImport, importParameterNames } from './import-operations.ts';
 import { mailListParameters } from './mail-parameters.ts';
 import { jsonBody, jsonListReply, jsonReply, type Operation, responseRef } from './operation.ts';
 import { headersByAction, keyParameter, type Parameter, parameterRef } from './parameters.ts';
@@ -25,6 +26,8 @@ const summaryByAction: Readonly<Record<RecordAction, string>> = {
   history: 'List the changes of a record',
   revert: 'Revert a record to an earlier state',
   export: 'Export records as a file',
+  import: 'Import records from a file',
+  importPreview: 'Preview a file before its import',
 };
 const actions = Object.keys(summaryByAction) as RecordAction[];
 
@@ -37,11 +40,23 @@ export function recordOperations(subject: Subject, collection: Collection): read
 
 function mayPerform(subject: Subject, collection: Collection, action: RecordAction): boolean {
   if (isServerManagedAction(collection, action)) return false;
+  if (isImport(action)) return mayImport(subject, collection);
   if (action === 'restore' && collection.trash === null) return false;
   if ((action === 'history' || action === 'revert') && !collection.options.logging) return false;
   const grants = findAllGrants(subject, collection.name, listRequiredGrants(action));
   if (grants === null) return false;
   return action !== 'move' || findSortFields(collection, grants).length > 0;
+}
+
+function isImport(action: RecordAction): action is 'import' | 'importPreview' {
+  return action === 'import' || action === 'importPreview';
+}
+
+/** An import creates or updates records as the actions of these names do. */
+function mayImport(subject: Subject, collection: Collection): boolean {
+  const mayImportBy = (action: 'create' | 'update'): boolean =>
+    findAllGrants(subject, collection.name, ['import', action]) !== null && !isServerManagedAction(collection, action);
+  return mayImportBy('create') || mayImportBy('update');
 }
 
 function findSortFields(
@@ -63,6 +78,7 @@ function buildRecordOperation(subject: Subject, collection: Collection, action: 
     parameters: parametersFor(subject, collection, action),
     ...addFormBody(makeBody(collection, action), collection, action),
     success: action === 'export' ? makeExportReply(subject, collection) : successResponse(collection, action),
+    ...(isImport(action) && describeImport(action)),
     ...(isRead && action !== 'export' && { notModified: true }),
     errors: isRead || action === 'query' ? 'read' : headersByAction[action]?.includes('If-Match') ? 'match' : 'write',
   };
@@ -72,6 +88,7 @@ function buildRecordOperation(subject: Subject, collection: Collection, action: 
 export function parametersFor(subject: Subject, collection: Collection, action: RecordAction): Parameter[] {
   const headers = (headersByAction[action] ?? []).map(parameterRef);
   if (action === 'query') return headers;
+  if (isImport(action)) return [...importParameterNames[action], 'X-Timezone'].map(parameterRef);
   if (action === 'move') return moveParameters(subject, collection);
   if (action === 'history' || action === 'revert') return historyParameters(collection, action);
   const trash = new Set(collection.trash ? [] : ['withDeleted', 'onlyDeleted', 'force']);

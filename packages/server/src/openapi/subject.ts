@@ -111,6 +111,7 @@ const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
   webhookDeliveries: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   ...ungeneratedMailActions,
   files: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
+  imports: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
   audit: new Set(['export', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 

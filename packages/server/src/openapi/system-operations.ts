@@ -6,6 +6,7 @@ import { eventOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
 import { listExtensionOperations } from './extension-operations.ts';
 import { fileOperations } from './file-operations.ts';
+import { importOperations } from './import-operations.ts';
 import { keyOperations } from './key-operations.ts';
 import { documentedMailActions } from './mail-operations.ts';
 import { jsonReply, type Operation } from './operation.ts';
@@ -62,6 +63,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...webhookOperations,
   ...documentedMailActions,
   ...fileOperations,
+  ...importOperations,
 ];
 
 /** The operations of system actions that the role may use. */

@@ -5,6 +5,7 @@ import { accountSchemas, sessionSchemas } from './auth-schemas.ts';
 import { eventSchemas } from './change-operations.ts';
 import { definitionSchemas } from './definition-schemas.ts';
 import { errorSchema } from './error-responses.ts';
+import { importSchemas } from './import-operations.ts';
 import { keySchemas, keyUseSchemas } from './key-operations.ts';
 import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
@@ -50,6 +51,7 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   WriteMeta: schema.object({ dryRun: { const: true } }),
   Query: querySchema,
   ...eventSchemas,
+  ...importSchemas,
   Health: schema.object({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
     'status',
     'uptime',

@@ -11,6 +11,8 @@ export const writeActions = [
   'updateOrCreate',
   'move',
   'revert',
+  'import',
+  'importPreview',
 ] as const;
 
 export type ReadAction = (typeof readActions)[number];
@@ -35,7 +37,7 @@ export function isReadAction(action: string): action is ReadAction {
   return (readActions as readonly string[]).includes(action);
 }
 
-/** The grants that a record action needs on its collection. */
+/** The grants that a record action needs on its collection. An import needs more of them, depending on its mode. */
 export function listRequiredGrants(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
   if (action === 'query') return ['list'];
@@ -45,6 +47,7 @@ export function listRequiredGrants(action: RecordAction): readonly string[] {
   if (action === 'history') return ['history', 'get'];
   if (action === 'revert') return ['update', 'history', 'get'];
   if (action === 'firstOrCreate') return ['list', 'create'];
+  if (action === 'importPreview') return ['import'];
   return action === 'updateOrCreate' ? ['list', 'create', 'update'] : [action];
 }
 

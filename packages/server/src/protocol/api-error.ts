@@ -9,6 +9,18 @@ export interface RateReached {
   readonly seconds: number;
 }
 
+/** Why a row of a file is refused. */
+export interface RowError {
+  /** `[line 7].price` */
+  readonly path: string;
+  readonly line: number;
+  /** The name of the column and of the field; null: the whole row. */
+  readonly column: string | null;
+  readonly field: string | null;
+  readonly value: string | null;
+  readonly reason: string;
+}
+
 /**
  * An error that the caller may read: message and details contain no SQL, file path, stack trace or data that the caller
  * may not read.
@@ -26,13 +38,22 @@ export class ApiError extends Error {
    * The account or key that the error is about (`user:3`, `apiKey:7`). Only for the audit journal: it is never sent.
    */
   readonly about: string | undefined;
+  /** The rows of a file that the error is about; sent as `errors`. */
+  readonly rows: readonly RowError[] | undefined;
   /** Something was written before the error, so the request is not repeated under newer definitions. */
   isFinal = false;
 
   constructor(
     code: ErrorCode,
     message: string,
-    more: { details?: ErrorDetails; retryAfter?: number; allow?: string; about?: string; rate?: RateReached } = {},
+    more: {
+      details?: ErrorDetails;
+      retryAfter?: number;
+      allow?: string;
+      about?: string;
+      rate?: RateReached;
+      rows?: readonly RowError[];
+    } = {},
   ) {
     super(message);
     this.name = 'ApiError';
@@ -42,6 +63,7 @@ export class ApiError extends Error {
     this.allow = more.allow;
     this.about = more.about;
     this.rate = more.rate;
+    this.rows = more.rows;
   }
 
   get label(): ErrorLabel {

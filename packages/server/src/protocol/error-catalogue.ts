@@ -51,6 +51,10 @@ export const errorCatalogue = {
     'Bad Request',
     'The request exceeds a limit: depth, conditions, relations or values of its query or JSON, rows, or reply size. The message names the limit.',
   ),
+  FILE_INVALID: entry(
+    'Bad Request',
+    'The file to import is damaged, incomplete, encrypted or of another kind. The message names the line and the cure.',
+  ),
   SORT_INVALID: entry('Bad Request', 'The field cannot be used in `sort`.'),
   CURSOR_INVALID: entry(
     'Bad Request',
@@ -163,6 +167,10 @@ export const errorCatalogue = {
   VALUE_INVALID: entry(
     'Validation Error',
     'One or more values are not valid for their fields. `details` names each field.',
+  ),
+  IMPORT_INVALID: entry(
+    'Validation Error',
+    'Some rows of the file are invalid, so nothing was imported. `errors` names each row; `skipInvalid=true` imports the others.',
   ),
   IDEMPOTENCY_KEY_REUSED: entry(
     'Validation Error',

@@ -132,4 +132,16 @@ export const limits = {
   storedReplyBytes: 256 * 1024,
   maxStoredReplies: 50_000,
   queryRows: 10_000,
+  /** Fields by which an import finds a record. */
+  importMatchFields: 5,
+  /** An import of at most this many rows is one transaction of its request; so is a part of a longer one. */
+  importRows: 1000,
+  /** Errors in the reply to an import, and in that to a dry run. */
+  importErrors: 100,
+  dryRunErrors: 1000,
+  /** Imports that run at the same time, in total and of one user. The others wait. */
+  imports: 4,
+  importsOfUser: 2,
+  /** How long an import is stored after it has ended. */
+  importMilliseconds: 30 * 24 * 3_600_000,
 } as const;

@@ -31,7 +31,10 @@ export const actionParameters: Readonly<Record<NormalisedAction, ReadonlySet<str
 };
 
 /** The actions whose parameters {@link normaliseRequest} knows. */
-export type NormalisedAction = Exclude<RecordAction, 'query' | 'move' | 'history' | 'revert'>;
+export type NormalisedAction = Exclude<
+  RecordAction,
+  'query' | 'move' | 'history' | 'revert' | 'import' | 'importPreview'
+>;
 
 /** Whether {@link normaliseRequest} knows the parameters of an action. */
 export function isNormalisedAction(action: string): action is NormalisedAction {

@@ -44,11 +44,11 @@ export interface RecordRules {
   /** Checks and completes a body, before any database work. `key` is null on create. */
   prepare?(body: unknown, key: unknown, context: RecordContext): Promise<PreparedBody>;
   /**
-   * Named locks that an update or destroy takes before its transaction begins, where the request names the records by their keys.
+   * Named locks that an update or destroy takes before its transaction begins.
    *
-   * @param keys as the request names them: nothing about them is checked yet.
+   * @param keys as the request names them: nothing about them is checked yet. Null: any records that the caller can see.
    */
-  findLockKeys?(context: RecordContext, keys: readonly unknown[]): Promise<readonly string[]>;
+  findLockKeys?(context: RecordContext, keys: readonly unknown[] | null): Promise<readonly string[]>;
   /**
    * Runs in the transaction, before records are updated or destroyed. An error refuses the write.
    *

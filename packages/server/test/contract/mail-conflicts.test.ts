@@ -16,6 +16,7 @@ describeEngines('mail that both sides change at the same time', (engine) => {
   const { connect, find, list, move, operations, update } = sides;
 
   const box = (id: number) => ({ id, address: 'x' });
+  const queueAgain = (account: number) => getStore().operations.requeueRunning(box(account));
   const getStore = () => sides.server.running.applications.main.mail;
 
   /** An e-mail in the inbox that the server does not show there any more. */
@@ -161,10 +162,29 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     const account = await connect();
     sides.fake.append('INBOX', mail('waiting'));
     await sides.sync.run();
-    const { id } = await find(account, 'waiting');
+    const { id, conversationId } = await find(account, 'waiting');
     const { database } = sides.server.running.applications.main;
+    const { server } = sides;
+    const byFilter = { op: 'update', resource: 'emails', filter: { subject: 'waiting' }, values: { read: true } };
+    const batch = (operation: object) =>
+      server.data('POST /api/batch', { as: 'ann', body: { operations: [operation] } });
     const changes = [
       () => update(id, { read: true }),
+      () =>
+        server.data(`POST /api/emails:update?filter=${JSON.stringify({ id })}`, { as: 'ann', body: { read: false } }),
+      () => batch({ op: 'update', resource: 'emails', filterByTk: id, values: { read: true } }),
+      () => batch(byFilter),
+      () =>
+        server.data(`PATCH /api/emails/${id}`, {
+          as: 'ann',
+          headers: { 'idempotency-key': 'waits' },
+          body: { read: false },
+        }),
+      () =>
+        server.data(`POST /api/conversations/${conversationId}/emails:update?filterByTk=${id}`, {
+          as: 'ann',
+          body: { read: true },
+        }),
       () => sides.server.data('POST /api/emails:batchUpdate', { as: 'ann', body: { ids: [id], starred: true } }),
       () => move(id, 'Work'),
     ];
@@ -253,6 +273,82 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(imap.list()).toEqual(['Left 1 interrupted \\Seen']);
     expect(await find(account, 'interrupted')).toMatchObject({ id, folder: 'Left', read: true });
     expect(await placements(account)).toEqual(['Left with UID']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a flag that is changed back while its change fails keeps its last value on both sides', async () => {
+    const { account, id, imap, sync, runWith } = await connectStepwise('changed back');
+    await update(id, { read: true });
+    // The server does not confirm the first change, because another program takes it back at once.
+    await runWith('FETCH', async () => {
+      imap.setFlag('INBOX', 1, '\\Seen', false);
+      await update(id, { read: false });
+    });
+    for (let round = 0; round < 3; round += 1) await sync.run();
+    expect(await find(account, 'changed back')).toMatchObject({ read: false });
+    expect(imap.list()).toEqual(['INBOX 1 changed back']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a flag that is changed while the message of its change is missing keeps its last value on both sides', async () => {
+    const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('changed while missing');
+    await update(id, { read: true });
+    const { operations: queue } = getStore();
+    const [first] = await queue.readDue(box(account), 10);
+    await queue.begin(box(account), [first!]);
+    await update(id, { read: false });
+    // The message was not found, and its mailbox is looked at next.
+    await queue.retry(box(account), first!.id, null, null);
+    await update(id, { read: true });
+    await runWith('LIST', () => moveThere('Left'));
+    for (let round = 0; round < 3; round += 1) await sync.run();
+    expect(await find(account, 'changed while missing')).toMatchObject({ read: true });
+    expect(imap.list()).toEqual(['Left 1 changed while missing \\Seen']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a change that is taken back after the connection was lost during it is taken back on the server', async () => {
+    const { account, id, imap, sync, runWith } = await connectStepwise('taken back');
+    await update(id, { read: true });
+    await runWith('FETCH', async () => {
+      throw droppedConnection();
+    });
+    await runWith('LIST', async () => {
+      await queueAgain(account);
+      await update(id, { read: false });
+    });
+    for (let round = 0; round < 3; round += 1) await sync.run();
+    expect(await find(account, 'taken back')).toMatchObject({ read: false });
+    expect(imap.list()).toEqual(['INBOX 1 taken back']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a flag that is set after a move here, and changed back while the move is being sent, keeps its last value', async () => {
+    const { account, id, imap, sync, runWith } = await connectStepwise('changed back during a move');
+    await move(id, 'Left');
+    await update(id, { read: true });
+    await runWith('MOVE', () => update(id, { read: false }));
+    for (let round = 0; round < 3; round += 1) await sync.run();
+    expect(await find(account, 'changed back during a move')).toMatchObject({ folder: 'Left', read: false });
+    expect(imap.list()).toEqual(['Left 1 changed back during a move']);
+    expect(await operations(account)).toEqual([]);
+  });
+
+  test('a message that is moved here to where another program has moved it gets the flags that it has there', async () => {
+    const { account, id, imap, sync, runWith, moveThere } = await connectStepwise('answered and moved');
+    imap.append('INBOX', mail('one more'));
+    imap.append('Left', mail('yet another'));
+    // The inbox is looked at before: the message is known at both places.
+    await runWith('SELECT Left', () => {
+      imap.setFlag('INBOX', 1, '\\Answered', true);
+      moveThere('Left');
+    });
+    expect((await placements(account)).filter((each) => each === 'Left with UID')).toHaveLength(2);
+    expect(await find(account, 'answered and moved')).toMatchObject({ id, folder: 'inbox', answered: false });
+    await move(id, 'Left');
+    for (let round = 0; round < 3; round += 1) await sync.run();
+    expect(imap.find('answered and moved')).toMatchObject([{ path: 'Left' }]);
+    expect(await find(account, 'answered and moved')).toMatchObject({ id, folder: 'Left', answered: true });
     expect(await operations(account)).toEqual([]);
   });
 });

@@ -24,6 +24,17 @@ export async function findServerAccounts(database: Database, emails: readonly nu
   return rows.map(([id]) => Number(id));
 }
 
+/** The accounts with an IMAP server whose mail a user can see. The owner of an account is one of its members. */
+export async function findMemberAccounts(database: Database, user: number): Promise<number[]> {
+  const rows = await createRunner(
+    database,
+    null,
+  )(
+    sql`SELECT a.id FROM accounts a JOIN "accountMembers" m ON m."accountId"=a.id WHERE m."userId"=${value('integer', user)} AND a.imap IS NOT NULL ORDER BY a.id`,
+  );
+  return rows.map(([id]) => Number(id));
+}
+
 const gmailCapability = 'X-GM-EXT-1';
 
 /** Of some accounts those that have an IMAP server, by key. */

@@ -74,6 +74,9 @@ export interface DueOperation extends MailOperation {
   readonly targetRawPath: string | null;
 }
 
+/** An operation that was being sent and is queued again. */
+export type QueuedAgain = Pick<MailOperation, 'id' | 'kind' | 'emailId'>;
+
 const columns = sql`o.id,o."accountId",o.kind,o."emailId",o."mailboxId",o.uidvalidity,o.uid,o."targetId",o.flags,o.payload,o.status,o.attempts,o."notBefore",o."lastError",o."createdAt"`;
 const columnCount = 15;
 
@@ -217,17 +220,19 @@ export class OperationRows extends AccountBoundRows {
   }
 
   /** Queues an operation again after a failure. @param error why, for the log of the account. */
-  async retry(id: number, error: string | null, notBefore: string | null): Promise<void> {
-    await this.run(
-      sql`UPDATE "mailOperations" SET status='queued',"lastError"=${value('text', error)},"notBefore"=${value('datetime', notBefore)} WHERE id=${value('bigint', id)}`,
+  async retry(id: number, error: string | null, notBefore: string | null): Promise<QueuedAgain[]> {
+    const rows = await this.run(
+      sql`UPDATE "mailOperations" SET status='queued',"lastError"=${value('text', error)},"notBefore"=${value('datetime', notBefore)} WHERE id=${value('bigint', id)} RETURNING id,kind,"emailId"`,
     );
+    return rows.map(toQueuedAgain);
   }
 
   /** Queues the operations again that were being sent when a server stopped. */
-  async requeueRunning(): Promise<void> {
-    await this.run(
-      sql`UPDATE "mailOperations" SET status='queued' WHERE "accountId"=${value('integer', this.account)} AND status='running'`,
+  async requeueRunning(): Promise<QueuedAgain[]> {
+    const rows = await this.run(
+      sql`UPDATE "mailOperations" SET status='queued' WHERE "accountId"=${value('integer', this.account)} AND status='running' RETURNING id,kind,"emailId"`,
     );
+    return rows.map(toQueuedAgain);
   }
 
   #isIn(column: string, values: readonly number[]): Sql {
@@ -289,6 +294,12 @@ export async function countWaitingOperations(database: Database, account: number
   );
   return Number(row?.[0] ?? 0);
 }
+
+const toQueuedAgain = ([id, kind, email]: Row): QueuedAgain => ({
+  id: Number(id),
+  kind: kind as OperationKind,
+  emailId: toNumber(email),
+});
 
 function toOperation([
   id,

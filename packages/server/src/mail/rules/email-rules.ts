@@ -6,7 +6,7 @@ import type { Body, PreparedBody, RecordRules } from '../../records/record-rules
 import type { Collection } from '../../schema/registry.ts';
 import { queueRemoval, trackFlags } from '../store/local-changes.ts';
 import { refuseQueued, updateConversations } from '../store/mail-changes.ts';
-import { findEmailLocks } from '../store/mail-transaction.ts';
+import { findEmailLocks, findMemberLocks } from '../store/mail-transaction.ts';
 import { MailboxCounts } from '../store/mailbox-counts.ts';
 import { prepareRemoval } from '../store/remove-emails.ts';
 import { parseLabels } from './email-labels.ts';
@@ -31,7 +31,8 @@ export const emailRules: RecordRules = {
     return { ...prepared, body: { ...prepared.body, labels: parseLabels(prepared.body['labels']) } };
   },
 
-  findLockKeys({ database }, keys) {
+  findLockKeys({ database, variables }, keys) {
+    if (keys === null) return findMemberLocks(database, Number(variables()['$user.id'] ?? 0));
     const ids = keys.map(Number).filter(Number.isSafeInteger);
     return findEmailLocks(database, ids);
   },

@@ -6,11 +6,13 @@ import type { AccountServer } from '../../database/mail/account-server-rows.ts';
 import type { MailOperation } from '../../database/mail/operation-rows.ts';
 import { type ServerPlacement, ServerPlacementRows } from '../../database/mail/server-placement-rows.ts';
 import { TombstoneRows } from '../../database/mail/tombstone-rows.ts';
+import { planFlags } from './flag-operations.ts';
 import { type MailTransaction, readNow } from './mail-transaction.ts';
 import { queueMailboxCreation } from './mailbox-operations.ts';
 import { findBringing, findPosition, type ServerMessagePosition } from './operation-positions.ts';
 import { OperationQueue } from './operation-queue.ts';
-import type { FlagWishes } from './server-flags.ts';
+import { applyServerFlags } from './server-changes.ts';
+import { diffServerFlags, type FlagWishes } from './server-flags.ts';
 
 /** A move of e-mails between mailboxes of their account, after it was made here. */
 export interface LocalMove {
@@ -41,11 +43,8 @@ export class LocalOperations {
     const emails = [...changes].filter(([, wishes]) => wishes.size > 0).map(([email]) => email);
     if (emails.length === 0) return;
     const queue = await OperationQueue.ofEmails(this.#mail, this.#account, emails);
-    for (const placement of await this.#placements.readByEmails(emails)) {
-      const position = findPosition(placement, queue.ofEmail(placement.emailId));
-      const wishes = changes.get(placement.emailId);
-      if (position && wishes) planFlags(queue, position, wishes);
-    }
+    for (const [email, placements] of groupByEmail(await this.#placements.readByEmails(emails)))
+      planFlags(queue, email, placements, changes.get(email) ?? new Map());
     await queue.flush();
   }
 
@@ -64,6 +63,7 @@ export class LocalOperations {
       if (target) await this.#queueMove(queue, move, before.get(email) ?? [], target);
     }
     await queue.flush();
+    await applyServerFlags(this.#mail, queue, findCopyFlags(before, after, move.to));
   }
 
   async #queueMove(
@@ -166,34 +166,28 @@ const readSource = ({
   uid,
 });
 
+/**
+ * The flags of e-mails follow one of their messages. If that is moved to a mailbox which has a copy of it, they follow the copy from
+ * then on, whose flags may be others: another program has changed them and moved the message, and the server has not said yet that
+ * it is gone from where it was.
+ */
+function findCopyFlags(
+  before: ReadonlyMap<number, readonly ServerPlacement[]>,
+  after: ReadonlyMap<number, readonly ServerPlacement[]>,
+  to: number,
+): Map<number, ReadonlyMap<string, boolean>> {
+  const changes = new Map<number, ReadonlyMap<string, boolean>>();
+  for (const [email, placements] of before) {
+    const followed = placements.find(({ flags }) => flags !== null);
+    const copy = placements.find(({ mailboxId, uid }) => mailboxId === to && uid !== null);
+    const isLeft = !after.get(email)?.some(({ id }) => id === followed?.id);
+    if (followed?.flags && copy?.flags && isLeft) changes.set(email, diffServerFlags(followed.flags, copy.flags));
+  }
+  return changes;
+}
+
 const groupByEmail = (placements: readonly ServerPlacement[]): Map<number, ServerPlacement[]> =>
   Map.groupBy(placements, ({ emailId }) => emailId);
-
-/** Merges wishes into the queued flag operation of a message. */
-function planFlags(queue: OperationQueue, position: ServerMessagePosition, wishes: FlagWishes): void {
-  const { emailId } = position.placement;
-  const same = queue
-    .ofEmail(emailId)
-    .filter((each) => each.kind === 'flags' && each.mailboxId === position.mailboxId && each.uid === position.uid);
-  const queued = same.find(({ status }) => status === 'queued');
-  const running = same.find(({ status }) => status === 'running');
-  const isSet = (flag: string): boolean | null => {
-    if (running?.flags?.add.includes(flag)) return true;
-    if (running?.flags?.remove.includes(flag)) return false;
-    return position.flags?.includes(flag) ?? null;
-  };
-  const [add, remove] = [new Set(queued?.flags?.add), new Set(queued?.flags?.remove)];
-  for (const [flag, isWanted] of wishes) {
-    add.delete(flag);
-    remove.delete(flag);
-    if (isSet(flag) !== isWanted) (isWanted ? add : remove).add(flag);
-  }
-  const flags = { add: [...add], remove: [...remove] };
-  if (add.size + remove.size === 0) {
-    if (queued) queue.remove(queued);
-  } else if (queued) queue.replace(queued, { flags });
-  else queue.add({ kind: 'flags', emailId, ...readSource(position), flags });
-}
 
 /** @param isThere the server has the message in the target already, or will. @returns what is known of the message in the target; null: nothing new. */
 function planMove(

@@ -14,6 +14,7 @@ import {
   type DueOperation,
   type MailOperation,
   OperationRows,
+  type QueuedAgain,
   readDueOperations,
   readOperationUids,
 } from '../../database/mail/operation-rows.ts';
@@ -24,10 +25,11 @@ import {
   ServerPlacementRows,
 } from '../../database/mail/server-placement-rows.ts';
 import { sweepTombstones, TombstoneRows } from '../../database/mail/tombstone-rows.ts';
+import { dropOutdatedFlags } from './flag-operations.ts';
 import type { MailAccount } from './incoming-mail.ts';
 import { LocalOperations } from './local-operations.ts';
 import { type MailTransaction, readNow, runServerTransaction, type ServerParts } from './mail-transaction.ts';
-import { findBringing } from './operation-positions.ts';
+import { findBringing, findOrigin } from './operation-positions.ts';
 import { OperationQueue } from './operation-queue.ts';
 import { applyServerFlags, changeEmails } from './server-changes.ts';
 import { diffServerFlags, findUnsentFlags, normaliseFlags, splitLabels, toServerFlags } from './server-flags.ts';
@@ -129,14 +131,18 @@ export class MailOperations {
    * compared ({@link MailOperation.attempts} is more than 0).
    */
   async requeueRunning(account: MailAccount): Promise<void> {
-    await this.#run(account, (mail) => new OperationRows(mail.database, mail.transaction, account.id).requeueRunning());
+    await this.#run(account, async (mail) => {
+      const again = await new OperationRows(mail.database, mail.transaction, account.id).requeueRunning();
+      await dropOutdated(mail, account, again);
+    });
   }
 
   /** Queues a failed operation again. @param notBefore ISO 8601. */
   async retry(account: MailAccount, id: number, error: string | null, notBefore: string | null): Promise<void> {
-    await this.#run(account, (mail) =>
-      new OperationRows(mail.database, mail.transaction, account.id).retry(id, error, notBefore),
-    );
+    await this.#run(account, async (mail) => {
+      const again = await new OperationRows(mail.database, mail.transaction, account.id).retry(id, error, notBefore);
+      await dropOutdated(mail, account, again);
+    });
   }
 
   /** Records that the server has done an operation. */
@@ -168,6 +174,15 @@ export class MailOperations {
   #run<T>(account: MailAccount, work: (mail: MailTransaction) => Promise<T>): Promise<T> {
     return runServerTransaction(this.#parts, account, work);
   }
+}
+
+/** After operations are queued again: flags that were changed back meanwhile are not sent. */
+async function dropOutdated(mail: MailTransaction, { id }: MailAccount, again: readonly QueuedAgain[]): Promise<void> {
+  const emails = again.flatMap(({ kind, emailId }) => (kind === 'flags' && emailId !== null ? [emailId] : []));
+  if (emails.length === 0) return;
+  const queue = await OperationQueue.ofEmails(mail, id, emails);
+  dropOutdatedFlags(queue, new Set(again.map((each) => each.id)));
+  await queue.flush();
 }
 
 /** Whether an operation still does the same at the same place. */
@@ -211,10 +226,9 @@ function findShown(
   { mailboxId, uidvalidity, uid }: MailOperation,
   operations: readonly MailOperation[],
 ): ServerPlacement | undefined {
-  const isSame = (each: Pick<MailOperation, 'mailboxId' | 'uidvalidity' | 'uid'>): boolean =>
-    each.mailboxId === mailboxId && each.uid === uid && each.uidvalidity === uidvalidity;
-  const move = operations.find((each) => each.kind === 'move' && isSame(each));
-  return placements.find(isSame) ?? (move && placements.find((each) => each.mailboxId === move.targetId));
+  const isSame = (each: Pick<MailOperation, 'mailboxId' | 'uidvalidity' | 'uid'> | null): boolean =>
+    each?.mailboxId === mailboxId && each.uid === uid && each.uidvalidity === uidvalidity;
+  return placements.find(isSame) ?? placements.find((each) => isSame(findOrigin(each, operations)));
 }
 
 /**

@@ -2,7 +2,7 @@
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
-import { findServerAccounts } from '../../database/mail/account-server-rows.ts';
+import { findMemberAccounts, findServerAccounts } from '../../database/mail/account-server-rows.ts';
 import { formatActor } from '../../identity/caller.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import type { MailAccount } from './incoming-mail.ts';
@@ -44,6 +44,11 @@ export interface ServerParts {
  */
 export async function findEmailLocks(database: Database, emails: readonly number[]): Promise<string[]> {
   return (await findServerAccounts(database, emails)).map((id) => `mail ${id}`);
+}
+
+/** The same for a change of any e-mails that a user can see. */
+export async function findMemberLocks(database: Database, user: number): Promise<string[]> {
+  return (await findMemberAccounts(database, user)).map((id) => `mail ${id}`);
 }
 
 /** Runs a transaction on behalf of the mail server of an account. Other writers of the account's mail wait. */

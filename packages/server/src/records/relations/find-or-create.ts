@@ -5,8 +5,9 @@ import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { getRecord, listRecords } from '../read/read-records.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
+import { getRules } from '../system/system-rules.ts';
 import { refuseDeniedBody } from '../write/denied-fields.ts';
-import type { WriteResult } from '../write/write-records.ts';
+import { findWriteLocks, type WriteResult } from '../write/write-records.ts';
 import { applyFieldLists } from './field-lists.ts';
 import { createWithNested, updateWithNested } from './nested-values.ts';
 
@@ -52,7 +53,9 @@ export async function findOrCreate(
     return { data: record.data, counter: record.counter, keys: [key] };
   };
   // Heavy: without an index, the search reads every record.
-  return inTransaction(context, work, { lockKey: findOrCreateLockKey(collection, request, body), heavy: true });
+  const locks = updates ? await findWriteLocks(context, getRules(collection), {}) : [];
+  const lockKey = [findOrCreateLockKey(collection, request, body), ...locks];
+  return inTransaction(context, work, { lockKey, heavy: true });
 }
 
 /** The lock of calls that search for the same values. */

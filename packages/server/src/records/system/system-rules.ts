@@ -29,6 +29,7 @@ export const systemRules: Readonly<Record<string, RecordRules>> = {
   applications: applicationRules,
   applicationErrors: serverManagedRules,
   files: fileRules,
+  imports: { ...serverManagedRules, isUnaudited: true },
   webhooks: webhookRules,
   webhookDeliveries: serverManagedRules,
 };

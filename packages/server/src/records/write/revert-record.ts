@@ -8,7 +8,7 @@ import { requireGrant } from '../read/read-records.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../record-context.ts';
 import { getRules } from '../system/system-rules.ts';
 import { readStates } from './history.ts';
-import { updateRecords, type WriteResult } from './write-records.ts';
+import { findWriteLocks, updateRecords, type WriteResult } from './write-records.ts';
 import type { IfMatch } from './write-steps.ts';
 
 const knownParameters: ReadonlySet<string> = new Set(['filterByTk', 'entry', 'fields', 'except', 'appends']);
@@ -49,7 +49,8 @@ export async function revertRecord(
     return updateRecords(tx, collection, request, { body, match, rules: getRules(collection) });
   };
   // Heavy: a history may be long.
-  return inTransaction(context, revert, { heavy: true });
+  const lockKey = await findWriteLocks(context, getRules(collection), { filterByTk: key });
+  return inTransaction(context, revert, { heavy: true, lockKey });
 }
 
 function parseEntryId(input: unknown): number {

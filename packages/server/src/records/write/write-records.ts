@@ -58,7 +58,8 @@ export interface BodyWriteOptions extends WriteOptions {
 /** At most this many records are written on the event loop, which takes some milliseconds. */
 const maxKeysOnEventLoop = 20;
 
-const hasManyKeys = (keys: unknown): boolean => Array.isArray(keys) && keys.length > maxKeysOnEventLoop;
+const mayBeMany = (keys: unknown): boolean =>
+  keys === null || keys === undefined || (Array.isArray(keys) && keys.length > maxKeysOnEventLoop);
 
 /** One write operation on the records of a collection, under the caller's grants. */
 export type WriteRecords<Options> = (
@@ -72,29 +73,32 @@ export type WriteRecords<Options> = (
  * The operation in a transaction that also contains the work of the extensions' hooks, if there are any, and that takes the locks of the
  * rules.
  */
-function inHookTransaction<Options>(
-  write: WriteRecords<Options>,
-  findLocks: typeof findLockKeys | null = null,
-): WriteRecords<Options> {
+function inHookTransaction<Options>(write: WriteRecords<Options>, takesLocks = false): WriteRecords<Options> {
   const writeInTransaction: WriteRecords<Options> = async (context, collection, request, options) => {
-    const lockKey = findLocks ? await findLocks(context, request, options as WriteOptions) : [];
+    const lockKey = takesLocks ? await findWriteLocks(context, (options as WriteOptions).rules, request) : [];
     return lockKey.length > 0 || needsHookTransaction(context, collection)
       ? inTransaction(context, (tx) => writeInTransaction(tx, collection, request, options), {
           lockKey,
-          heavy: lockKey.length > 0 && hasManyKeys(request.filterByTk),
+          heavy: lockKey.length > 0 && mayBeMany(request.filterByTk),
         })
       : write(context, collection, request, options);
   };
   return writeInTransaction;
 }
 
-async function findLockKeys(
+/**
+ * The locks that a write of existing records needs before its transaction begins. A transaction of several operations must
+ * begin with the locks of all of them.
+ *
+ * @param request what the write reaches: keys, or any records.
+ */
+export async function findWriteLocks(
   context: RecordContext,
-  { filterByTk }: RecordRequest,
-  { rules }: WriteOptions,
+  rules: RecordRules | null,
+  { filterByTk }: Partial<Pick<RecordRequest, 'filterByTk'>>,
 ): Promise<readonly string[]> {
-  if (!rules?.findLockKeys || filterByTk === null || filterByTk === undefined || isInTransaction(context)) return [];
-  return rules.findLockKeys(context, [filterByTk].flat());
+  if (!rules?.findLockKeys || isInTransaction(context)) return [];
+  return rules.findLockKeys(context, filterByTk === null || filterByTk === undefined ? null : [filterByTk].flat());
 }
 
 /**
@@ -139,7 +143,7 @@ export const updateRecords = inHookTransaction<BodyWriteOptions>(async (context,
   const operation = beginWrite(context, collection, { action: 'update', request }, options);
   const rows = await runWrite(operation, describeUpdate(operation, withoutKey(options.body, operation)));
   return buildWriteResult(rows, operation);
-}, findLockKeys);
+}, true);
 
 /**
  * Destroys one record by its key, or several by keys or filter. In a collection with a trash they are soft-deleted unless
@@ -159,7 +163,7 @@ export const destroyRecords = inHookTransaction<WriteOptions>(async (context, co
   const operation = beginWrite(context, collection, { action: 'destroy', request: effectiveRequest }, options);
   const rows = await runWrite(operation, chooseDestroy(operation));
   return { data: String(rows.length), counter: null, keys: resultKeys(rows) };
-}, findLockKeys);
+}, true);
 
 function chooseDestroy(operation: WriteOperation): WriteDescription {
   const { collection, request, rules } = operation;

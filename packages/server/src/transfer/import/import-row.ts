@@ -1,0 +1,110 @@
+/** Rows of a file on their way into records: their cells as the values of fields, or why they are refused. */
+import type { RefusedRow } from '../../database/import-rows.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import type { ColumnField } from '../../schema/registry.ts';
+import { type CellResult, showCell } from '../read/cell-value.ts';
+import type { SourceCell, SourceRow } from '../read/table-source.ts';
+import type { ImportColumn, ImportPlan } from './import-plan.ts';
+
+/** Why a row is refused. */
+export interface RowRefusal {
+  readonly field: string | null;
+  readonly reason: string;
+}
+
+/** Reads a cell of a column as a value of a field. */
+export type ColumnReader = (cell: SourceCell, column: number, field: ColumnField) => CellResult;
+
+/** A row whose cells have been converted. */
+export interface ImportRow {
+  readonly source: SourceRow;
+  /** Values by the names of fields, without those that are looked up. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The values of the columns with a lookup, in the order of the plan's columns; null is an empty cell. */
+  readonly lookups: readonly { readonly column: ImportColumn; readonly value: unknown }[];
+  readonly refusal: RowRefusal | null;
+}
+
+/** Characters of a refused value that are stored and shown. */
+const maxValueLength = 200;
+
+/** Converts the cells of a row. */
+export function toImportRow({ columns, mode }: ImportPlan, source: SourceRow, readCell: ColumnReader): ImportRow {
+  const values: Record<string, unknown> = {};
+  const lookups: { column: ImportColumn; value: unknown }[] = [];
+  for (const column of columns) {
+    const cell = source.cells[column.index] ?? null;
+    const read = readCell(cell, column.index, column.lookup?.field ?? column.field);
+    if ('reason' in read)
+      return { source, values: {}, lookups: [], refusal: { field: column.field.name, reason: read.reason } };
+    if (column.lookup) lookups.push({ column, value: read.value });
+    else if (read.value !== null || mode === 'update' || !hasOwnDefault(column)) values[column.field.name] = read.value;
+  }
+  return { source, values, lookups, refusal: null };
+}
+
+/** Whether a record without a value of the field gets one, and must have one: an empty cell then means no value. */
+function hasOwnDefault({ field: { primaryKey, definition } }: ImportColumn): boolean {
+  const { required, allowNull, defaultValue } = definition;
+  return primaryKey || ((required === true || allowNull === false) && defaultValue !== undefined);
+}
+
+/** The refused row as it is stored and shown. */
+export function toRefusedRow(plan: ImportPlan, { cells, line }: SourceRow, { field, reason }: RowRefusal): RefusedRow {
+  const column = field === null ? undefined : plan.columns.find((each) => each.field.name === field);
+  const value = column ? showCell(cells[column.index] ?? null) : null;
+  return {
+    line,
+    column: column?.name ?? null,
+    field,
+    value: value === null ? null : value.slice(0, maxValueLength).toWellFormed(),
+    reason,
+    cells: cells.map(showCell),
+  };
+}
+
+/** Errors that one record causes by its own values; others end the import. */
+const recordErrors: ReadonlySet<string> = new Set([
+  'VALUE_INVALID',
+  'UNIQUE_CONFLICT',
+  'REFERENCE_MISSING',
+  'DEPENDANTS_EXIST',
+  'NO_PERMISSION',
+  'FIELD_DENIED',
+  'RECORD_UNKNOWN',
+  'BODY_INVALID',
+  'LIMIT_EXCEEDED',
+  'KEYS_EXHAUSTED',
+  'DEFINITION_INVALID',
+  'SYSTEM_PROTECTED',
+  'ROLE_NOT_HELD',
+  'EXTENSION_REFUSED',
+]);
+
+/** Whether a record can have caused an error, so that the other records can be written without it. */
+export function isRecordError(error: unknown): error is ApiError {
+  return error instanceof ApiError && recordErrors.has(error.code);
+}
+
+/** A detail of a list: `[3].price`, `[3].tags[1]`. */
+const indexedPath = /^\[(\d+)\]\.?((\w*).*)$/s;
+
+/** The refusals of a list of records, by their positions in it; empty if the error does not say which records caused it. */
+export function findRefusals({ details = {}, code }: ApiError): ReadonlyMap<number, RowRefusal> {
+  const refusals = new Map<number, RowRefusal>();
+  if (code !== 'VALUE_INVALID') return refusals;
+  for (const [path, reason] of Object.entries(details)) {
+    const match = indexedPath.exec(path);
+    if (match && !refusals.has(Number(match[1]))) refusals.set(Number(match[1]), { field: match[3] || null, reason });
+  }
+  return refusals;
+}
+
+/** Why a record is refused that was written alone. */
+export function toRefusal({ details = {}, message }: ApiError): RowRefusal {
+  const [first] = Object.entries(details);
+  if (!first) return { field: null, reason: message };
+  const [path, reason] = first;
+  const match = indexedPath.exec(path);
+  return { field: (match ? match[3] : /^\w*/.exec(path)?.[0]) || null, reason };
+}

@@ -1,0 +1,168 @@
+/** What the values of one column have in common: the types that all of them fit. */
+import { textFormats } from '../../schema/types/formatted-text.ts';
+import type { CellFormat, DateOrder, NumberFormat } from './cell-format.ts';
+import { readTruth, showCell } from './cell-value.ts';
+import { readDateText, readDatetimeText, readTimeText } from './date-value.ts';
+import { isClearNumber, numberFormats, readNumberText } from './number-value.ts';
+import type { SourceCell } from './table-source.ts';
+
+/** Distinct texts that are counted. */
+const maxDistinct = 50;
+const maxSamples = 5;
+const maxSampleLength = 200;
+/** Longer texts are only text. */
+const maxTypedLength = 10_000;
+const uidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Numbers whose zeros or plus sign would be lost: postal codes and telephone numbers. */
+const codeForm = /^(?:[+-]?0\d|\+)/;
+
+export type SimpleType = 'boolean' | 'uid' | 'time' | 'email' | 'url' | 'array' | 'json';
+
+const simpleTests: Readonly<Record<SimpleType, (text: string) => boolean>> = {
+  boolean: (text) => readTruth(text) !== null && !/^[x✓]$/i.test(text.trim()),
+  uid: (text) => uidForm.test(text),
+  time: (text) => text.includes(':') && 'value' in readTimeText(text),
+  email: (text) => textFormats['email']?.isValid(text) ?? false,
+  url: (text) => textFormats['url']?.isValid(text) ?? false,
+  array: (text) => text.startsWith('[') && isJson(text),
+  json: (text) => /^[[{]/.test(text) && isJson(text),
+};
+
+/** The digits of the numbers of a column. */
+export interface NumberShape {
+  readonly format: NumberFormat | null;
+  whole: number;
+  fraction: number;
+  hasExponent: boolean;
+  /** The greatest absolute value. */
+  size: number;
+}
+
+export class ColumnProfile {
+  /** Cells that are neither empty nor an error. */
+  count = 0;
+  empty = 0;
+  maxLength = 0;
+  hasLineBreak = false;
+  readonly samples: string[] = [];
+  /** Null if there are more than are counted. */
+  distinct: Set<string> | null = new Set();
+  /** Every number is greater than the one before. */
+  isAscending = true;
+  readonly #hasTypes: boolean;
+  #last = Number.NEGATIVE_INFINITY;
+  #simple = Object.keys(simpleTests) as SimpleType[];
+  #numbers: NumberShape[];
+  #hasClearNumber = false;
+  #dates: (DateOrder | null)[] = [null, 'dmy', 'mdy', 'ymd'];
+  #datetimes: (DateOrder | null)[] = [null, 'dmy', 'mdy', 'ymd'];
+
+  /** @param hasTypes the file distinguishes texts from numbers, so a text is none. */
+  constructor(hasTypes: boolean) {
+    this.#hasTypes = hasTypes;
+    this.#numbers = [null, ...numberFormats].map((format) => ({
+      format,
+      whole: 0,
+      fraction: 0,
+      hasExponent: false,
+      size: 0,
+    }));
+  }
+
+  add(cell: SourceCell): void {
+    const text = showCell(cell);
+    if (text === null || text.trim() === '') {
+      this.empty += 1;
+      return;
+    }
+    if (this.samples.length < maxSamples) this.samples.push(text.slice(0, maxSampleLength));
+    if (typeof cell === 'object' && cell?.kind === 'error') return;
+    this.count += 1;
+    this.maxLength = Math.max(this.maxLength, text.length);
+    this.hasLineBreak ||= /[\r\n]/.test(text);
+    if (this.distinct && this.distinct.size <= maxDistinct) this.distinct.add(text);
+    else this.distinct = null;
+    if (text.length > maxTypedLength) this.#keepOnly([]);
+    else if (typeof cell === 'object' && cell?.kind === 'json') this.#keepOnly(['array', 'json']);
+    else if (this.#hasTypes && typeof cell === 'string') this.#addTypedText();
+    if (text.length <= maxTypedLength) this.#narrow(text);
+  }
+
+  /** The types in their order of preference, without numbers and dates. */
+  get simpleTypes(): readonly SimpleType[] {
+    return this.count === 0 ? [] : this.#simple;
+  }
+
+  /** The numbers of the column; null if some value is none, or if the signs can be read in two ways. */
+  get numbers(): NumberShape | null {
+    if (this.count === 0) return null;
+    const [first] = this.#numbers;
+    return first && (first.format === null || this.#hasClearNumber) ? first : null;
+  }
+
+  get dates(): { readonly type: 'date' | 'datetime'; readonly order: CellFormat['dates'] } | null {
+    if (this.count === 0) return null;
+    const date = chooseOrder(this.#dates);
+    if (date !== undefined) return { type: 'date', order: date };
+    const datetime = chooseOrder(this.#datetimes);
+    return datetime === undefined ? null : { type: 'datetime', order: datetime };
+  }
+
+  #keepOnly(types: readonly SimpleType[]): void {
+    this.#simple = this.#simple.filter((type) => types.includes(type));
+    this.#numbers = [];
+    this.#dates = [];
+    this.#datetimes = [];
+  }
+
+  #addTypedText(): void {
+    this.#simple = this.#simple.filter((type) => type !== 'boolean' && type !== 'array' && type !== 'json');
+    this.#numbers = [];
+  }
+
+  #narrow(text: string): void {
+    this.#simple = this.#simple.filter((type) => simpleTests[type](text));
+    if (this.#numbers.length > 0) this.#narrowNumbers(text);
+    if (this.#dates.length > 0) this.#dates = this.#dates.filter((order) => 'value' in readDateText(text, order));
+    if (this.#datetimes.length > 0)
+      this.#datetimes = this.#datetimes.filter((order) => 'value' in readDatetimeText(text, order, null));
+  }
+
+  #narrowNumbers(text: string): void {
+    if (codeForm.test(text.trim())) this.#numbers = [];
+    this.#hasClearNumber ||= isClearNumber(text);
+    this.#numbers = this.#numbers.filter((shape) => {
+      const digits = readNumberText(text, shape.format);
+      if (digits !== null) extendShape(shape, digits);
+      return digits !== null;
+    });
+    const value = Number(text);
+    if (!(value > this.#last)) this.isAscending = false;
+    this.#last = value;
+  }
+}
+
+function extendShape(shape: NumberShape, digits: string): void {
+  const [mantissa = '', exponent] = digits.replace('-', '').toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  shape.whole = Math.max(shape.whole, whole === '0' ? 0 : whole.length);
+  shape.fraction = Math.max(shape.fraction, fraction.length);
+  shape.hasExponent ||= exponent !== undefined;
+  shape.size = Math.max(shape.size, Math.abs(Number(digits)));
+}
+
+/** The order that all dates have; null for dates that need none, undefined if there is none or more than one. */
+function chooseOrder(orders: readonly (DateOrder | null)[]): DateOrder | null | undefined {
+  const [first, second] = orders.filter((order) => order !== null);
+  if (first !== undefined && second === undefined) return first;
+  return orders.includes(null) ? null : undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

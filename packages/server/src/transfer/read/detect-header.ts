@@ -1,0 +1,31 @@
+import type { SourceCell } from './table-source.ts';
+
+/** Rows that are looked at. */
+const sampleRows = 20;
+/** Texts that are data: numbers, dates, times, e-mail addresses, URLs, UUIDs and truth values. */
+const dataForm =
+  /^(?:[+-]?[\d.,' \u00a0\u202f]*\d(?:e[+-]?\d+)?\s*[%€$]?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ].*)?|\d{1,2}:\d{2}.*|[^\s@]+@[^\s@]+\.[^\s@]+|https?:\/\/\S+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|true|false|[[{].*[\]}])$/is;
+const maxFormLength = 300;
+
+/**
+ * Whether the first row has the names of columns: its cells are texts. It is data if one of them looks like data, unless more columns
+ * have a text only there.
+ */
+export function detectHeader(rows: readonly (readonly SourceCell[])[]): boolean {
+  const [first, ...rest] = rows.slice(0, sampleRows + 1);
+  if (!first) return true;
+  if (first.some((cell) => cell !== null && typeof cell !== 'string')) return false;
+  let evidence = 0;
+  for (const [index, cell] of first.entries()) {
+    const below = rest.map((row) => row[index] ?? null).filter((each) => each !== null && each !== '');
+    if (isData(cell)) evidence -= 1;
+    else if (cell !== null && below.length > 0 && below.every(isData)) evidence += 1;
+  }
+  if (evidence !== 0) return evidence > 0;
+  return first.filter((cell) => cell !== null && cell !== '').length * 2 > first.length;
+}
+
+function isData(cell: SourceCell): boolean {
+  if (cell === null) return false;
+  return typeof cell !== 'string' || (cell.length <= maxFormLength && dataForm.test(cell.trim()));
+}

@@ -1,0 +1,187 @@
+/** Whatever an export writes, an import reads as the same values, for every type of field and every format. */
+import { buffer, text } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readTable } from '../../../test/support/source-file.ts';
+import type { FieldDefinition } from '../../protocol/definition.ts';
+import { JsonNumber, parseExactJson } from '../../protocol/exact-json.ts';
+import { toExactValue } from '../../schema/field-type.ts';
+import { resolveFieldType } from '../../schema/field-types.ts';
+import { writeCsv } from '../csv-writer.ts';
+import type { CellKind, ExportColumn, ExportedRecord } from '../export-columns.ts';
+import type { ExportTable } from '../export-table.ts';
+import { writeXlsx } from '../xlsx-writer.ts';
+import { plainFormat } from './cell-format.ts';
+import { parseCell } from './cell-value.ts';
+
+const hostileText = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(...'\'"=+-@＝＋\t\r\n,;| \uFEFF\u0007_x0041_<&😀'),
+    fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 1 })
+      .filter((each) => each.isWellFormed() && each !== '\u0000'),
+  ),
+  maxLength: 12,
+});
+const instant = fc.date({
+  min: new Date('0001-01-02T00:00:00Z'),
+  max: new Date('9999-12-30T00:00:00Z'),
+  noInvalidDate: true,
+});
+const choice = fc.constantFrom('a', 'b;c', '=d', '[e]', ' f');
+const digits = (whole: number, scale: number): fc.Arbitrary<string> =>
+  fc.bigInt({ min: -(10n ** BigInt(whole + scale)) + 1n, max: 10n ** BigInt(whole + scale) - 1n }).map((number) => {
+    const plain = String(number < 0n ? -number : number).padStart(scale + 1, '0');
+    const sign = number < 0n ? '-' : '';
+    return sign + (scale === 0 ? plain : `${plain.slice(0, -scale)}.${plain.slice(-scale)}`);
+  });
+const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+
+interface FieldCase {
+  readonly definition: Omit<FieldDefinition, 'name'>;
+  readonly kind: CellKind;
+  /** Values as replies contain them, without null. */
+  readonly values: fc.Arbitrary<unknown>;
+}
+
+const fields: readonly FieldCase[] = [
+  { definition: { type: 'string' }, kind: 'text', values: hostileText },
+  { definition: { type: 'text' }, kind: 'text', values: hostileText },
+  { definition: { type: 'select', enum: ['a'] }, kind: 'text', values: choice },
+  { definition: { type: 'email' }, kind: 'text', values: fc.constantFrom('a@b.de', '+x@b.de', '=x@b.de') },
+  { definition: { type: 'phone' }, kind: 'text', values: fc.constant('+4930123456') },
+  { definition: { type: 'uid' }, kind: 'text', values: fc.uuid() },
+  { definition: { type: 'integer' }, kind: 'integer', values: fc.integer({ min: -2147483647 }) },
+  {
+    definition: { type: 'bigInt' },
+    kind: 'integer',
+    values: fc
+      .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+      .map((number) => (Number.isSafeInteger(Number(number)) ? Number(number) : String(number))),
+  },
+  {
+    definition: { type: 'double' },
+    kind: 'number',
+    values: fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
+  },
+  {
+    definition: { type: 'decimal', precision: 18, scale: 4 },
+    kind: 'decimal',
+    values: digits(14, 4).filter((each) => !/^-0\.0+$/.test(each)),
+  },
+  { definition: { type: 'boolean' }, kind: 'boolean', values: fc.boolean() },
+  { definition: { type: 'date' }, kind: 'date', values: instant.map((date) => date.toISOString().slice(0, 10)) },
+  {
+    definition: { type: 'datetime', dateOnly: true },
+    kind: 'date',
+    values: instant.map((date) => date.toISOString().slice(0, 10)),
+  },
+  { definition: { type: 'datetime' }, kind: 'datetime', values: instant.map((date) => date.toISOString()) },
+  {
+    definition: { type: 'time' },
+    kind: 'time',
+    values: instant.map((date) => date.toISOString().slice(11, 23).replace('.000', '')),
+  },
+  { definition: { type: 'json' }, kind: 'json', values: json.filter((value) => value !== null) },
+  { definition: { type: 'array' }, kind: 'json', values: fc.array(json, { maxLength: 4 }) },
+  { definition: { type: 'select', enum: ['a'], multiple: true }, kind: 'json', values: fc.uniqueArray(choice) },
+];
+const types = fields.map(({ definition }) => resolveFieldType({ name: 'field', ...definition }));
+const names = fields.map((_, index) => `field${index}`);
+/** The first column is never empty: a sheet has no rows without cells. */
+const records = fc
+  .array(fc.tuple(...fields.map(({ values }, index) => (index === 6 ? values : fc.option(values)))), { maxLength: 5 })
+  .map((rows) => rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))));
+
+const columns = fields.map(({ kind, definition }, index): ExportColumn => {
+  const name = names[index] ?? '';
+  return { path: [name], name, title: name, kind, scale: definition.scale ?? 0 };
+});
+
+function makeTable(given: readonly ExportedRecord[], zone: string | null): ExportTable {
+  async function* batches(): AsyncGenerator<readonly ExportedRecord[]> {
+    yield parseExactJson(JSON.stringify(given)) as ExportedRecord[];
+  }
+  return { columns, header: 'names', zone, title: 'Records', batches: batches() };
+}
+
+async function readBack(file: string | Uint8Array, zone: string | null = null): Promise<readonly unknown[]> {
+  const wholeMembers = new Set(names.filter((_, index) => fields[index]?.kind === 'json'));
+  const { columns: header, cells } = await readTable(file, { header: true, wholeMembers });
+  return cells.map((row) =>
+    Object.fromEntries(
+      names.map((name, index) => {
+        const type = types[index];
+        if (!type) throw new Error('no type');
+        const result = parseCell(row[header.indexOf(name)] ?? null, type, { format: plainFormat, zone });
+        if ('reason' in result) throw new Error(`${name}: ${result.reason}`);
+        const { value } = result;
+        if (value === null) return [name, null];
+        // JSON is stored as text, also the numbers that a JavaScript number cannot represent.
+        if (type.storage === 'json') return [name, JSON.parse(JSON.stringify(value)) as unknown];
+        return [name, type.read(toExactValue(type, value), { name, ...fields[index]?.definition } as FieldDefinition)];
+      }),
+    ),
+  );
+}
+
+test('CSV', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(records, fc.constantFrom(',', ';', '|', '\t'), fc.boolean(), async (given, delimiter, bom) => {
+      const file = await text(writeCsv(makeTable(given, null), { delimiter, bom }));
+      expect(await readBack(file)).toEqual(given);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('CSV with local times', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(records, fc.constantFrom('Europe/Berlin', 'America/St_Johns'), async (given, zone) => {
+      const file = await text(writeCsv(makeTable(given, zone), { delimiter: ',', bom: false }));
+      expect(await readBack(file)).toEqual(given);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('XLSX', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(records, async (given) => {
+      expect(await readBack(await buffer(writeXlsx(makeTable(given, null))))).toEqual(given);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('XLSX with local times and several sheets', async () => {
+  const given = Array.from({ length: 25 }, (_, index) => ({
+    ...Object.fromEntries(names.map((name) => [name, null])),
+    field6: index,
+    field13: '2026-07-01T12:30:15.250Z',
+  }));
+  const zone = 'America/New_York';
+  const file = await buffer(writeXlsx(makeTable(given, zone), { rows: 10, length: 1e9 }));
+  expect(await readBack(file, zone)).toEqual(given);
+});
+
+test('large numbers are read as the 64-bit value whose shortest digits they are; other digits stay exact', () => {
+  const double = resolveFieldType({ name: 'ratio', type: 'double' });
+  const read = (kind: 'number' | 'double', text: string): unknown =>
+    parseCell({ kind, text }, double, { format: plainFormat, zone: null });
+  expect(read('number', '132666446322702820')).toEqual({ value: Number('132666446322702820') });
+  expect(read('double', '-30775147467481550')).toEqual({ value: Number('-30775147467481550') });
+  expect(read('number', '9007199254740993')).toEqual({ value: expect.any(JsonNumber) });
+  expect(read('number', '1e999')).toEqual({ value: expect.any(JsonNumber) });
+});
+
+test('JSON and NDJSON', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(records, async (given) => {
+      expect(await readBack(JSON.stringify(given))).toEqual(given);
+      if (given.length > 0)
+        expect(await readBack(given.map((record) => JSON.stringify(record)).join('\n'))).toEqual(given);
+    }),
+    { numRuns: 150 },
+  );
+});
