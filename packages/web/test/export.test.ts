@@ -44,6 +44,12 @@ test('the parameters are the list of the grid, or the selected keys, and options
     sort,
     fields: ['title', 'authorId', 'author.name'],
   });
+  expect(buildExportParameters({ ...choice, records: 'all', format: 'ndjson', titles: true, bom: true }, list)).toEqual(
+    {
+      format: 'ndjson',
+      sort,
+    },
+  );
   expect(buildExportParameters(columns, { ...list, targets: new Map() })).toMatchObject({
     fields: ['title', 'authorId'],
   });

@@ -57,7 +57,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
     });
 
     test('two collections with a relation are defined', long, async () => {
-      await page.getByRole('link', { name: 'New collection' }).first().click();
+      await page.getByRole('link', { name: 'New collection', exact: true }).first().click();
       await page.getByLabel('Name').fill('artists');
       await page.getByLabel('Title').fill('Artists');
       await page.getByRole('button', { name: 'Add a field' }).click();

@@ -1,5 +1,6 @@
 /** The routes of collections and records. Each page is a separate chunk that is loaded when it is first opened. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { parseImportSearch } from '../admin/imports/import-search.ts';
 import { parseRecordsSearch } from '../admin/records/records-search.ts';
 import { applicationRoute } from './app-route.tsx';
 
@@ -24,6 +25,12 @@ export const dataRoutes = [
   }),
   createRoute({
     getParentRoute,
+    path: 'data/$collection/import',
+    component: lazyRouteComponent(() => import('../admin/imports/import-page.tsx'), 'ImportPage'),
+    validateSearch: parseImportSearch,
+  }),
+  createRoute({
+    getParentRoute,
     path: 'data/$collection/$key',
     component: lazyRouteComponent(() => import('../admin/record/record-page.tsx'), 'RecordPage'),
   }),
@@ -31,6 +38,25 @@ export const dataRoutes = [
     getParentRoute,
     path: 'collections/new',
     component: lazyRouteComponent(() => import('../admin/collections/new-collection-page.tsx'), 'NewCollectionPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'collections/import',
+    component: lazyRouteComponent(
+      () => import('../admin/imports/new-collection-import-page.tsx'),
+      'NewCollectionImportPage',
+    ),
+    validateSearch: parseImportSearch,
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'imports',
+    component: lazyRouteComponent(() => import('../admin/imports/imports-page.tsx'), 'ImportsPage'),
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'imports/$import',
+    component: lazyRouteComponent(() => import('../admin/imports/import-run-page.tsx'), 'ImportRunPage'),
   }),
   createRoute({
     getParentRoute,

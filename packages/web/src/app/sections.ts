@@ -25,6 +25,7 @@ const mayList =
 export const sections: readonly Section[] = [
   { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', isVisible: mayList('accounts', 'mailboxes', 'conversations') },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
+  { id: 'imports', icon: 'upload', path: 'imports', key: 'l', isVisible: mayList('imports') },
   { id: 'diagram', icon: 'diagram', path: 'diagram', key: 'm' },
   { id: 'roles', icon: 'shield', path: 'access/roles', key: 'r', group: 'access', isVisible: mayList('roles') },
   { id: 'users', icon: 'users', path: 'access/users', key: 'u', group: 'access', isVisible: mayList('users') },

@@ -49,7 +49,12 @@ const neverAborted = new AbortController().signal;
 export function useApiQuery<T>(
   key: readonly unknown[],
   request: (client: ReturnType<typeof getClient>, signal: AbortSignal) => Promise<T>,
-  more: { enabled?: boolean; staleTime?: number; refetchInterval?: number; keepPreviousData?: boolean } = {},
+  more: {
+    enabled?: boolean;
+    staleTime?: number;
+    refetchInterval?: number | ((query: { readonly state: { readonly data: T | undefined } }) => number | false);
+    keepPreviousData?: boolean;
+  } = {},
 ): UseQueryResult<T, Error> {
   const scope = useScope();
   const { keepPreviousData, ...options } = more;

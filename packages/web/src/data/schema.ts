@@ -2,8 +2,9 @@
  * The collections and permissions of the current role. `admin` may do everything. For other roles they come from the
  * OpenAPI document of the role (docs:openapi), which contains only what the role is granted.
  */
-import type { Client, Collection, Field } from '@tablinum/client';
+import type { Client, Collection } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
+import { getTitle } from './field-names.ts';
 import { fetchCheck, useApiQuery, useScope } from './queries.ts';
 import { type DocumentPart, parseRoleDocument, type Rights } from './role-document.ts';
 
@@ -89,14 +90,4 @@ function sortByTitle(collections: readonly Collection[]): Pick<Schema, 'collecti
 
 function indexByName(collections: readonly Collection[]): ReadonlyMap<string, Collection> {
   return new Map(collections.map((each) => [each.name, each]));
-}
-
-/** The property of the request body that writes a field: the foreign key for a relation. */
-export function getWriteName(field: Field): string {
-  return field.type === 'belongsTo' ? (field.foreignKey ?? field.name) : field.name;
-}
-
-/** The title of a collection or field; its name if it has no title. */
-export function getTitle({ title, name }: { readonly title?: string | null; readonly name: string }): string {
-  return title || name;
 }

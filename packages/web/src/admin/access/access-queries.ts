@@ -1,9 +1,10 @@
 /** Queries that several access pages share. */
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
+import { getTitle } from '../../data/field-names.ts';
 import { useApiQuery } from '../../data/queries.ts';
 import { useOwnRoleTitle } from '../../data/role-title.ts';
-import { getTitle, useMay } from '../../data/schema.ts';
+import { useMay } from '../../data/schema.ts';
 import type { Role } from './dto.ts';
 
 const rolesKey = ['roles', 'list'];

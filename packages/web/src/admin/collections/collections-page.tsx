@@ -1,15 +1,17 @@
-import { Stack, Text, TextInput, Title } from '@mantine/core';
+import { Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { getTitle } from '../../data/field-names.ts';
 import { QueryBoundary } from '../../data/problem.tsx';
-import { getTitle, type Schema, useSchema } from '../../data/schema.ts';
+import { type Schema, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
+import { RunningImports } from '../imports/running-imports.tsx';
 
 /** The list of collections, with a link to create one. */
 export function CollectionsPage(): ReactNode {
@@ -17,12 +19,26 @@ export function CollectionsPage(): ReactNode {
   const app = useApplication();
   const schema = useSchema();
   const create = schema.data?.may('collections', 'create') && (
-    <ButtonLink to="/a/$app/collections/new" params={{ app }} leftSection={<Icon name="plus" />}>
-      {t.create}
-    </ButtonLink>
+    <>
+      {schema.data.may('files', 'upload') && (
+        <ButtonLink
+          variant="default"
+          to="/a/$app/collections/import"
+          params={{ app }}
+          search={{}}
+          leftSection={<Icon name="upload" />}
+        >
+          {t.createFromFile}
+        </ButtonLink>
+      )}
+      <ButtonLink to="/a/$app/collections/new" params={{ app }} leftSection={<Icon name="plus" />}>
+        {t.create}
+      </ButtonLink>
+    </>
   );
   return (
     <Page title={t.title} actions={create}>
+      <RunningImports collection={null} />
       <QueryBoundary query={schema} permission={{ resource: 'collections', action: 'list' }}>
         {(data) => <Collections schema={data} create={create} />}
       </QueryBoundary>
@@ -51,7 +67,9 @@ function Collections({ schema, create }: { schema: Schema; create: ReactNode }):
       />
       {schema.collections.every((each) => each.system) && (
         <Empty icon="table" title={t.emptyTitle} text={t.emptyText}>
-          {create}
+          <Group justify="center" gap="xs">
+            {create}
+          </Group>
         </Empty>
       )}
       {userCollections.length > 0 && <CollectionTable title={t.yours} collections={userCollections} />}

@@ -12,8 +12,9 @@ import {
   useState,
 } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { getTitle } from '../../data/field-names.ts';
 import { QueryBoundary } from '../../data/problem.tsx';
-import { getTitle, useSchema } from '../../data/schema.ts';
+import { useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Page } from '../../ui/page.tsx';

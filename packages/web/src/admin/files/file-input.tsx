@@ -1,12 +1,13 @@
 /** The input of a field of the type `file`. */
 import { Button, Group, Input, Progress, Text, VisuallyHidden } from '@mantine/core';
 import type { Field, StoredFile } from '@tablinum/client';
-import { type DragEvent, type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { useMay } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { formatSize } from '../../ui/size-text.ts';
 import type { SharedInputProps } from '../records/field-input.tsx';
+import { DropArea } from './drop-area.tsx';
 import classes from './file-list.module.css';
 import { FileList } from './file-list.tsx';
 import { toFiles } from './file-values.ts';
@@ -65,46 +66,6 @@ export function FileInput({ field, value, change, shared }: FileInputProps): Rea
         <VisuallyHidden role="status">{uploaded && t.uploaded(uploaded.name)}</VisuallyHidden>
       </DropArea>
     </Input.Wrapper>
-  );
-}
-
-interface DropAreaProps {
-  readonly ref: React.Ref<HTMLDivElement>;
-  readonly label: string;
-  /** Null where files cannot be added. */
-  readonly drop: ((files: readonly File[]) => void) | null;
-  readonly children: ReactNode;
-}
-
-/** A group that takes files that are dropped on it. */
-function DropArea({ ref, label, drop, children }: DropAreaProps): ReactNode {
-  const [isOver, setOver] = useState(false);
-  const handleDragOver = (event: DragEvent): void => {
-    if (!drop || !event.dataTransfer.types.includes('Files')) return;
-    event.preventDefault();
-    setOver(true);
-  };
-  const handleDrop = (event: DragEvent): void => {
-    setOver(false);
-    if (!drop || !event.dataTransfer.types.includes('Files')) return;
-    event.preventDefault();
-    drop([...event.dataTransfer.files]);
-  };
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be styled as a drop area in all browsers
-    <div
-      ref={ref}
-      role="group"
-      tabIndex={-1}
-      aria-label={label}
-      className={classes.drop}
-      data-over={isOver || undefined}
-      onDragOver={handleDragOver}
-      onDragLeave={() => setOver(false)}
-      onDrop={handleDrop}
-    >
-      {children}
-    </div>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Group, Select, SimpleGrid } from '@mantine/core';
 import type { Field } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { FilterFields } from './filter-fields.ts';

@@ -1,7 +1,7 @@
 /** One group of conditions with its nested groups. */
 import { Button, Group, Menu, Select, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';

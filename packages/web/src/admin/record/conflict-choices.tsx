@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Radio, Stack, Text } from '@mantine/core';
 import type { Field, RecordValues } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { CellValue } from '../records/cell-value.tsx';
 

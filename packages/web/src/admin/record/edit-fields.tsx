@@ -1,9 +1,9 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import type { Collection, Field, Key, RecordValues, RecordWithEtag } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { getTitle, getWriteName } from '../../data/field-names.ts';
 import { useRealtimeEvents } from '../../data/realtime-events.ts';
 import { findKeyField, isSameKey } from '../../data/records/label.ts';
-import { getTitle, getWriteName } from '../../data/schema.ts';
 import { DescriptionList } from '../../ui/description-list.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';

@@ -1,7 +1,7 @@
 import { SimpleGrid } from '@mantine/core';
 import type { Collection, Field, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { getWriteName } from '../../data/schema.ts';
+import { getWriteName } from '../../data/field-names.ts';
 import { FieldInput } from '../records/field-input.tsx';
 import type { ChangeField } from './record-draft.ts';
 

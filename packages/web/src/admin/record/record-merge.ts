@@ -1,6 +1,6 @@
 /** Merges a draft with the version that somebody else has saved meanwhile. */
 import type { Field, RecordValues, RecordWithEtag } from '@tablinum/client';
-import { getWriteName } from '../../data/schema.ts';
+import { getWriteName } from '../../data/field-names.ts';
 import type { RecordDraft } from './record-draft.ts';
 
 /** The result of a save of an outdated version: the newer record, and the fields that both sides changed. */

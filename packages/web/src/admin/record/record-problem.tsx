@@ -1,8 +1,8 @@
 import { Alert, Stack, Text } from '@mantine/core';
 import { Failure, type Field, type RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
+import { getWriteName } from '../../data/field-names.ts';
 import { FormProblem } from '../../data/problem.tsx';
-import { getWriteName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 

@@ -1,8 +1,9 @@
 import { Button, Modal, Text } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { type ReactNode, useRef, useState } from 'react';
+import { getWriteName } from '../../data/field-names.ts';
 import type { RowWindow } from '../../data/records/row-window.ts';
-import { getWriteName, type Schema } from '../../data/schema.ts';
+import type { Schema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import classes from './bulk-bar.module.css';

@@ -1,8 +1,8 @@
 /** The editor of a cell. Enter saves and moves down, Tab saves and moves right, Escape cancels. */
 import type { Field, Key, RecordValues } from '@tablinum/client';
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { getTitle } from '../../data/field-names.ts';
 import type { Row } from '../../data/records/row-window.ts';
-import { getTitle } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import classes from './cell-editor.module.css';
 import type { CellWrite } from './cell-write.ts';

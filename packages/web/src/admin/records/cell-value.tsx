@@ -1,7 +1,8 @@
 import type { Field, RecordValues } from '@tablinum/client';
 import { memo, type ReactNode } from 'react';
+import { getTitle } from '../../data/field-names.ts';
 import { getRecordLabel } from '../../data/records/label.ts';
-import { getTitle, useCollection } from '../../data/schema.ts';
+import { useCollection } from '../../data/schema.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { FileCell } from '../files/file-cell.tsx';
 import { FileList } from '../files/file-list.tsx';

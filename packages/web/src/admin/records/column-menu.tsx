@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Popover, ScrollArea, Stack } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';

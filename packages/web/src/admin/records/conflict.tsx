@@ -2,7 +2,7 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import type { Field, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { DescriptionList } from '../../ui/description-list.tsx';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { CellValue } from './cell-value.tsx';

@@ -60,7 +60,7 @@ function ExportForm({ collection, list, allSelected, close }: ExportProps & { re
       close();
     },
   });
-  const isTable = choice.format !== 'json';
+  const isTable = choice.format === 'csv' || choice.format === 'xlsx';
   return (
     <DialogForm write={write} submitLabel={t.start} cancel={close}>
       <Radio.Group
@@ -76,7 +76,7 @@ function ExportForm({ collection, list, allSelected, close }: ExportProps & { re
       </Radio.Group>
       <Select
         label={t.format}
-        data={(['csv', 'xlsx', 'json'] as const).map((value) => ({ value, label: t.formats[value] }))}
+        data={(['csv', 'xlsx', 'json', 'ndjson'] as const).map((value) => ({ value, label: t.formats[value] }))}
         value={choice.format}
         onChange={(format) => change({ format: format as ExportChoice['format'] })}
         allowDeselect={false}

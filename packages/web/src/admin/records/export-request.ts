@@ -6,7 +6,7 @@ import type { ListQuery } from '../../data/records/row-window.ts';
 export interface ExportChoice {
   /** The records that the list shows, the selected ones, or all. */
   readonly records: 'shown' | 'selected' | 'all';
-  readonly format: 'csv' | 'xlsx' | 'json';
+  readonly format: 'csv' | 'xlsx' | 'json' | 'ndjson';
   /** Only the columns of the grid, in their order. */
   readonly shownColumns: boolean;
   readonly titles: boolean;
@@ -34,7 +34,7 @@ export function buildExportParameters(
     ...(records === 'selected' && { filterByTk: selected, onlyDeleted }),
     sort,
     ...(shownColumns && { fields: fields.flatMap((field) => listExportedNames(field, targets)) }),
-    ...(format !== 'json' && titles && { header: 'titles' as const }),
+    ...((format === 'csv' || format === 'xlsx') && titles && { header: 'titles' as const }),
     ...(format === 'csv' && bom && { bom: true }),
   };
 }

@@ -2,7 +2,7 @@
 import { ColorInput, MultiSelect, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
 import type { Field, Key, RecordValues } from '@tablinum/client';
 import type { ReactNode } from 'react';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { FileInput } from '../files/file-input.tsx';
 import { UnfinishedUpload } from '../files/file-values.ts';

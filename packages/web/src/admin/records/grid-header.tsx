@@ -2,7 +2,7 @@
 import { Checkbox } from '@mantine/core';
 import type { Field } from '@tablinum/client';
 import { memo, type ReactNode, useRef } from 'react';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import type { DrawnColumn } from './column-tracks.ts';

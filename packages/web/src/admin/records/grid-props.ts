@@ -28,6 +28,10 @@ export interface GridProps {
   readonly editable: (field: Field) => boolean;
   readonly save: (row: Row, field: Field, write: CellWrite) => void;
   readonly open: (row: Row) => void;
+  /** Pastes text at a cell; null if the role can write no cells. */
+  readonly paste: ((active: CellPosition, text: string) => void) | null;
+  /** Undoes the last paste. @returns false if there is none. */
+  readonly undo: () => boolean;
 }
 
 /** An open cell editor. */

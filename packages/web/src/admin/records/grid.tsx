@@ -4,7 +4,7 @@
  */
 import { type ReactNode, useId } from 'react';
 import { useApplication } from '../../data/application.tsx';
-import { getTitle } from '../../data/schema.ts';
+import { getTitle } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { useStable } from '../../ui/use-stable.ts';
 import classes from './grid.module.css';
@@ -24,7 +24,7 @@ export function Grid(props: GridProps): ReactNode {
   const selection = createGridSelection(props);
   const { active, viewport } = cursor;
   const { scroller, drawn, template, width } = viewport;
-  const { handleKeyDown, handleCopy } = useGridInput(props, cursor, selection);
+  const { handleKeyDown } = useGridInput(props, cursor, selection);
   const actions = useGridActions(props, cursor, selection);
   const isActiveDrawn = rows.row(active.row) !== undefined && drawn.some(({ column }) => column === active.column);
   return (
@@ -41,7 +41,6 @@ export function Grid(props: GridProps): ReactNode {
       aria-activedescendant={isActiveDrawn ? `${id}-${active.row}-${active.column}` : undefined}
       onScroll={(event) => rememberPosition(positionKey, event.currentTarget.scrollTop)}
       onKeyDown={handleKeyDown}
-      onCopy={handleCopy}
     >
       <GridHeader
         id={id}

@@ -4,9 +4,10 @@ import type { Collection, Field } from '@tablinum/client';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { getTitle, getWriteName } from '../../data/field-names.ts';
 import { QueryBoundary } from '../../data/problem.tsx';
 import type { RowWindow } from '../../data/records/row-window.ts';
-import { getTitle, getWriteName, type Schema, useSchema } from '../../data/schema.ts';
+import { type Schema, useSchema } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
@@ -14,10 +15,12 @@ import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { useStore } from '../../ui/store.ts';
+import { RunningImports } from '../imports/running-imports.tsx';
 import { listColumnFields, useColumns } from './columns.ts';
 import { ConflictDialog } from './conflict.tsx';
 import { ExportButton } from './export-dialog.tsx';
 import { Grid } from './grid.tsx';
+import { PasteDialog } from './paste-dialog.tsx';
 import classes from './records-page.module.css';
 import { changeSearch, type GoToSearch, isNarrowed, type RecordsSearch } from './records-search.ts';
 import { RecordsSelectionBar } from './records-selection-bar.tsx';
@@ -25,6 +28,7 @@ import { RecordsState } from './records-state.tsx';
 import { RecordsTools } from './records-tools.tsx';
 import { UnsavedEdits } from './unsaved-edits.tsx';
 import { useCellSaving } from './use-cell-saving.ts';
+import { useGridPaste } from './use-grid-paste.ts';
 import { useRecordSelection } from './use-record-selection.ts';
 import { useRows } from './use-rows.ts';
 import { rememberView } from './view-memory.ts';
@@ -71,6 +75,9 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
   const { count } = useStore(rows);
   const saving = useCellSaving(collection, rows);
   const fields = useShownFields(collection, choice.shown);
+  const isEditable = (field: Field): boolean => search.trash !== true && mayEdit(collection, schema, field);
+  const isCreatable = mayCreate(collection, schema, search);
+  const pasting = useGridPaste({ collection, schema, rows, fields, mayUpdate: isEditable, mayCreate: isCreatable });
   const sort = useMemo(() => search.sort?.split(',') ?? [], [search.sort]);
   useEffect(() => rememberView(application, collection.name, search), [application, collection.name, search]);
   const go: GoToSearch = (change) => {
@@ -78,7 +85,7 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
     selection.clear();
   };
   const params = { app: application, collection: collection.name };
-  const create = mayCreate(collection, schema, search) && (
+  const create = isCreatable && (
     <ButtonLink to="/a/$app/data/$collection/new" params={params} leftSection={<Icon name="plus" />}>
       {t.new}
     </ButtonLink>
@@ -98,6 +105,17 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
               allSelected={selection.allSelected}
             />
           )}
+          {mayImport(collection, schema) && (
+            <ButtonLink
+              variant="default"
+              to="/a/$app/data/$collection/import"
+              params={params}
+              search={{}}
+              leftSection={<Icon name="upload" />}
+            >
+              {t.import}
+            </ButtonLink>
+          )}
           {create}
         </>
       }
@@ -107,6 +125,7 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
         <ReloadButtons rows={rows} reload={reload} />
       </div>
       <RecordsSelectionBar {...{ collection, schema, rows, view, selection, reload }} trash={search.trash === true} />
+      <RunningImports collection={collection.name} />
       <UnsavedEdits saving={saving} />
       <RecordsState {...{ collection, rows, search, go, reload, create }} />
       {count !== null && count > 0 && (
@@ -122,13 +141,16 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
           select={selection.select}
           positionKey={JSON.stringify([application, collection.name, view])}
           allSelected={selection.allSelected}
-          editable={(field) => search.trash !== true && mayEdit(collection, schema, field)}
+          editable={isEditable}
           save={saving.save}
           open={({ key }) =>
             void navigate({ to: '/a/$app/data/$collection/$key', params: { ...params, key: String(key) } })
           }
+          paste={isCreatable || fields.some(isEditable) ? pasting.paste : null}
+          undo={pasting.undo}
         />
       )}
+      <PasteDialog {...pasting} />
       <ConflictDialog conflict={saving.conflict} close={saving.closeConflict} />
     </Page>
   );
@@ -150,6 +172,11 @@ function mayCreate(collection: Collection, schema: Schema, search: RecordsSearch
 /** E-mails are exported as messages, on the page of their account. */
 function mayExport(collection: Collection, schema: Schema): boolean {
   return collection.name !== 'emails' && schema.may(collection.name, 'export');
+}
+
+/** Records of system collections are not imported here. */
+function mayImport({ name, system }: Collection, { may }: Schema): boolean {
+  return !system && may(name, 'import') && (may(name, 'create') || (may(name, 'update') && may(name, 'list')));
 }
 
 function mayEdit(collection: Collection, schema: Schema, field: Field): boolean {

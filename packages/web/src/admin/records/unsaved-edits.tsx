@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Failure } from '@tablinum/client';
 import type { ReactNode } from 'react';
+import { getTitle, getWriteName } from '../../data/field-names.ts';
 import { getErrorMessage } from '../../data/problem.tsx';
-import { getTitle, getWriteName } from '../../data/schema.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLeaveGuard } from '../record/use-leave-guard.ts';

@@ -1,9 +1,9 @@
 import { type Collection, Failure, type Field, type Key, type RecordValues } from '@tablinum/client';
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { getClient, useApplication } from '../../data/application.tsx';
+import { getWriteName } from '../../data/field-names.ts';
 import { onReconnect } from '../../data/reachability.ts';
 import type { Row, RowWindow } from '../../data/records/row-window.ts';
-import { getWriteName } from '../../data/schema.ts';
 import type { CellWrite } from './cell-write.ts';
 import type { Conflict } from './conflict.tsx';
 

@@ -1,6 +1,6 @@
 import type { RecordValues } from '@tablinum/client';
 import { useState } from 'react';
-import { getTitle, getWriteName } from '../../data/schema.ts';
+import { getTitle, getWriteName } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import type { CellPosition } from './grid-navigation.ts';

@@ -1,7 +1,7 @@
-import type { ClipboardEvent, KeyboardEvent } from 'react';
+import { type KeyboardEvent, useEffect, useEffectEvent } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { formatRows, getCellText } from './clipboard-text.ts';
+import { formatRows, getCellText, quoteCell, tableType } from './clipboard-text.ts';
 import { findDestination } from './grid-navigation.ts';
 import { type GridProps, rowHeight } from './grid-props.ts';
 import type { GridSelection } from './grid-selection.ts';
@@ -9,12 +9,11 @@ import type { GridCursor } from './use-grid-cursor.ts';
 
 interface GridInput {
   readonly handleKeyDown: (event: KeyboardEvent) => void;
-  readonly handleCopy: (event: ClipboardEvent) => void;
 }
 
 /** The keyboard and the clipboard of a grid. Events of elements inside of it, such as an editor, are ignored. */
 export function useGridInput(
-  { rows, fields, editable, open }: GridProps,
+  { rows, fields, editable, open, paste, undo }: GridProps,
   { active, editing, viewport, goTo, edit, clearActiveCell }: GridCursor,
   selection: GridSelection,
 ): GridInput {
@@ -35,21 +34,43 @@ export function useGridInput(
     else if (key === 'Enter' || key === 'F2') edit(active);
     else if (key === ' ' && row) selection.toggle(row);
     else if (key === 'Delete' && row) clearActiveCell();
+    else if (key.toLowerCase() === 'z' && hasControl && !event.shiftKey && undo()) event.stopPropagation();
     else if (key.length === 1 && !hasControl && !event.altKey) edit(active, key);
     else return;
     event.preventDefault();
   };
-  const handleCopy = (event: ClipboardEvent): void => {
+  const handleCopy = (data: DataTransfer): boolean => {
     const row = rows.row(active.row);
     const field = fields[active.column];
     const isTextMarked = getSelection()?.isCollapsed === false;
-    if (!isGrid(event.target) || !row || isTextMarked) return;
+    if (!row || isTextMarked) return false;
     const selectedRows = selection.listRows();
-    if (selectedRows.length === 0 && !field) return;
+    if (selectedRows.length === 0 && !field) return false;
     const text = selectedRows.length === 0 && field ? getCellText(field, row.values) : formatRows(fields, selectedRows);
-    event.clipboardData.setData('text/plain', text);
-    event.preventDefault();
+    data.setData('text/plain', text);
+    data.setData(tableType, selectedRows.length === 0 ? quoteCell(text) : text);
     if (selectedRows.length > 0) toast(t.copied(selectedRows.length));
+    return true;
   };
-  return { handleKeyDown, handleCopy };
+  const handlePaste = (data: DataTransfer): boolean => {
+    if (!paste || !fields[active.column]) return false;
+    paste(active, data.getData(tableType) || data.getData('text/plain'));
+    return true;
+  };
+  // Browsers send the event to the cell that was clicked last, or to the document, instead of the element with the focus.
+  const handleClipboard = useEffectEvent((event: ClipboardEvent) => {
+    const { clipboardData: data, type } = event;
+    if (editing || !data || document.activeElement !== scroller.current) return;
+    if (type === 'copy' ? handleCopy(data) : handlePaste(data)) event.preventDefault();
+  });
+  useEffect(() => {
+    const listener = (event: ClipboardEvent): void => handleClipboard(event);
+    document.addEventListener('copy', listener);
+    document.addEventListener('paste', listener);
+    return () => {
+      document.removeEventListener('copy', listener);
+      document.removeEventListener('paste', listener);
+    };
+  }, []);
+  return { handleKeyDown };
 }

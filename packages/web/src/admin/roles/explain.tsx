@@ -1,8 +1,9 @@
 import { Alert, Button, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { getTitle } from '../../data/field-names.ts';
 import { FormProblem } from '../../data/problem.tsx';
-import { getTitle, useSchema } from '../../data/schema.ts';
+import { useSchema } from '../../data/schema.ts';
 import { Section } from '../../data/section.tsx';
 import { useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';

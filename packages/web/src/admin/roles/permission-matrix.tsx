@@ -2,9 +2,10 @@
 import { Anchor, Button, Group, Modal, ScrollArea, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { getTitle } from '../../data/field-names.ts';
 import { QueryBoundary } from '../../data/problem.tsx';
 import { ReadOnlyBoundary } from '../../data/read-only-boundary.tsx';
-import { getTitle, type Schema, useMay, useSchema } from '../../data/schema.ts';
+import { type Schema, useMay, useSchema } from '../../data/schema.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';

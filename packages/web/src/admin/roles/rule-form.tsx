@@ -2,8 +2,8 @@
 import { Alert, Button, Checkbox, Group, MultiSelect, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import type { Collection } from '@tablinum/client';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { getTitle } from '../../data/field-names.ts';
 import { FormProblem } from '../../data/problem.tsx';
-import { getTitle } from '../../data/schema.ts';
 import { useApiMutation } from '../../data/use-api-mutation.ts';
 import { useAccessTexts } from '../../ui/i18n/access-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';

@@ -4,6 +4,7 @@ export const collections = {
   yours: 'Collections',
   system: 'System collections',
   create: 'New collection',
+  createFromFile: 'New collection from a file',
   filter: 'Find a collection',
   fieldCount: 'Fields',
   relationCount: 'Relations',

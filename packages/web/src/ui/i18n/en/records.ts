@@ -16,7 +16,7 @@ export const records = {
   refresh: 'Reload',
   added: (n: number) => (n === 1 ? '1 new record' : `${n.toLocaleString('en')} new records`),
   emptyTitle: 'No records yet',
-  emptyText: 'Add the first record here, or create it with the API.',
+  emptyText: 'Add the first record here, import a file, or create records with the API.',
   emptyTrashTitle: 'The trash is empty',
   leaveTrash: 'Back to the records',
   emptyTrashText: 'Deleted records stay here until they are restored or permanently deleted.',
@@ -30,7 +30,7 @@ export const records = {
   resize: (field: string) => `Width of ${field}`,
   grid: (collection: string) => `Records of ${collection}`,
   gridHint:
-    'Use the arrow keys to move. Press Enter to edit a cell, or to open the record if the cell is read-only; Delete to clear a cell; Space to select a record; Ctrl+C to copy; Ctrl+Enter to open the record.',
+    'Use the arrow keys to move. Press Enter to edit a cell, or to open the record if the cell is read-only; Delete to clear a cell; Space to select a record; Ctrl+C to copy; Ctrl+V to paste cells of a spreadsheet; Ctrl+Z to undo that; Ctrl+Enter to open the record.',
   cleared: (field: string) => `${field} was cleared.`,
   copied: (n: number) => (n === 1 ? '1 record copied.' : `${n.toLocaleString('en')} records copied.`),
   tooMany: (n: number) =>
@@ -90,6 +90,7 @@ export const records = {
     restored: (n: number) => (n === 1 ? '1 record restored.' : `${n.toLocaleString('en')} records restored.`),
     undo: 'Undo',
   },
+  import: 'Import',
   export: {
     open: 'Export',
     title: 'Export records',
@@ -98,7 +99,7 @@ export const records = {
     selected: (n: number) => (n === 1 ? 'The selected record' : `The ${n.toLocaleString('en')} selected records`),
     all: 'All records',
     format: 'Format',
-    formats: { csv: 'CSV', xlsx: 'Excel (XLSX)', json: 'JSON' },
+    formats: { csv: 'CSV', xlsx: 'Excel (XLSX)', json: 'JSON', ndjson: 'NDJSON (a record per line)' },
     shownColumns: 'Only the columns of the list',
     titles: 'Titles of fields in the first line',
     bom: 'Mark as UTF-8 for Excel',

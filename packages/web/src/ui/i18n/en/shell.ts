@@ -5,6 +5,7 @@ export const shell = {
   navigation: 'Main',
   sections: {
     data: 'Data',
+    imports: 'Imports',
     diagram: 'Diagram',
     access: 'Access',
     roles: 'Roles',
