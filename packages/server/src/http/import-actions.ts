@@ -253,12 +253,19 @@ async function previewNewCollection(request: RequestContext): Promise<ActionResu
 
 /** `imports:cancel`: stops an import between two transactions. */
 async function cancel(request: RequestContext): Promise<ActionResult> {
+  const context = getImportsContext(request);
   const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
-  const context = getRecordContext(request);
   const id = parseRecordId(filterByTk);
   await readVisibleImport(context, id);
   await request.application.imports.cancel(id, { caller: context.caller, requestId: context.requestId });
   return { data: await readVisibleImport(context, id) };
+}
+
+/** @throws ApiError 403 without the grant to get imports: it precedes every other refusal. */
+function getImportsContext(request: RequestContext): RecordContext {
+  const context = getRecordContext(request);
+  requireGrant(context, context.registry.get('imports'), 'get');
+  return context;
 }
 
 /** @throws ApiError 404 for an import that the caller may not get. */
@@ -274,10 +281,10 @@ const refusedRowTypes = {
 
 /** `imports:refusedRows`: the refused rows as a file that can be corrected and imported again. */
 async function sendRefusedRows(request: RequestContext): Promise<ActionResult> {
+  const context = getImportsContext(request);
   const { filterByTk, format = 'csv' } = readKnownParameters(request, ['filterByTk', 'format'], false);
   if (format !== 'csv' && format !== 'xlsx')
     throw new ApiError('PARAMETER_INVALID', '"format" must be "csv" or "xlsx".');
-  const context = getRecordContext(request);
   const id = parseRecordId(filterByTk);
   await readVisibleImport(context, id);
   const stored = await readImport(context.database, id);

@@ -85,8 +85,13 @@ export class ImportJobs {
     if (this.#renewal) clearInterval(this.#renewal);
     if (this.#worker.isStopped) return;
     await this.#worker.stop();
-    await Promise.all([...this.#running.values()].map(({ end }) => end));
-    await releaseImportLeases(this.#parts.database, this.#server);
+    const running = [...this.#running.values()];
+    if (running.length === 0) return;
+    await Promise.all(running.map(({ end }) => end));
+    const { database, logger } = this.#parts;
+    await releaseImportLeases(database, this.#server).catch((error: unknown) =>
+      logger.warn({ err: error }, 'The leases of imports could not be released. They end by themselves.'),
+    );
   }
 
   /** An import waits. */
