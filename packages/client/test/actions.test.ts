@@ -98,6 +98,7 @@ async function callEveryMethod(
     auth.setup({ token: 't', email: 'a', password }),
     collections.list(),
     collections.get('posts'),
+    collections.importPreview({ file: 1 }),
     collections.create({ name: 'x' }),
     collections.apply([]),
     collections.update('posts', {}),
@@ -153,6 +154,8 @@ async function callEveryMethod(
     emails.export({ account: 1, mailbox: 'INBOX' }),
     emails.file(1),
     emails.thread(1),
+    client.imports.cancel(1),
+    client.imports.refusedRows(1),
     client.files.upload([{ name: 'a.txt', content: blob }]),
     client.files.bytes(1),
     client.files.sign(1, 60),
@@ -171,10 +174,15 @@ async function callEveryMethod(
       records.updateOrCreate({}, ['id']),
       records.restore(1),
       records.query({}),
-      // Mail is moved to a mailbox, and exported as messages.
+      // Mail is moved to a mailbox, and exported and imported as messages.
       ...(resource === 'emails'
         ? []
-        : [records.move({ sourceId: 1 }), records.exportFile({ format: 'xlsx', bom: true })]),
+        : [
+            records.move({ sourceId: 1 }),
+            records.exportFile({ format: 'xlsx', bom: true }),
+            records.importFile({ file: 1 }, { mode: 'upsert', matchFields: ['id'] }),
+            records.importPreview({ file: 1 }, { sheet: 0 }),
+          ]),
       records.history(1),
       records.revert(1, 1),
     ]);

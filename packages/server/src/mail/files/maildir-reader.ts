@@ -1,7 +1,6 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mailLimits } from '../../protocol/mail-limits.ts';
-import { fromModifiedUtf7 } from '../connect/modified-utf7.ts';
 import type { FileMessage, MailFlag } from './mail-file.ts';
 
 const letters: Readonly<Record<string, MailFlag>> = {
@@ -68,3 +67,17 @@ async function listFiles(folder: string): Promise<string[]> {
 
 /** The parts of a folder's name in a Maildir++ tree: `.Clients.Ada` is `Clients`, `Ada`. */
 export const decodeMaildirPath = (name: string): string[] => name.slice(1).split('.').map(fromModifiedUtf7);
+
+/** RFC 3501, section 5.1.3: `Entw&APw-rfe` is `Entwürfe`. */
+function fromModifiedUtf7(text: string): string {
+  return text.replace(/&([A-Za-z0-9+,]*)-/g, (whole, packed: string) => {
+    if (packed === '') return '&';
+    const bytes = Buffer.from(packed.replaceAll(',', '/'), 'base64');
+    return bytes.length >= 2
+      ? bytes
+          .subarray(0, bytes.length & ~1)
+          .swap16()
+          .toString('utf16le')
+      : whole;
+  });
+}

@@ -1,6 +1,6 @@
 /**
  * The work of one connection to an account's server: a look at all mailboxes, the first synchronisation of those that are not complete,
- * then waiting for new mail in IDLE. The other mailboxes are looked at when the server reports a change (NOTIFY), and regularly.
+ * then waiting for new mail in IDLE, with regular looks at the other mailboxes.
  */
 import { isoTime } from '../../base/clock.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
@@ -9,11 +9,10 @@ import { type AccountStatus, ProgressReporter } from './account-reports.ts';
 import { backfillStep } from './backfill.ts';
 import type { BodyDownload } from './body-download.ts';
 import type { ConnectionSlot } from './connection-slots.ts';
-import { MailboxNotifications } from './mailbox-notifications.ts';
 import { MailboxState } from './mailbox-state.ts';
 import { MailboxSync, type SyncParts } from './mailbox-sync.ts';
 import type { OperationExecutor } from './operation-executor.ts';
-import { compareByImportance, type MailboxStatus, readServerMailboxes } from './server-mailboxes.ts';
+import { compareByImportance, type ListedMailbox, readServerMailboxes } from './server-mailboxes.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** What the work of one connection is done with. */
@@ -29,21 +28,14 @@ export interface AccountSyncParts extends SyncParts {
   readonly signal: AbortSignal;
 }
 
-/** A change of the selected mailbox. */
-interface ReportedChange {
-  readonly path: string;
-  /** Whether it happened before the mailbox was selected. */
-  readonly earlier?: boolean;
-}
-
 /** How often new mail is looked for during a first synchronisation. */
 const inboxMilliseconds = 10_000;
 /** The same while bodies of older messages are downloaded. */
 const bodyInboxMilliseconds = 2000;
 /** How often the inbox of a server without IDLE is looked at. */
 const noIdleMilliseconds = 15_000;
-/** When the mailboxes are looked at again if messages or mailboxes were lost during a look: they may have been moved meanwhile. */
-const lostMilliseconds = 1000;
+/** When the mailboxes are looked at again if a lost message may have been moved during a look. */
+const movedMilliseconds = 1000;
 /** The largest number of messages that can be stored, whatever number the server names. */
 const maxCount = 2 ** 31 - 1;
 /** A time without changes after which the time of the last synchronisation is stored again. */
@@ -55,7 +47,6 @@ export class AccountSync {
   readonly #mailboxes: MailboxSync;
   readonly #executor: OperationExecutor;
   readonly #progress: ProgressReporter;
-  readonly #notifications: MailboxNotifications;
   readonly #wakeup = new Wakeup();
   readonly #openedAt = performance.now();
   #states: MailboxState[] = [];
@@ -74,13 +65,9 @@ export class AccountSync {
     this.#mailboxes = new MailboxSync(parts);
     this.#executor = parts.createExecutor();
     this.#progress = new ProgressReporter(parts.reports, parts.account.id);
-    this.#notifications = new MailboxNotifications(parts.session, parts.times, {
-      onStatus: (path, counters) => this.#noteStatus(path, counters),
-      onList: () => this.#wantPoll(),
-    });
     const { client } = parts.session;
     for (const event of ['exists', 'expunge', 'flags'] as const)
-      client.on(event, (change: ReportedChange) => this.#noteChange(change));
+      client.on(event, ({ path }: { path: string }) => this.#noteChange(path));
     client.on('close', this.#signal);
     parts.signal.addEventListener('abort', this.#signal);
   }
@@ -89,13 +76,8 @@ export class AccountSync {
 
   /** Looks at all mailboxes soon. */
   wake(): void {
-    this.#wantPoll();
-    this.wakeOperations();
-  }
-
-  #wantPoll(): void {
     this.#isPollWanted = true;
-    this.#wakeup.signal();
+    this.wakeOperations();
   }
 
   /** Sends what waits to be sent soon. */
@@ -106,8 +88,6 @@ export class AccountSync {
 
   /** Works until the connection is given up for another account. @throws when the connection fails or the signal is aborted. */
   async run(): Promise<void> {
-    // Before the first look, so that no change comes between the two.
-    await this.#notifications.begin();
     await this.#poll();
     await this.#sendOperations();
     await this.#backfill();
@@ -117,7 +97,6 @@ export class AccountSync {
       if (this.#areOperationsWanted) await this.#sendOperations();
       if (this.#isInboxChanged) await this.#pullInbox();
       if (this.#isPollWanted || performance.now() >= this.#nextPoll) await this.#pollAndReconcile();
-      await this.#pullNotified();
       if (this.#mayYield()) return;
       if (!(await this.#downloadBodies())) await this.#wait();
     }
@@ -155,29 +134,10 @@ export class AccountSync {
       throw Object.assign(new Error('The connection was closed.'), { code: 'NoConnection' });
   }
 
-  /** The selected mailbox has changed. */
-  #noteChange({ path, earlier }: ReportedChange): void {
-    if (path === this.#inbox?.mailbox.rawPath) this.#isInboxChanged = true;
-    else {
-      // Without NOTIFY, the next poll finds it.
-      const state = this.#notifications.isActive && earlier !== true ? this.#findState(path) : undefined;
-      if (!state) return;
-      state.isNotified = true;
-    }
+  #noteChange(path: string): void {
+    if (path !== this.#inbox?.mailbox.rawPath) return;
+    this.#isInboxChanged = true;
     this.#wakeup.signal();
-  }
-
-  /** A mailbox that is not selected has changed. Those that are not synchronised are ignored. */
-  #noteStatus(path: string, counters: Partial<MailboxStatus>): void {
-    const state = this.#findState(path);
-    state?.notify(counters);
-    if (!state?.isNotified) return;
-    if (state === this.#inbox) this.#isInboxChanged = true;
-    this.#wakeup.signal();
-  }
-
-  #findState(path: string): MailboxState | undefined {
-    return this.#states.find(({ mailbox }) => mailbox.rawPath === path && mailbox.selectable);
   }
 
   get #inbox(): MailboxState | undefined {
@@ -194,22 +154,18 @@ export class AccountSync {
     this.#areOperationsWanted = true;
     // What was lost in this millisecond may have been lost by this look.
     const begunAt = isoTime(clock.now() - 1);
-    const isListChanged = await this.#readMailboxes();
+    await this.#readMailboxes();
     for (const state of this.#states) {
-      if (!state.isChanged && !state.isNotified) continue;
+      if (!state.isChanged) continue;
       if (state === this.#inbox) this.#isInboxChanged = false;
       await this.#mailboxes.pull(state);
       if (!state.isComplete && state.remaining === null) await this.#step(state);
     }
-    let wait = this.#notifications.isProven ? times.notifiedPollMilliseconds : times.pollMilliseconds;
-    if (this.#states.every(({ isComplete }) => isComplete)) {
-      const mayHaveMoved = await this.#mayHaveMoved();
-      if (!mayHaveMoved) await serverMail.removeLost(account, begunAt);
-      // The next poll removes what this one has lost.
-      if (mayHaveMoved || isListChanged || (await serverMail.countLost(account)) > 0)
-        wait = Math.min(wait, lostMilliseconds);
-    }
-    this.#nextPoll = performance.now() + wait;
+    this.#nextPoll = performance.now() + times.pollMilliseconds;
+    if (this.#states.every(({ isComplete }) => isComplete))
+      if (await this.#mayHaveMoved())
+        this.#nextPoll = performance.now() + Math.min(times.pollMilliseconds, movedMilliseconds);
+      else await serverMail.removeLost(account, begunAt);
     this.#nextProbe = performance.now() + times.probeMilliseconds;
   }
 
@@ -236,23 +192,8 @@ export class AccountSync {
     if (hasLost || hasMoved) await this.#poll();
   }
 
-  /** Looks at the mailboxes whose changes the server has reported, and at the others if something was moved. */
-  async #pullNotified(): Promise<void> {
-    let isPollNeeded = false;
-    for (const state of this.#states) {
-      if (!state.isNotified) continue;
-      const { hasLost, hasMoved } = await this.#mailboxes.pull(state);
-      isPollNeeded ||= hasLost || hasMoved;
-    }
-    if (isPollNeeded) await this.#poll();
-  }
-
-  /**
-   * Reads the list of mailboxes, and stores those that were created, renamed or deleted.
-   *
-   * @returns whether the list has changed on this connection.
-   */
-  async #readMailboxes(): Promise<boolean> {
+  /** Reads the list of mailboxes, and stores those that were created, renamed or deleted. */
+  async #readMailboxes(): Promise<void> {
     const { session, serverMail, account, requireLease } = this.#parts;
     const listed = readServerMailboxes(await session.list(), session.isGmail);
     if (listed.length > mailLimits.serverMailboxes)
@@ -261,25 +202,21 @@ export class AccountSync {
     const byPath = new Map(listed.map((each) => [each.rawPath, each]));
     if (list === this.#appliedList) {
       for (const state of this.#states) state.reported = byPath.get(state.mailbox.rawPath ?? '')?.status ?? null;
-      return false;
+      return;
     }
-    const isFirst = this.#appliedList === '';
     requireLease();
     const stored = await serverMail.applyMailboxes(account, listed);
     const hasLost = (await serverMail.countLost(account)) > 0;
     const known = new Map(this.#states.map((state) => [state.mailbox.id, state]));
     this.#states = stored
       .map((mailbox) => {
-        const listed = byPath.get(mailbox.rawPath ?? '') ?? null;
-        const state = known.get(mailbox.id) ?? new MailboxState(mailbox, listed);
-        state.update(mailbox, listed);
+        const state = updateState(known.get(mailbox.id), mailbox, byPath.get(mailbox.rawPath ?? '') ?? null);
         // An earlier connection may have begun to link messages to new UIDs.
         if (hasLost && !state.isComplete) state.isRelinking = true;
         return state;
       })
       .sort((one, other) => compareByImportance(one.mailbox, other.mailbox));
     this.#appliedList = list;
-    return !isFirst;
   }
 
   /** Stores the older messages, mailbox by mailbox in turns, until all are complete. */
@@ -307,7 +244,6 @@ export class AccountSync {
   async #interleave(): Promise<void> {
     const now = performance.now();
     if (this.#areOperationsWanted) await this.#sendOperations();
-    await this.#pullNotified();
     if (now >= this.#nextPoll || this.#isPollWanted) return this.#poll();
     if (this.#isInboxChanged || now >= this.#nextInboxLook) {
       this.#nextInboxLook = now + inboxMilliseconds;
@@ -392,4 +328,15 @@ export class AccountSync {
     await session.probe(times.probeTimeoutMilliseconds);
     this.#nextProbe = performance.now() + times.probeMilliseconds;
   }
+}
+
+function updateState(
+  known: MailboxState | undefined,
+  mailbox: MailboxState['mailbox'],
+  listed: ListedMailbox | null,
+): MailboxState {
+  if (!known) return new MailboxState(mailbox, listed);
+  known.mailbox = { ...mailbox };
+  known.reported = listed?.status ?? null;
+  return known;
 }

@@ -10,8 +10,6 @@ export class MailboxState {
   reported: MailboxStatus | null;
   /** Messages that are stored with a UID, by the last comparison with the server's list; null: not compared on this connection. */
   count: number | null = null;
-  /** Whether the server has reported a change since the last look. */
-  isNotified = false;
   /** UIDs that the backfill has not reached, ascending; null: not listed on this connection. */
   remaining: number[] | null = null;
   /** Whether the messages have got new UIDs, so that most of them are stored already. */
@@ -49,16 +47,6 @@ export class MailboxState {
     );
   }
 
-  /** The server has reported that the mailbox has changed. @param counters those that it has named. */
-  notify(counters: Partial<MailboxStatus>): void {
-    const known = this.seen ?? this.reported;
-    if (known === null) this.isNotified = true;
-    else {
-      this.reported = { ...known, ...counters };
-      this.isNotified ||= this.isChanged;
-    }
-  }
-
   /** Messages of the mailbox that the backfill has not stored. */
   get left(): number {
     if (this.isComplete) return 0;
@@ -68,12 +56,6 @@ export class MailboxState {
   /** Messages of the mailbox, as far as the server has told. */
   get total(): number {
     return this.seen?.messages ?? this.reported?.messages ?? 0;
-  }
-
-  /** Takes over what is stored now, and the server's list. */
-  update(mailbox: SyncMailbox, listed: ListedMailbox | null): void {
-    this.mailbox = { ...mailbox };
-    this.reported = listed?.status ?? null;
   }
 
   /** Takes over cursors that are stored now. */

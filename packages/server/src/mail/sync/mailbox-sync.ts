@@ -113,7 +113,6 @@ export class MailboxSync {
   /** Selects a mailbox and handles a changed UIDVALIDITY. */
   async #select(state: MailboxState): Promise<SelectedMailbox> {
     const { session, serverMail, account, requireLease } = this.#parts;
-    state.isNotified = false;
     const selected = await session.select(state.mailbox.rawPath ?? state.mailbox.path);
     requireLease();
     const { uidvalidity } = state.mailbox;

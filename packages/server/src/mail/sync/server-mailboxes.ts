@@ -38,7 +38,7 @@ const viewUses: ReadonlySet<string> = new Set(['\\flagged', '\\important']);
  * @param isGmail labels of Gmail appear as mailboxes. Only those with a role are synchronised; the others become labels of e-mails.
  */
 export function readServerMailboxes(all: readonly ListResponse[], isGmail: boolean): ListedMailbox[] {
-  const list = selectUnique(all.filter(({ path }) => isServerPath(path)));
+  const list = all.filter(({ path }) => isServerPath(path));
   const taken = new Set<MailboxRole>();
   const byCertainty = [...list].sort((one, other) => rateCertainty(one) - rateCertainty(other));
   const roles = new Map<ListResponse, MailboxRole | null>();
@@ -51,13 +51,6 @@ export function readServerMailboxes(all: readonly ListResponse[], isGmail: boole
     .filter((each) => each.listed !== false && !viewUses.has((each.specialUse ?? '').toLowerCase()))
     .map((each) => toListedMailbox(each, roles.get(each) ?? null))
     .filter(({ role }) => !isGmail || role !== null);
-}
-
-/** Each mailbox once. A server that reports changes (NOTIFY) may name one twice; only the reply to LIST declares its use. */
-function selectUnique(list: readonly ListResponse[]): ListResponse[] {
-  const byPath = new Map<string, ListResponse>();
-  for (const each of list) if (!byPath.get(each.path)?.specialUse) byPath.set(each.path, each);
-  return [...byPath.values()];
 }
 
 /** The order in which mailboxes are synchronised for the first time. */

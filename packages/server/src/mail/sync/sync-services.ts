@@ -10,8 +10,6 @@ export interface SyncTimes {
   readonly tickMilliseconds: number;
   /** How often the mailboxes besides the inbox are looked at. */
   readonly pollMilliseconds: number;
-  /** The same where the server reports changes of all mailboxes (NOTIFY). */
-  readonly notifiedPollMilliseconds: number;
   /** After this time in IDLE, the connection is tested by a NOOP. */
   readonly probeMilliseconds: number;
   /** How long the server may take to answer the test. */
@@ -39,7 +37,6 @@ export const defaultSyncTimes: SyncTimes = {
   renewMilliseconds: 9000,
   tickMilliseconds: 2000,
   pollMilliseconds: 45_000,
-  notifiedPollMilliseconds: 300_000,
   probeMilliseconds: 240_000,
   probeTimeoutMilliseconds: 20_000,
   commandMilliseconds: 60_000,
