@@ -77,6 +77,6 @@ export function openUpload(request: FastifyRequest): RequestUpload | null {
 export function refuseIdempotencyKey(): never {
   throw new ApiError(
     'HEADER_INVALID',
-    'An upload does not support the header "Idempotency-Key". Omit it, or send the file of an import or record with files:upload first, and name its id in a JSON body. A repeated import of mail counts existing messages as duplicates; other repeated uploads create records again.',
+    'An upload does not support the header "Idempotency-Key". Omit it, or send the file of an import or record with files:upload first, and name its id in a JSON body. A repeated import of mail counts existing messages as duplicates; a repeated create creates another record, and so does a repeated import of records.',
   );
 }
