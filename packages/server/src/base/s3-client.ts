@@ -80,7 +80,7 @@ export class S3Client {
   readonly #times: S3Times;
   readonly #agent: Agent;
 
-  /** @param report is told the state of the service. */
+  /** @param report receives the state of the service. */
   constructor(config: S3Config, report: HealthReporter, times: Partial<S3Times> = {}) {
     this.config = config;
     this.#report = report;
