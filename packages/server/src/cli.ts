@@ -3,6 +3,7 @@ import { enableCompileCache, flushCompileCache, getCompileCacheDir } from 'node:
 import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { readConfig } from './base/config.ts';
+import { limitHeapGrowth } from './base/heap-growth.ts';
 import { ConfigError } from './base/setting.ts';
 import { describeStartFailure } from './base/start-failure.ts';
 import type { RunningServer } from './server.ts';
@@ -28,6 +29,7 @@ else if (command === 'files') await runFiles();
 else fail(`There is no command "${command}". Use "tablinum start", "mail", "import", "export", "files" or "backup".`);
 
 async function start(): Promise<void> {
+  limitHeapGrowth();
   const envFile = loadEnv();
   const config = loadConfig();
   const { startServer } = await import('./server.ts');
