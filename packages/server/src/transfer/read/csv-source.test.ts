@@ -131,3 +131,9 @@ test('rows arrive in small batches, can be read twice and end early', async () =
     break;
   }
 });
+
+test('a file without any text is refused as empty', async () => {
+  const utf16 = Buffer.from([0xff, 0xfe]);
+  for (const file of ['', '\u{feff}', ' \r\n\n\t', utf16, Buffer.concat([utf16, Buffer.from('\n', 'utf16le')])])
+    await expect(readTable(file)).rejects.toThrow('The file is empty.');
+});
