@@ -131,6 +131,7 @@ const bounded: Readonly<Record<string, string>> = {
   'transfer/read/csv-rows.ts #cells': 'sourceLimits.columns',
   'transfer/read/csv-rows.ts #rows': 'sourceLimits.batchRows',
   'transfer/read/json-records.ts #found': 'records of a piece of the file',
+  'transfer/read/text-table.ts #pages': 'maxBytes of its texts',
   'transfer/read/xlsx-rows.ts #cells': 'sourceLimits.columns',
   'transfer/read/xlsx-rows.ts #rows': 'sourceLimits.batchRows',
   'openapi/document-cache.ts #documents': 'bytes of its constructor',

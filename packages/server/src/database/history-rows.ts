@@ -1,4 +1,5 @@
 /** Statements about the history of collections with `logging`. */
+import { TimeSlices } from '../base/time-slices.ts';
 import { bindFixed, type Database, type Transaction } from './database.ts';
 import { readNumberInTx } from './run-statement.ts';
 import { join, sql, value } from './sql.ts';
@@ -29,7 +30,9 @@ export async function insertHistory(
   const collection = value('integer', collectionId);
   const what = sql`${value('datetime', at)},${value('text', action)}`;
   const change = sql`${what},${value('text', actor)},${value('text', requestId)}`;
+  const slices = new TimeSlices();
   for (let from = 0; from < entries.length; from += insertBatchSize) {
+    if (slices.isOver) await slices.next();
     const rows = entries
       .slice(from, from + insertBatchSize)
       .map(({ tk, changes }) => sql`(${collection},${value('text', tk)},${change},${value('json', changes)})`);

@@ -166,10 +166,14 @@ async function startJob(running: RunningImport, context: RecordContext): Promise
     return { id, data: await readImportRecord(tx, id) };
   });
   imports.wake();
-  if (!options.wait) return { data: started.data, isAccepted: true };
+  return options.wait ? waitForJob(request, started.id) : { data: started.data, isAccepted: true };
+}
+
+/** The parameters do not hold the opened file, whose texts can take much memory: the import opens it again. */
+async function waitForJob(request: RequestContext, id: number): Promise<ActionResult> {
   try {
-    await imports.waitForEnd(started.id, request.abortSignal());
-    const read = async (): Promise<string> => readImportRecord(await request.contextNow(), started.id);
+    await request.application.imports.waitForEnd(id, request.abortSignal());
+    const read = async (): Promise<string> => readImportRecord(await request.contextNow(), id);
     return { data: await request.application.withCurrentSnapshot(read) };
   } catch (error) {
     if (error instanceof ApiError) error.isFinal = true;

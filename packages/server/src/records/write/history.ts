@@ -1,7 +1,8 @@
 /** The history of collections with `logging`: the values of each field before and after, written with the change. */
 import { isoTime } from '../../base/clock.ts';
+import { TimeSlices } from '../../base/time-slices.ts';
 import { bind, createBindEnvironment, type Row, type Transaction } from '../../database/database.ts';
-import { insertHistory } from '../../database/history-rows.ts';
+import { type HistoryEntry, insertHistory } from '../../database/history-rows.ts';
 import { parseRecordJson } from '../../database/json-column.ts';
 import { formatActor } from '../../identity/caller.ts';
 import { type Collection, listColumnFields } from '../../schema/registry.ts';
@@ -39,11 +40,14 @@ export async function writeHistory(
   const isRemoved = action === 'destroyed' && before !== null;
   const isMoved = (action === 'destroyed' || action === 'restored') && before === null;
   const after: States = isRemoved || isMoved ? new Map() : await readStates(context, collection, transaction, keys);
-  const entries = keys.map((key) => {
+  const recorded: HistoryEntry[] = [];
+  const slices = new TimeSlices();
+  for (const key of keys) {
+    if (slices.isOver) await slices.next();
     const keyText = String(key);
-    return { tk: keyText, changes: diffStates(before?.get(keyText) ?? {}, after.get(keyText) ?? {}) };
-  });
-  const recorded = entries.filter(({ changes }) => action !== 'updated' || Object.keys(changes).length > 0);
+    const changes = diffStates(before?.get(keyText) ?? {}, after.get(keyText) ?? {});
+    if (action !== 'updated' || Object.keys(changes).length > 0) recorded.push({ tk: keyText, changes });
+  }
   const { database, clock, caller, requestId } = context;
   await insertHistory(database, transaction, recorded, {
     collectionId: collection.id,
@@ -82,7 +86,8 @@ function diffStates(
   const result: Record<string, [unknown, unknown]> = {};
   for (const id of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [from, to] = [before[id] ?? null, after[id] ?? null];
-    if (JSON.stringify(from) !== JSON.stringify(to)) result[id] = [from, to];
+    if (from === to) continue;
+    if (from === null || to === null || JSON.stringify(from) !== JSON.stringify(to)) result[id] = [from, to];
   }
   return result;
 }

@@ -1,3 +1,4 @@
+import { TimeSlices } from '../../base/time-slices.ts';
 import { bind, bindFixed, type Row, StaleVersion } from '../../database/database.ts';
 import { requireColumn } from '../../schema/field-parts.ts';
 import { maxGivenKey } from '../../schema/number-ranges.ts';
@@ -65,7 +66,9 @@ async function insertChunks(write: OpenWrite, records: readonly CheckedRecord[])
   const rows: Row[] = [];
   // A sort field numbers one record at a time: each position follows the one before.
   const max = findSortFields(collection).length > 0 ? 1 : context.database.dialect.rowsPerInsert;
+  const slices = new TimeSlices();
   for (const chunk of groupByFields(records, max)) {
+    if (slices.isOver) await slices.next();
     const plan = getInsertPlan(write, chunk[0], chunk.length);
     const environment = buildWriteEnvironment(write, { values: chunk.map((record) => record.values) });
     const written = await write.transaction.run(bind(context.database.dialect, plan.statement, environment));

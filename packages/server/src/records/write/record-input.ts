@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import { isoTime } from '../../base/clock.ts';
+import { TimeSlices } from '../../base/time-slices.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { prefixDetails } from '../../protocol/error-path.ts';
 import { isObject } from '../../protocol/json-text.ts';
@@ -67,11 +68,16 @@ function atIndex(index: number, error: unknown): unknown {
   return invalidValues(prefixDetails(`[${index}]`, error.details));
 }
 
-/** Checks the bodies of a list, so that the problems of all of them are reported together. */
-export function checkEach(inputs: readonly unknown[], check: (input: unknown) => CheckedRecord): CheckedRecord[] {
+/** Checks the bodies of a list, so that the problems of all of them are reported together. Between them, other requests are processed. */
+export async function checkEach(
+  inputs: readonly unknown[],
+  check: (input: unknown) => CheckedRecord,
+): Promise<CheckedRecord[]> {
   const details: Record<string, string> = {};
   const records: CheckedRecord[] = [];
-  inputs.forEach((input, index) => {
+  const slices = new TimeSlices();
+  for (const [index, input] of inputs.entries()) {
+    if (slices.isOver) await slices.next();
     try {
       records.push(check(input));
     } catch (error) {
@@ -79,7 +85,7 @@ export function checkEach(inputs: readonly unknown[], check: (input: unknown) =>
       if (!(indexed instanceof ApiError) || indexed.code !== 'VALUE_INVALID') throw indexed;
       Object.assign(details, indexed.details);
     }
-  });
+  }
   if (Object.keys(details).length > 0) throw invalidValues(details);
   return records;
 }

@@ -221,7 +221,7 @@ async function checkBodies(
   const stamp = readStamp(context);
   const check = (input: unknown): CheckedRecord => checkCreate(input, collection, grant, stamp);
   const bodies = preparedBodies.map((each) => each.body);
-  const checked = isList ? checkEach(bodies, check) : bodies.map(check);
+  const checked = isList ? await checkEach(bodies, check) : bodies.map(check);
   const described = await describeRecordFiles(checked, collection, context, isList);
   const hashed = await hashAllRecordSecrets(described, collection, context);
   return rules ? hashed.map((each, index) => withServerValues(each, preparedBodies[index])) : hashed;

@@ -1,5 +1,5 @@
 import { invalidOperand } from '../field-type.ts';
-import { canonicalDatetime, defineDateType } from './datetime.ts';
+import { beginsWithDay, defineDateType } from './datetime.ts';
 
 /**
  * A calendar day, `YYYY-MM-DD`, years 0001–9999. `autoNow` and `autoNowAdd` set the day in UTC; `dateOnly` has no
@@ -16,5 +16,5 @@ export const dateType = defineDateType({
 
 /** A date as `YYYY-MM-DD`, or null if the value is not a date. */
 export function canonicalDate(value: unknown): string | null {
-  return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && canonicalDatetime(value) ? value : null;
+  return typeof value === 'string' && value.length === 10 && beginsWithDay(value) ? value : null;
 }

@@ -1,6 +1,7 @@
 /** The transactions of imports: one for a short import, one for each part of a longer one, and those of a dry run. */
 import { setImmediate } from 'node:timers/promises';
 import { isoTime } from '../../base/clock.ts';
+import { TimeSlices } from '../../base/time-slices.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import type { Transaction } from '../../database/database.ts';
 import {
@@ -46,15 +47,14 @@ export interface ReadyPlan {
   readonly readCell: ColumnReader;
 }
 
-/** Rows between which other requests are processed while cells are converted. */
-const convertedRows = 50;
 /** Refused rows that are stored at once. */
 const storedRows = 100;
 
 async function convertRows({ plan, readCell }: ReadyPlan, rows: readonly SourceRow[]): Promise<ImportRow[]> {
   const converted: ImportRow[] = [];
-  for (const [index, row] of rows.entries()) {
-    if (index > 0 && index % convertedRows === 0) await setImmediate();
+  const slices = new TimeSlices();
+  for (const row of rows) {
+    if (slices.isOver) await slices.next();
     converted.push(toImportRow(plan, row, readCell));
   }
   return converted;

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { countTurns } from '../../../test/support/event-loop-turns.ts';
 import { toBlob } from '../../../test/support/source-file.ts';
 import type { FieldDefinition } from '../../protocol/definition.ts';
 import { checkCollection } from '../../schema/definition-check.ts';
 import type { CellFormat } from './cell-format.ts';
 import { type DerivedTable, deriveColumns } from './derive-columns.ts';
 import { openTable } from './open-table.ts';
-import type { TableOptions } from './table-source.ts';
+import type { SourceRow, TableOptions, TableSource } from './table-source.ts';
 
 async function derive(file: string, options?: TableOptions, maxRows?: number): Promise<DerivedTable> {
   return deriveColumns(await openTable(toBlob(file), options), maxRows === undefined ? {} : { maxRows });
@@ -184,4 +185,23 @@ test('any header leads to a valid definition', async () => {
     ),
     { numRuns: 200 },
   );
+});
+
+test('other requests are processed while the types of one batch of rows are derived', async () => {
+  const rows = Array.from({ length: 400 }, (_, index) => `${index},2026-01-31,Text ${index}`);
+  const source = await openTable(toBlob(`id,day,text\n${rows.join('\n')}\n`));
+  const batches: (readonly SourceRow[])[] = [];
+  for await (const batch of source.rows()) batches.push(batch);
+  const inMemory: TableSource = {
+    ...source,
+    async *rows() {
+      yield batches.flat();
+    },
+  };
+  let derived: DerivedTable | null = null;
+  const turns = await countTurns(async () => {
+    derived = await deriveColumns(inMemory);
+  });
+  expect(turns).toBeGreaterThanOrEqual(60);
+  expect(derived).toMatchObject({ rows: 400 });
 });

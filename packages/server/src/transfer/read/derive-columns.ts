@@ -1,4 +1,5 @@
 /** Derives the definition of a collection from the values of a file. */
+import { TimeSlices } from '../../base/time-slices.ts';
 import { storableText } from '../../base/well-formed.ts';
 import type { FieldDefinition } from '../../protocol/definition.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -61,11 +62,15 @@ export async function deriveColumns(
   const sampleRows: SourceRow[] = [];
   let rows = 0;
   let truncated = false;
+  const slices = new TimeSlices();
   for await (const batch of source.rows()) {
     const used = batch.slice(0, maxRows - rows);
     rows += used.length;
     sampleRows.push(...used.slice(0, sampleCount - sampleRows.length));
-    for (const { cells } of used) for (const [index, profile] of profiles.entries()) profile.add(cells[index] ?? null);
+    for (const { cells } of used) {
+      if (slices.isOver) await slices.next();
+      for (const [index, profile] of profiles.entries()) profile.add(cells[index] ?? null);
+    }
     truncated = used.length < batch.length;
     if (truncated) break;
   }
