@@ -12,7 +12,7 @@ import {
   parsePreviewRequest,
 } from '../protocol/import-request.ts';
 import { limits } from '../protocol/limits.ts';
-import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
+import { requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import { permissionDenied } from '../query/read-access.ts';
 import { getRecord, requireGrant } from '../records/read/read-records.ts';
@@ -251,7 +251,7 @@ async function previewNewCollection(request: RequestContext): Promise<ActionResu
   return { data: JSON.stringify(previewCollection(now, imported, source.filename)) };
 }
 
-/** `imports:cancel`: stops an import between two transactions. */
+/** `imports:cancel`: stops an import between two transactions. One that has ended stays as it is, as the reply shows. */
 async function cancel(request: RequestContext): Promise<ActionResult> {
   const context = getImportsContext(request);
   const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
@@ -268,10 +268,9 @@ function getImportsContext(request: RequestContext): RecordContext {
   return context;
 }
 
-/** @throws ApiError 404 for an import that the caller may not get. */
+/** @throws ApiError 403 or 404 as `imports:get`. */
 async function readVisibleImport(context: RecordContext, id: number): Promise<string> {
-  const request = normaliseRequest('get', { filter: { id } }, false);
-  return (await getRecord(context, context.registry.get('imports'), request)).data;
+  return (await getRecord(context, context.registry.get('imports'), requestByKeys('get', id))).data;
 }
 
 const refusedRowTypes = {

@@ -221,7 +221,10 @@ export interface ImportPart extends ImportProgress {
   requireLease(transaction: Transaction): Promise<void>;
 }
 
-/** Imports a part of a file, and stores in the same transaction how far the import has got. */
+/**
+ * Imports a part of a file, and stores in the same transaction how far the import has got. The transaction of the last rows also ends
+ * the import, so that it cannot be cancelled or fail after all rows are written.
+ */
 export async function importPart(ready: ReadyPlan, part: ImportPart): Promise<ImportCounts> {
   const { plan, context } = ready;
   const converted = await convertRows(ready, part.source);
@@ -229,10 +232,18 @@ export async function importPart(ready: ReadyPlan, part: ImportPart): Promise<Im
   const work = async (tx: TransactionContext): Promise<ImportCounts> => {
     await part.requireLease(tx.tx);
     const counts = await storeOutcome(tx, part.id, await writeRows(tx, plan, converted), part);
-    if (part.isReported) await reportImport(tx, tx.tx, part.id);
+    const isLast = counts.processed === part.rows;
+    if (isLast)
+      await endImport(tx.database, tx.tx, part.id, { status: 'done', error: null, time: isoTime(tx.clock.now()) });
+    if (isLast || part.isReported) await reportImport(tx, tx.tx, part.id);
     return counts;
   };
-  return inTransaction(hashed, work, { heavy: isHeavy(plan) });
+  return inTransaction(hashed, work, { heavy: isHeavy(plan), lockKey: getImportLock(part.id) });
+}
+
+/** The lock of the transactions of one import: its parts, and its end. Without it, a cancel could collide with one part after another. */
+export function getImportLock(id: number): string {
+  return `import ${id}`;
 }
 
 /** Tells listeners that an import has changed. */
