@@ -1,6 +1,7 @@
 /** Imports: the actions of every collection, and those of the collection `imports`. */
 import { importStates } from '../database/import-rows.ts';
 import { csvDelimiters } from '../protocol/export-request.ts';
+import { importEncodings } from '../protocol/import-encodings.ts';
 import { importFormats, importModes } from '../protocol/import-request.ts';
 import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
@@ -14,7 +15,10 @@ const fileId: JsonSchema = { type: 'integer', minimum: 1, description: 'The id o
 
 const fileProperties: Readonly<Record<string, JsonSchema>> = {
   format: { type: 'string', enum: importFormats },
-  encoding: { type: 'string', description: 'Such as windows-1252.' },
+  encoding: {
+    type: 'string',
+    description: `One of ${importEncodings.join(', ')}, or another usual name of one of them, such as latin1.`,
+  },
   delimiter: { type: 'string', enum: Object.keys(csvDelimiters) },
   header: { type: 'boolean', description: 'Whether the first row has the names of the columns.' },
   sheet: { type: ['string', 'integer'], description: 'The name of a sheet, or its index from 0.' },

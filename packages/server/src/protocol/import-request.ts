@@ -1,6 +1,7 @@
 /** The options of an import, in all forms in which a request can give them. */
 import { ApiError } from './api-error.ts';
 import { csvDelimiters } from './export-request.ts';
+import { requireImportEncoding } from './import-encodings.ts';
 import { isObject, parseJson } from './json-text.ts';
 import { requireKnownNames } from './known-names.ts';
 import { limits } from './limits.ts';
@@ -103,11 +104,9 @@ function readFileOptions(options: Parameters): ImportFileOptions {
   const format = readChoice('format', options['format'], importFormats);
   const delimiter = readChoice('delimiter', options['delimiter'], Object.keys(csvDelimiters));
   const { encoding, sheet } = options;
-  if (encoding !== undefined && (typeof encoding !== 'string' || !/^[\w.:-]{1,40}$/.test(encoding)))
-    throw new ApiError('PARAMETER_INVALID', '"encoding" must be the name of an encoding, such as windows-1252.');
   return {
     ...(format && { format }),
-    ...(encoding !== undefined && { encoding: encoding as string }),
+    ...(encoding !== undefined && { encoding: requireImportEncoding(encoding) }),
     ...(delimiter && { delimiter: csvDelimiters[delimiter as keyof typeof csvDelimiters] }),
     ...(options['header'] !== undefined && { header: readBoolean('header', options['header'], false) }),
     ...(sheet !== undefined && { sheet: readSheet(sheet) }),
