@@ -55,6 +55,12 @@ const rowError: Readonly<Record<string, JsonSchema>> = {
   reason: schema.string,
 };
 
+const rowCells: JsonSchema = {
+  type: ['array', 'null'],
+  items: schema.stringOrNull,
+  description: 'The texts of the row; null if there are too many errors to show them.',
+};
+
 const importColumn = schema.object(
   {
     index: schema.integer,
@@ -76,6 +82,7 @@ const previewProperties: Readonly<Record<string, JsonSchema>> = {
   sheet: schema.stringOrNull,
   columns: schema.array(schemaRef('ImportColumn')),
   rows: schema.array(schema.array(schema.stringOrNull)),
+  lines: schema.array(schema.integer),
   truncated: schema.boolean,
 };
 
@@ -86,6 +93,20 @@ export const importSchemas: Readonly<Record<string, JsonSchema>> = {
   ImportRequest: {
     anyOf: [
       schema.object({ file: fileId, ...importProperties }, ['file']),
+      { type: 'array', items: { type: 'object' }, description: 'The records themselves.' },
+    ],
+  },
+  CollectionPreviewRequest: {
+    anyOf: [
+      schema.object(
+        {
+          file: fileId,
+          ...fileProperties,
+          definition: { type: 'object', description: 'A body for collections:create, for which all rows are checked.' },
+          mapping,
+        },
+        ['file'],
+      ),
       { type: 'array', items: { type: 'object' }, description: 'The records themselves.' },
     ],
   },
@@ -122,7 +143,7 @@ export const importSchemas: Readonly<Record<string, JsonSchema>> = {
       created: schema.integer,
       updated: schema.integer,
       refused: schema.integer,
-      errors: schema.array(schema.object(rowError, Object.keys(rowError))),
+      errors: schema.array(schema.object({ ...rowError, cells: rowCells }, [...Object.keys(rowError), 'cells'])),
       truncated: schema.boolean,
     },
     ['rows', 'created', 'updated', 'refused', 'errors', 'truncated'],
@@ -163,6 +184,7 @@ function buildImportBody(request: string): JsonSchema {
 
 const importBody = buildImportBody('ImportRequest');
 const previewBody = buildImportBody('ImportPreviewRequest');
+const collectionPreviewBody = buildImportBody('CollectionPreviewRequest');
 
 /** The options as parameters of the query, which all collections share. */
 export const sharedImportParameters: Readonly<Record<string, Parameter>> = Object.fromEntries(
@@ -201,12 +223,14 @@ export const importOperations: readonly OperationDefinition[] = [
   {
     action: 'collections:importPreview',
     summary: 'Propose a collection for the records of a file',
-    description: 'Nothing is changed. Send `data.definition` to collections:create, then import the file into it.',
+    description:
+      'Nothing is changed. Send `data.definition` to collections:create, then import the file into it. With `definition`, all rows are checked for it before.',
     may: hasGrants(['collections', 'create']),
-    body: previewBody,
-    success: jsonReply('What the file looks like, and a definition for its records.', {
+    body: collectionPreviewBody,
+    success: jsonReply('What the file looks like, a definition for its records, and with `definition` a report.', {
       type: 'object',
       required: ['format', 'columns', 'definition'],
+      properties: { report: schemaRef('ImportDryRun') },
     }),
   },
   {

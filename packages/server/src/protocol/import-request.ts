@@ -55,6 +55,8 @@ type Parameters = Readonly<Record<string, unknown>>;
 const fileParameters = ['format', 'encoding', 'delimiter', 'header', 'sheet'] as const;
 /** The parameters of `importPreview`. */
 export const previewParameters: ReadonlySet<string> = new Set(fileParameters);
+/** The parameters of `collections:importPreview`. */
+const collectionPreviewParameters: ReadonlySet<string> = new Set([...fileParameters, 'definition', 'mapping']);
 /** The parameters of `import`. */
 export const importParameters: ReadonlySet<string> = new Set([
   ...['mode', 'matchFields', 'mapping', 'ignoreUnknown', 'addOptions', 'skipInvalid', 'dryRun', 'wait'],
@@ -98,6 +100,29 @@ export function parseImportRequest(options: Parameters): ImportRequest {
 export function parsePreviewRequest(options: Parameters): ImportFileOptions {
   requireKnownNames('importPreview', options, previewParameters);
   return readFileOptions(options);
+}
+
+/** A preview for a new collection. */
+export interface CollectionPreviewRequest {
+  readonly file: ImportFileOptions;
+  /** The definition for which the rows are checked; undefined: none is checked. */
+  readonly definition: unknown;
+  /** Null: as proposed. */
+  readonly mapping: readonly ColumnMapping[] | null;
+}
+
+/** @throws ApiError 400 naming the option. */
+export function parseCollectionPreviewRequest(options: Parameters): CollectionPreviewRequest {
+  requireKnownNames('collections:importPreview', options, collectionPreviewParameters);
+  const { definition } = options;
+  const mapping = readMapping(options['mapping']);
+  if (mapping !== null && definition === undefined)
+    throw new ApiError('PARAMETER_INVALID', '"mapping" needs a "definition". Remove it, or add the definition.');
+  return {
+    file: readFileOptions(options),
+    definition: typeof definition === 'string' ? readJson('definition', definition) : definition,
+    mapping,
+  };
 }
 
 function readFileOptions(options: Parameters): ImportFileOptions {
