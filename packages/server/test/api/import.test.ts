@@ -96,11 +96,17 @@ describeEngines('imports', (engine) => {
     expect(history[0].actor).toBe(`user:${record.createdById}`);
   });
 
-  test('a few rows with more text than a request may hold in memory are imported in the background', async () => {
+  test('a few rows with more text than a request may hold in memory are imported in the background, without the invalid ones', async () => {
     const text = 'x'.repeat(4_000_000);
-    const reply = await importText(server, '', `number,note\r\nA-1,${text}\r\nA-2,${text}\r\nA-3,${text}\r\n`);
+    const file = `number,note\r\nA-1,${text}\r\nA-2,${text}\r\nA-1,${text}\r\n`;
+    const reply = await importText(server, '', file);
     expect(reply.status, reply.text).toBe(202);
-    expect(await waitForImport(server, reply.body.data.id)).toMatchObject({ status: 'done', rows: 3, created: 3 });
+    const record = await waitForImport(server, reply.body.data.id);
+    expect(record).toMatchObject({ status: 'done', rows: 3, created: 2, refused: 1 });
+    // Exactly as much text as a request may hold, with an invalid row.
+    const half = 'x'.repeat(10_485_760 / 2 - 5);
+    const short = await importText(server, '', `number,note\r\nB-1,${half}\r\nB-2,${half}\r\nA-2,x\r\n`);
+    expect({ status: short.status, code: short.body.code }).toEqual({ status: 422, code: 'IMPORT_INVALID' });
   });
 
   test('a dry run reports what an import would do, and changes nothing', async () => {

@@ -1,6 +1,6 @@
 /** Rows of a file on their way into records: their cells as the values of fields, or why they are refused. */
 import type { RefusedRow } from '../../database/import-rows.ts';
-import { ApiError } from '../../protocol/api-error.ts';
+import { ApiError, type RowError } from '../../protocol/api-error.ts';
 import type { ColumnField } from '../../schema/registry.ts';
 import { type CellResult, showCell } from '../read/cell-value.ts';
 import type { SourceCell, SourceRow } from '../read/table-source.ts';
@@ -61,6 +61,11 @@ export function toRefusedRow(plan: ImportPlan, { cells, line }: SourceRow, { fie
     reason,
     cells: cells.map(showCell),
   };
+}
+
+/** A refused row as replies show it. */
+export function toRowError({ line, column, field, value, reason }: RefusedRow): RowError {
+  return { path: `[line ${line}]${field === null ? '' : `.${field}`}`, line, column, field, value, reason };
 }
 
 /** Errors that one record causes by its own values; others end the import. */
