@@ -113,9 +113,9 @@ export class LostMessages {
       for (const email of emails) {
         const loss = findLoss(placements.get(email) ?? [], queue.ofEmail(email), isVanished);
         const rescued = loss.remaining.length === 0 ? rescueByCopy(queue, loss.vanished[0], isVanished) : null;
-        if (rescued) await rows.setPosition(rescued.id, { ...withoutUid, modseq: null, flags: rescued.flags });
+        if (rescued) await rows.setPosition(rescued.id, rescued);
         const remaining = rescued ? [rescued] : loss.remaining;
-        const vanished = loss.vanished.filter((each) => each !== rescued);
+        const vanished = loss.vanished.filter(({ id }) => id !== rescued?.id);
         dropVanished(queue, email, { vanished, remaining }, isVanished);
         if (loss.vanished.length === 0) continue;
         const ids = vanished.map(({ id }) => id);
@@ -230,7 +230,7 @@ function rescueByCopy(
     if (each.kind === 'move' && each.status === 'queued' && each.targetId === placement.mailboxId) queue.remove(each);
   const payload = { modseq: null, flags: placement.flags };
   queue.replace(copy, { kind: 'move', targetId: placement.mailboxId, payload });
-  return placement;
+  return { ...placement, ...withoutUid, modseq: null };
 }
 
 /**
@@ -283,8 +283,10 @@ function moveFlags(queue: OperationQueue, operation: MailOperation, place: Place
     return;
   }
   const [earlier, later] = id < same.id ? [operation, same] : [same, operation];
-  queue.remove(operation);
-  queue.replace(same, { flags: mergeFlags(earlier.flags, later.flags) });
+  // The outcome of an earlier attempt is not known: that remains so.
+  const [kept, other] = operation.attempts > same.attempts ? [operation, same] : [same, operation];
+  queue.remove(other);
+  queue.replace(kept, { ...place, flags: mergeFlags(earlier.flags, later.flags) });
 }
 
 const isAt = (each: Place, { mailboxId, uidvalidity, uid }: Place): boolean =>
@@ -338,8 +340,9 @@ async function rescueLost(
   rows: ServerPlacementRows,
 ): Promise<void> {
   const queue = await OperationQueue.ofEmails(mail, account, [...new Set(lost.map(({ emailId }) => emailId))]);
-  for (const each of lost)
-    if (rescueByCopy(queue, each, () => false))
-      await rows.setPosition(each.id, { ...withoutUid, modseq: null, flags: each.flags });
+  for (const each of lost) {
+    const rescued = rescueByCopy(queue, each, () => false);
+    if (rescued) await rows.setPosition(rescued.id, rescued);
+  }
   await queue.flush();
 }

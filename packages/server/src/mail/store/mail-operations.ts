@@ -279,8 +279,11 @@ async function confirmArrival(mail: MailTransaction, operation: MailOperation, r
   const waiting = placements.find((each) => each.mailboxId === mailboxId && each.uid === null);
   const isCurrent = waiting && findBringing(waiting, queue.ofEmail(email))?.id === operation.id;
   queue.remove(operation);
-  // The message may have been found in the mailbox before the server's answer was.
-  const found = waiting ? undefined : placements.find((each) => each.mailboxId === mailboxId);
+  // The message may have been found in the mailbox before the server's answer was, also where it has been moved on here since.
+  const found = waiting
+    ? undefined
+    : (placements.find((each) => each.mailboxId === mailboxId) ??
+      queue.ofEmail(email).find((each) => each.kind === 'move' && each.mailboxId === mailboxId && each.uid !== null));
   const { uidvalidity = null, uid = null } = result.uid === undefined ? (found ?? {}) : result;
   const position = { uidvalidity, uid };
   const isFollowing = (each: MailOperation): boolean =>
