@@ -448,4 +448,21 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     ]);
     await settle('Left', '\\Flagged \\Seen');
   });
+
+  test('flags that were set during an interrupted move are sent, although the message was moved on by both sides', async () => {
+    const { id, runScript, settle, moveThere, drop } = await connectStepwise('moved on by both');
+    await move(id, 'Right');
+    await runScript([['SELECT INBOX', drop]]);
+    await runScript([
+      [
+        'LIST',
+        async () => {
+          await update(id, { read: true });
+          await move(id, 'inbox');
+          moveThere('Left');
+        },
+      ],
+    ]);
+    await settle('Left', '\\Seen');
+  });
 });

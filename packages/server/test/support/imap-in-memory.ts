@@ -149,7 +149,7 @@ export class ConnectionInMemory extends EventEmitter {
 
   async list(): Promise<unknown[]> {
     await this.#before('LIST');
-    return this.#server.mailboxes.map(({ path, messages, uidNext, uidValidity, highestModseq }) => ({
+    const listed = this.#server.mailboxes.map(({ path, messages, uidNext, uidValidity, highestModseq }) => ({
       path,
       delimiter: '/',
       flags: new Set<string>(),
@@ -163,13 +163,17 @@ export class ConnectionInMemory extends EventEmitter {
         unseen: [...messages.values()].filter(({ flags }) => !flags.has('\\Seen')).length,
       },
     }));
+    await this.#before('(end)');
+    return listed;
   }
 
   async mailboxOpen(path: string): Promise<object> {
     await this.#before(`SELECT ${path}`);
     const { messages, uidNext, uidValidity, highestModseq } = this.#server.get(path);
+    const opened = { path, exists: messages.size, uidNext, uidValidity, highestModseq };
     this.mailbox = { path, exists: messages.size };
-    return { path, exists: messages.size, uidNext, uidValidity, highestModseq };
+    await this.#before('(end)');
+    return opened;
   }
 
   async search(query: { uid?: string; header?: Record<string, string>; deleted?: boolean }): Promise<number[]> {

@@ -245,14 +245,21 @@ function dropVanished(
 ): void {
   const isForLost = ({ kind, targetId }: MailOperation): boolean =>
     kind === 'move' && vanished.some(({ mailboxId }) => mailboxId === targetId);
+  // Where nothing brings the message any more.
+  const abandoned = new Set<number | null>(vanished.map(({ mailboxId }) => mailboxId));
   for (const each of queue.ofEmail(email)) {
     if (each.status !== 'queued' || each.kind === 'flags' || !(isVanished(each) || isForLost(each))) continue;
     if (each.kind === 'delete' && each.payload?.isFinal) queue.replace(each, { mailboxId: null, ...withoutUid });
-    else queue.remove(each);
+    else {
+      queue.remove(each);
+      if (each.kind === 'move') abandoned.add(each.targetId);
+    }
   }
   const place = findPlace(remaining, vanished, queue.ofEmail(email));
   const isStray = ({ mailboxId, uid }: MailOperation): boolean =>
-    uid === null && vanished.some((each) => each.mailboxId === mailboxId);
+    uid === null &&
+    abandoned.has(mailboxId) &&
+    !remaining.some((each) => each.uid === null && each.mailboxId === mailboxId);
   for (const each of queue.ofEmail(email))
     if (each.kind === 'flags' && each.status === 'queued' && (isVanished(each) || isStray(each)))
       moveFlags(queue, each, place);
