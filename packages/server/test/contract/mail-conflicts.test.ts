@@ -465,4 +465,34 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     ]);
     await settle('Left', '\\Seen');
   });
+
+  test('the last copy of a message is not deleted, although a deletion of another copy gets its UID', async () => {
+    const { id, runScript, settle, moveThere, drop } = await connectStepwise('moved there and back');
+    await move(id, 'Right');
+    await runScript([['SELECT INBOX', drop]]);
+    await runScript([
+      ['LIST', () => moveThere('Left')],
+      // The message of the interrupted move is found in the left mailbox: in the right one it would be a surplus copy.
+      ['SELECT INBOX', () => move(id, 'Left')],
+      ['SELECT INBOX', () => move(id, 'Right')],
+    ]);
+    await settle('Right', '');
+  });
+
+  test('an e-mail has the flags of the copy that remains', async () => {
+    const { id, imap, runScript, settle, drop } = await connectStepwise('one copy is read');
+    await move(id, 'Right');
+    await runScript([
+      ['MOVE', () => {}],
+      ['(end)', drop],
+    ]);
+    imap.setFlag('Right', 1, '\\Seen', true);
+    imap.append('Right', imap.get('Right').messages.get(1)!.raw);
+    await runScript([
+      ['LIST', () => move(id, 'inbox')],
+      ['SELECT INBOX', () => {}],
+      ['SELECT INBOX', () => move(id, 'Left')],
+    ]);
+    await settle('Left', '\\Seen');
+  });
 });

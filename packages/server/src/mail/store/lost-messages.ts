@@ -255,6 +255,16 @@ function dropVanished(
       if (each.kind === 'move') abandoned.add(each.targetId);
     }
   }
+  // What was to delete the messages that these moves bring.
+  for (const each of queue.ofEmail(email))
+    if (isCopyDeletion(each) && each.status === 'queued' && each.uid === null && abandoned.has(each.mailboxId))
+      if (
+        !findBringing(
+          { emailId: email, mailboxId: each.mailboxId ?? 0 },
+          queue.ofEmail(email).filter(({ id }) => id < each.id),
+        )
+      )
+        queue.remove(each);
   const place = findPlace(remaining, vanished, queue.ofEmail(email));
   const isStray = ({ mailboxId, uid }: MailOperation): boolean =>
     uid === null &&
