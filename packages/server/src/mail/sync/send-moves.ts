@@ -51,9 +51,9 @@ async function copyAll(context: SendContext, group: readonly DueOperation[]): Pr
   const [first] = group;
   if (!first) return;
   const target = first.targetRawPath ?? '';
-  const copied = first.attempts > 0 ? await findCopies(context, group) : new Map<number, number>();
-  const rest = group.filter(({ uid }) => !copied.has(uid ?? 0));
-  if (first.attempts > 0) await session.select(first.rawPath ?? '');
+  const copied = first.attempts > 0 ? await findCopies(context, group) : null;
+  const rest = group.filter(({ uid }) => !copied?.uidMap.has(uid ?? 0));
+  if (copied) await session.select(first.rawPath ?? '');
   const result =
     rest.length === 0
       ? null
@@ -63,26 +63,36 @@ async function copyAll(context: SendContext, group: readonly DueOperation[]): Pr
     session,
     group.flatMap(({ uid }) => uid ?? []),
   );
-  for (const each of group) await outcome.complete(each, result ? readPosition(result, each) : {});
+  for (const each of group)
+    await outcome.complete(each, { ...readPosition(result || {}, each), ...readPosition(copied ?? {}, each) });
 }
 
-/** Messages of a group that are in the target already, found by Message-ID and size. @returns UIDs there by UIDs here. */
-async function findCopies({ session }: SendContext, group: readonly DueOperation[]): Promise<Map<number, number>> {
-  const copies = new Map<number, number>();
+/** UIDs in the target by UIDs in the mailbox. */
+interface CopiedMessages {
+  readonly uidValidity?: bigint | undefined;
+  readonly uidMap?: ReadonlyMap<number, number> | undefined;
+}
+
+/** Messages of a group that are in the target already, found by Message-ID and size. */
+async function findCopies(
+  { session }: SendContext,
+  group: readonly DueOperation[],
+): Promise<{ uidValidity: bigint; uidMap: ReadonlyMap<number, number> }> {
+  const uidMap = new Map<number, number>();
   const [first] = group;
   const wanted = await session.fetchIdentities(group.flatMap(({ uid }) => uid ?? []));
-  await session.select(first?.targetRawPath ?? '');
+  const { uidvalidity } = await session.select(first?.targetRawPath ?? '');
   for (const { uid, messageId, size } of wanted) {
     if (messageId === null) continue;
     const found = await session.fetchIdentities(await session.searchMessageId(messageId));
     const same = found.find((each) => each.size === size);
-    if (same) copies.set(uid, same.uid);
+    if (same) uidMap.set(uid, same.uid);
   }
-  return copies;
+  return { uidValidity: BigInt(uidvalidity), uidMap };
 }
 
 function readPosition(
-  { uidValidity, uidMap }: { uidValidity?: bigint | undefined; uidMap?: Map<number, number> | undefined },
+  { uidValidity, uidMap }: CopiedMessages,
   { uid }: DueOperation,
 ): { uidvalidity?: string; uid?: number } {
   const moved = uidMap?.get(uid ?? 0);
