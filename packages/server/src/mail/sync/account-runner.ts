@@ -151,11 +151,7 @@ export class AccountRunner {
     try {
       await this.#setStatus('connecting');
       login = await loadLogin(this.#parts, this.account.id, 'imap');
-      const client = await openImap(
-        login,
-        { services, logger: this.#parts.logger, signal },
-        { ...connectionOptions, socketTimeout: services.sync.times.silenceMilliseconds },
-      );
+      const client = await openImap(login, { services, logger: this.#parts.logger, signal }, connectionOptions);
       this.#client = client;
       await this.#synchronise(new SyncSession(client, services.sync.times), slot);
     } catch (error) {
@@ -297,6 +293,7 @@ const connectionOptions = {
   qresync: true,
   disableAutoIdle: true,
   maxIdleTime: 600_000,
+  socketTimeout: 90_000,
 } as const;
 
 interface Failure extends ReportedProblem {

@@ -18,8 +18,6 @@ export interface SyncTimes {
   readonly commandMilliseconds: number;
   /** How long the server may take for the answer to one FETCH, whatever it contains. */
   readonly fetchMilliseconds: number;
-  /** How long the server may send nothing while it answers a command, whatever time the command may take. */
-  readonly silenceMilliseconds: number;
   /** How often all messages are compared with the server's list. */
   readonly reconcileMilliseconds: number;
   /** The same for servers without CONDSTORE, which do not report changed flags. */
@@ -43,7 +41,6 @@ export const defaultSyncTimes: SyncTimes = {
   probeTimeoutMilliseconds: 20_000,
   commandMilliseconds: 60_000,
   fetchMilliseconds: 1_800_000,
-  silenceMilliseconds: 90_000,
   reconcileMilliseconds: 6 * 3_600_000,
   plainReconcileMilliseconds: 900_000,
   massLossMilliseconds: 30_000,

@@ -81,8 +81,6 @@ export class SyncSession {
   readonly #fetchMilliseconds: number;
   #selected: SelectedMailbox | null = null;
   #lastResponseCode: string | null = null;
-  /** Why the client has closed the connection; undefined: it has not, or the server did. */
-  #failure: unknown;
 
   /**
    * @param client connected and signed in.
@@ -98,9 +96,6 @@ export class SyncSession {
     });
     client.on('mailboxClose', () => {
       this.#selected = null;
-    });
-    client.on('error', (error: unknown) => {
-      this.#failure ??= error;
     });
   }
 
@@ -187,7 +182,7 @@ export class SyncSession {
   /**
    * Closes the connection if a command takes longer than the given time.
    *
-   * @throws Error with the code `ETIMEOUT`, also if the server has sent nothing for too long.
+   * @throws Error with the code `ETIMEOUT`.
    */
   async within<T>(milliseconds: number, command: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
@@ -199,9 +194,6 @@ export class SyncSession {
     });
     try {
       return await Promise.race([command, timeout]);
-    } catch (error) {
-      // The client only tells its listeners why it has closed the connection.
-      throw isConnectionLost(error) ? (this.#failure ?? error) : error;
     } finally {
       clearTimeout(timer);
     }
@@ -409,12 +401,6 @@ const rev2Capabilities: ReadonlySet<string> = new Set(['IDLE', 'MOVE', 'UIDPLUS'
 function readMessageId(header: Buffer): string | null {
   const text = header.toString('latin1').replace(/\r?\n[ \t]+/g, ' ');
   return /^message-id:\s*(<[^>]*>)/im.exec(text)?.[1] ?? null;
-}
-
-/** Whether a command failed because the connection was closed, by either side. */
-function isConnectionLost(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return code === 'NoConnection' || code === 'EConnectionClosed';
 }
 
 /** Whether the server answered a command with NO or BAD: the connection still works. */
