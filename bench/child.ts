@@ -39,8 +39,16 @@ export async function serve(
 
 /** Memory of a process in MB, or null where the system does not tell. */
 export function residentMegabytes(child: ChildProcess): number | null {
-  const text = procFile(child, 'status');
-  const kilobytes = /VmRSS:\s+(\d+)/.exec(text ?? '')?.[1];
+  return readMegabytes(child, 'VmRSS');
+}
+
+/** The most memory that a process has had, in MB, or null where the system does not tell. */
+export function peakMegabytes(child: ChildProcess): number | null {
+  return readMegabytes(child, 'VmHWM');
+}
+
+function readMegabytes(child: ChildProcess, name: string): number | null {
+  const kilobytes = new RegExp(`${name}:\\s+(\\d+)`).exec(procFile(child, 'status') ?? '')?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) / 1024;
 }
 

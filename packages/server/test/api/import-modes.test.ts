@@ -67,6 +67,45 @@ describeEngines('imports that change records and name others', (engine) => {
     ]);
   });
 
+  test('of updates that follow each other, refused ones leave no trace and the others happen once, in the order of the file', async () => {
+    const ids = (await list('id')).map(({ id }: Json) => id);
+    const others = await server.data('POST /api/orders:create', { body: [{ number: 'A-3' }, { number: 'A-4' }] });
+    const [first, second, third, fourth] = [...ids, ...others.map(({ id }: Json) => id)];
+    const lines = [
+      'id,number,amount',
+      `${first},B-1,1`,
+      `${second},B-1,2`, // the number of the row before
+      `${third},B-3,-3`,
+      `${fourth},B-4,4`,
+      ',A-1,5', // the number that the first row has freed
+      `${third},A-3,6`,
+      ',A-2,7', // still the number of the second record
+      '',
+    ];
+    const query = '?mode=upsert&skipInvalid=true';
+    const expected = { created: 1, updated: 3, refused: 3 };
+    const reply = await importText(server, query, lines.join('\r\n'));
+    expect(reply.body.data, reply.text).toMatchObject(expected);
+    expect(await list('id,number,amount')).toEqual([
+      { id: expect.anything(), number: 'A-1', amount: 5 },
+      { id: second, number: 'A-2', amount: null },
+      { id: third, number: 'A-3', amount: 6 },
+      { id: first, number: 'B-1', amount: 1 },
+      { id: fourth, number: 'B-4', amount: 4 },
+    ]);
+    for (const [id, actions] of [
+      [first, ['updated', 'created']],
+      [second, ['created']],
+      [third, ['updated', 'created']],
+      [fourth, ['updated', 'created']],
+    ]) {
+      const history = await server.data(`GET /api/orders:history?filterByTk=${id}`);
+      expect(history.map(({ action }: Json) => action)).toEqual(actions);
+    }
+    const refused = await server.call(`GET /api/imports:refusedRows?filterByTk=${reply.body.data.id}`);
+    expect(refused.text.match(/^\d+,/gm)).toEqual(['3,', '4,', '8,']);
+  });
+
   test('several match fields identify a record together', async () => {
     const file = 'number,region,note\r\nA-1,north,new\r\nA-2,south,new\r\n';
     const query = '?mode=update&matchFields=number,region&skipInvalid=true';

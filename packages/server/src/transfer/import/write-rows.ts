@@ -3,6 +3,7 @@
  * refused leave no trace; the others are written.
  */
 import { setImmediate } from 'node:timers/promises';
+import { TimeSlices } from '../../base/time-slices.ts';
 import type { RefusedRow } from '../../database/import-rows.ts';
 import { withSavepoint } from '../../database/savepoint.ts';
 import type { ApiError } from '../../protocol/api-error.ts';
@@ -93,6 +94,8 @@ class RowWriter {
   readonly #memory: FileMemory | null;
   readonly #refused: RefusedRow[] = [];
   readonly #accepted: AcceptedRow[] = [];
+  /** Updates that follow each other and are not written yet. */
+  #updates: ReadyRow[] = [];
   #created = 0;
   #updated = 0;
 
@@ -113,6 +116,7 @@ class RowWriter {
       const resolved = await this.#resolve(remaining);
       await this.#writeResolved(await this.#applyHooks(resolved));
       remaining = remaining.slice(resolved.length);
+      await this.#writeUpdates();
     }
   }
 
@@ -271,6 +275,7 @@ class RowWriter {
   /** Creates records. If one of them is refused, the others are created without it. */
   async #create(rows: readonly ReadyRow[]): Promise<void> {
     if (rows.length === 0) return;
+    await this.#writeUpdates();
     const bodies = rows.map(({ body }) => this.#memory?.toWritable(body) ?? body);
     const { collection } = this.#plan;
     try {
@@ -331,26 +336,53 @@ class RowWriter {
   }
 
   async #update(ready: ReadyRow): Promise<void> {
-    const { row, body, key } = ready;
+    this.#updates.push(ready);
+    // A write with hooks must not be repeated because of another row.
+    if (this.#tx.hooks) await this.#writeUpdates();
+  }
+
+  /** Writes the collected updates, in their order. */
+  async #writeUpdates(): Promise<void> {
+    const rows = this.#updates;
+    this.#updates = [];
+    await this.#updateAll(rows);
+  }
+
+  /**
+   * Updates records in one savepoint: one for each of them would take two more round trips. If one of them is refused, the others are
+   * updated without it.
+   */
+  async #updateAll(rows: readonly ReadyRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const slices = new TimeSlices();
+    let index = 0;
+    try {
+      await this.#attempt(async (tx) => {
+        for (index = 0; index < rows.length; index += 1) {
+          if (slices.isOver) await slices.next();
+          await this.#updateRecord(tx, rows[index]!);
+        }
+      });
+    } catch (error) {
+      if (!isRecordError(error)) throw error;
+      await this.#updateAll(rows.slice(0, index));
+      this.#refuse(rows[index]!.row, toRefusal(error));
+      await this.#updateAll(rows.slice(index + 1));
+      return;
+    }
+    this.#updated += rows.length;
+    this.#accept(rows);
+  }
+
+  async #updateRecord(tx: TransactionContext, { body, key }: ReadyRow): Promise<void> {
+    // Without a key, the record is one of the file that a dry run has not kept.
+    if (key === undefined) return;
     const { collection, match } = this.#plan;
     const matched = new Set(match.map(({ field }) => field.name));
     const changes = Object.fromEntries(Object.entries(body).filter(([name]) => !matched.has(name)));
     const request: RecordRequest = { ...updateRequest, filterByTk: key };
-    try {
-      // Without a key, the record is one of the file that a dry run has not kept.
-      if (key !== undefined)
-        await this.#attempt((tx) =>
-          updateRecords(tx, collection, request, {
-            body: this.#memory?.toWritable(changes) ?? changes,
-            rules: getRules(collection),
-          }),
-        );
-      this.#updated += 1;
-      this.#accept([ready]);
-    } catch (error) {
-      if (!isRecordError(error)) throw error;
-      this.#refuse(row, toRefusal(error));
-    }
+    const options = { body: this.#memory?.toWritable(changes) ?? changes, rules: getRules(collection) };
+    await updateRecords(tx, collection, request, options);
   }
 
   /** Runs a write of which nothing remains if it fails. */
