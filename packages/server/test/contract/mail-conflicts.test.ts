@@ -1,5 +1,5 @@
 /** Changes on both sides that meet between a report of the mail server and the next one. Found by mail-interleaving.test.ts. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createReader } from '../../src/database/run-statement.ts';
 import { sql } from '../../src/database/sql.ts';
 import { describeEngines } from '../support/engines.ts';
@@ -494,5 +494,61 @@ describeEngines('mail that both sides change at the same time', (engine) => {
       ['SELECT INBOX', () => move(id, 'Left')],
     ]);
     await settle('Left', '\\Seen');
+  });
+
+  describe('without MOVE', () => {
+    const afterCopy = (change: () => unknown) =>
+      [
+        ['COPY', () => {}],
+        ['(end)', change],
+      ] as const;
+
+    test('a message that another program moves after it was copied is there once, where that program has moved it', async () => {
+      const { id, runScript, settle, moveThere } = await connectStepwise('copied-and-moved', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await update(id, { read: true });
+      await runScript(afterCopy(() => moveThere('Right')));
+      await settle('Right', '\\Seen');
+    });
+
+    test('the same if it moves the message into the same mailbox', async () => {
+      const { id, runScript, settle, moveThere } = await connectStepwise('copied-and-moved-here', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await runScript(afterCopy(() => moveThere('Left')));
+      await settle('Left', '');
+    });
+
+    test('the copy of a message that another program deletes stays', async () => {
+      const { id, imap, runScript, settle } = await connectStepwise('copied-and-deleted', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await runScript(afterCopy(() => imap.expunge('INBOX', 1)));
+      await settle('Left', '');
+    });
+
+    test('the copy stays if another message has the same Message-ID and size', async () => {
+      const { account, id, imap, runScript } = await connectStepwise('copied', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await runScript(
+        afterCopy(() => {
+          const { raw } = imap.get('INBOX').messages.get(1)!;
+          imap.expunge('INBOX', 1);
+          imap.append('Right', raw.toString('latin1').replace('copied', 'forged'));
+        }),
+      );
+      expect(imap.find('copied')).toMatchObject([{ path: 'Left' }]);
+      expect(await find(account, 'copied')).toMatchObject({ id, folder: 'Left' });
+      expect(await operations(account)).toEqual([]);
+    });
+
+    test('without UIDPLUS, both copies stay, and are shown', async () => {
+      const { account, id, imap, sync, runScript, moveThere } = await connectStepwise('copied twice', ['IDLE']);
+      await move(id, 'Left');
+      await runScript(afterCopy(() => moveThere('Right')));
+      for (let round = 0; round < 3; round += 1) await sync.run();
+      expect(imap.find('copied twice')).toMatchObject([{ path: 'Left' }, { path: 'Right' }]);
+      expect(await placements(account)).toEqual(['Left with UID', 'Right with UID']);
+      expect(await list(account)).toMatchObject([{ id }]);
+      expect(await operations(account)).toEqual([]);
+    });
   });
 });

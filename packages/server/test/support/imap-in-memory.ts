@@ -181,7 +181,7 @@ export class ConnectionInMemory extends EventEmitter {
     const id = query.header?.['message-id'];
     const found = this.#selected
       .select(query.uid ?? '1:*')
-      .filter(({ raw }) => id === undefined || readHeader(raw, 'message-id') === id)
+      .filter(({ raw }) => id === undefined || readHeader(raw, 'message-id').includes(id))
       .filter(({ flags }) => !query.deleted || flags.has('\\Deleted'))
       .map(({ uid }) => uid);
     await this.#before('(end)');

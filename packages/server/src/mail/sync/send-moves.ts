@@ -59,12 +59,58 @@ async function copyAll(context: SendContext, group: readonly DueOperation[]): Pr
       ? null
       : await session.client.messageCopy(formatUidSet(rest.flatMap(({ uid }) => uid ?? [])), target, { uid: true });
   if (rest.length > 0 && !result) throw session.refuse('COPY');
-  await expungeMessages(
-    session,
-    group.flatMap(({ uid }) => uid ?? []),
-  );
-  for (const each of group)
-    await outcome.complete(each, { ...readPosition(result || {}, each), ...readPosition(copied ?? {}, each) });
+  const present = await session.findExisting(group.flatMap(({ uid }) => uid ?? []));
+  if (present.size > 0) await expungeMessages(session, [...present]);
+  const position = (each: DueOperation): Position => ({
+    ...readPosition(result || {}, each),
+    ...readPosition(copied ?? {}, each),
+  });
+  for (const each of group) if (present.has(each.uid ?? 0)) await outcome.complete(each, position(each));
+  for (const each of group) if (!present.has(each.uid ?? 0)) await settleTaken(context, each, position(each));
+}
+
+/**
+ * Another program has moved or deleted a message after it was copied. If the message is in another mailbox now, that counts, and the
+ * copy is deleted. If it is nowhere else, the copy is the last one, and stays. Nothing but the position that COPYUID has named is deleted.
+ */
+async function settleTaken(context: SendContext, operation: DueOperation, position: Position): Promise<void> {
+  const { session, outcome } = context;
+  const { uidvalidity, uid } = position;
+  if (uid === undefined || !session.has('UIDPLUS') || !(await isElsewhere(context, operation, position)))
+    return outcome.complete(operation, position);
+  const selected = await session.select(operation.targetRawPath ?? '');
+  if (selected.uidvalidity !== uidvalidity) return outcome.complete(operation, position);
+  await expungeMessages(session, [uid]);
+  await outcome.markGone([operation]);
+}
+
+/** Whether the server has the same bytes at a position that the store does not know yet, besides the copy. */
+async function isElsewhere(
+  { session, rawSource, serverMail, operations, account }: SendContext,
+  { emailId, targetId }: DueOperation,
+  copy: Position,
+): Promise<boolean> {
+  const message = emailId === null ? null : await rawSource.read(emailId);
+  if (!message?.messageId || emailId === null) return false;
+  const known = await operations.readCopies([emailId]);
+  for (const mailbox of (await serverMail.readMailboxes(account.id)).filter(({ selectable }) => selectable)) {
+    const { uidvalidity } = await session.select(mailbox.rawPath ?? mailbox.path);
+    const isKnown = (uid: number): boolean =>
+      (mailbox.id === targetId && uid === copy.uid) ||
+      known.some((each) => each.mailboxId === mailbox.id && each.uid === uid && each.uidvalidity === uidvalidity);
+    const found = await session.fetchIdentities(await session.searchMessageId(message.messageId));
+    for (const { uid } of found.filter((each) => each.size === message.raw.length && !isKnown(each.uid))) {
+      const [stored] = await session.fetchMessages([uid]);
+      if (stored && Buffer.compare(stored.raw, message.raw) === 0) return true;
+    }
+  }
+  return false;
+}
+
+/** Where a message is; empty: not known. */
+interface Position {
+  readonly uidvalidity?: string;
+  readonly uid?: number;
 }
 
 /** UIDs in the target by UIDs in the mailbox. */
@@ -91,10 +137,7 @@ async function findCopies(
   return { uidValidity: BigInt(uidvalidity), uidMap };
 }
 
-function readPosition(
-  { uidValidity, uidMap }: CopiedMessages,
-  { uid }: DueOperation,
-): { uidvalidity?: string; uid?: number } {
+function readPosition({ uidValidity, uidMap }: CopiedMessages, { uid }: DueOperation): Position {
   const moved = uidMap?.get(uid ?? 0);
   return moved === undefined || uidValidity === undefined ? {} : { uidvalidity: String(uidValidity), uid: moved };
 }
