@@ -36,11 +36,15 @@ export interface ImportPreview {
   readonly columns: readonly PreviewColumn[];
   /** The first rows, as texts. */
   readonly rows: readonly (readonly (string | null)[])[];
+  /** The lines of these rows in the file. */
+  readonly lines: readonly number[];
 }
 
 /** The preview for a new collection. */
 export interface NewCollectionPreview extends ImportPreview {
   readonly definition: ProposedDefinition;
+  /** Whether the rows fit the definition of the request; absent without one. */
+  readonly report?: DryRunReport;
 }
 
 export interface ProposedDefinition {
@@ -73,6 +77,8 @@ export interface RowError {
   readonly field: string | null;
   readonly value: unknown;
   readonly reason: string;
+  /** The texts of the row; null or absent if there are too many errors to show them. */
+  readonly cells?: readonly (string | null)[] | null;
 }
 
 export interface DryRunReport {
