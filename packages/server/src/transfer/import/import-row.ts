@@ -1,6 +1,7 @@
 /** Rows of a file on their way into records: their cells as the values of fields, or why they are refused. */
 import type { RefusedRow } from '../../database/import-rows.ts';
 import { ApiError, type RowError } from '../../protocol/api-error.ts';
+import type { Body } from '../../records/record-rules.ts';
 import type { ColumnField } from '../../schema/registry.ts';
 import { type CellResult, showCell } from '../read/cell-value.ts';
 import type { SourceCell, SourceRow } from '../read/table-source.ts';
@@ -23,6 +24,23 @@ export interface ImportRow {
   /** The values of the columns with a lookup, in the order of the plan's columns; null is an empty cell. */
   readonly lookups: readonly { readonly column: ImportColumn; readonly value: unknown }[];
   readonly refusal: RowRefusal | null;
+}
+
+/** A row that was written. */
+export interface AcceptedRow {
+  readonly body: Body;
+  /** Equal for rows with the same values of the match fields; null without values. */
+  readonly matchKey: string | null;
+}
+
+/** What an import remembers of rows whose transaction was rolled back. Only a dry run has it. */
+export interface FileMemory {
+  /** Why a row contradicts an earlier one of the file; null: it does not. */
+  findConflict(body: Body, matchKey: string | null): RowRefusal | null;
+  /** Whether an earlier row of the file has written the record that the values of the match fields name. */
+  hasWritten(matchKey: string): boolean;
+  /** The body as it can be written without the earlier records of the file. */
+  toWritable(body: Body): Body;
 }
 
 /** Characters of a refused value that are stored and shown. */

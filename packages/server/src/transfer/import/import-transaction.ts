@@ -25,8 +25,9 @@ import type { SourceRow, TableSource } from '../read/table-source.ts';
 import { DryRunCounts, type DryRunReport } from './dry-run-report.ts';
 import { DryRunMemory } from './file-memory.ts';
 import type { ImportPlan } from './import-plan.ts';
+import type { FileMemory } from './import-row.ts';
 import { type ColumnReader, type ImportRow, toImportRow, toRowError } from './import-row.ts';
-import { type FileMemory, type RowOutcome, writeRows } from './write-rows.ts';
+import { type RowOutcome, writeRows } from './write-rows.ts';
 
 /** What an import reads, and how its request has described it. */
 export interface ImportInput {

@@ -19,7 +19,16 @@ import { createRecords, updateRecords } from '../../records/write/write-records.
 import { requireColumnField } from '../../schema/registry.ts';
 import { findKeys, type SearchedValues, toSearchKey } from './found-records.ts';
 import type { ImportColumn, ImportPlan } from './import-plan.ts';
-import { findRefusals, type ImportRow, isRecordError, type RowRefusal, toRefusal, toRefusedRow } from './import-row.ts';
+import {
+  type AcceptedRow,
+  type FileMemory,
+  findRefusals,
+  type ImportRow,
+  isRecordError,
+  type RowRefusal,
+  toRefusal,
+  toRefusedRow,
+} from './import-row.ts';
 
 /** What has become of some rows. */
 export interface RowOutcome {
@@ -28,23 +37,6 @@ export interface RowOutcome {
   readonly refused: readonly RefusedRow[];
   /** The rows that were written; empty without a {@link FileMemory}. */
   readonly accepted: readonly AcceptedRow[];
-}
-
-/** A row that was written. */
-export interface AcceptedRow {
-  readonly body: Body;
-  /** Equal for rows with the same values of the match fields; null without values. */
-  readonly matchKey: string | null;
-}
-
-/** What an import remembers of rows whose transaction was rolled back. Only a dry run has it. */
-export interface FileMemory {
-  /** Why a row contradicts an earlier one of the file; null: it does not. */
-  findConflict(body: Body, matchKey: string | null): RowRefusal | null;
-  /** Whether an earlier row of the file has written the record that the values of the match fields name. */
-  hasWritten(matchKey: string): boolean;
-  /** The body as it can be written without the earlier records of the file. */
-  toWritable(body: Body): Body;
 }
 
 /** Rows that are checked and written at once: more would hold the event loop for too long. */
