@@ -32,8 +32,13 @@ export class PasteHistory {
     return receipt;
   }
 
-  takeLast(): PasteReceipt | null {
-    return this.#done.pop() ?? null;
+  /** Some paste has been undone and can be repeated. */
+  get hasUndone(): boolean {
+    return this.#undone.length > 0;
+  }
+
+  takeLast(): void {
+    this.#done.pop();
   }
 
   takeUndone(): PasteReceipt | null {

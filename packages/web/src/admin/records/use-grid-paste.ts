@@ -15,13 +15,14 @@ import { PasteHistory } from './paste-history.ts';
 import { dropTitles, listWrites, maxPastedRows, type PastePlan, type PasteTarget, planPaste } from './paste-plan.ts';
 import { type PasteReceipt, PasteRefused, repeatPaste, undoPaste, writePaste } from './paste-write.ts';
 import { createRelationLookup } from './relation-lookup.ts';
+import { WriteQueue } from './write-queue.ts';
 
 export interface GridPaste {
   /** Pastes text at a cell: at once if it is one cell, else after a confirmation. */
   readonly paste: (active: CellPosition, text: string) => void;
-  /** Undoes the last paste that has not been undone. @returns false if there is none. */
+  /** Undoes the last paste that has not been undone. @returns false if there is none, and no write is running. */
   readonly undo: () => boolean;
-  /** Repeats the paste that was undone last. @returns false if there is none, or another paste came after it. */
+  /** Repeats the paste that was undone last, unless another one came after it. @returns as undo does. */
   readonly redo: () => boolean;
   /** The paste that waits for a confirmation. */
   readonly pending: PastePlan | null;
@@ -47,8 +48,8 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
   const undoLabel = useTexts().data.records.bulk.undo;
   const [pending, setPending] = useState<PastePlan | null>(null);
   const [history] = useState(() => new PasteHistory());
-  /** Writes run one after another, because each needs the versions that the one before has left. */
-  const lastWrite = useRef<Promise<unknown>>(Promise.resolve());
+  /** Each write needs the versions and the history that the one before has left. */
+  const [writes] = useState(() => new WriteQueue());
   const isBusy = useRef(false);
   const keyField = findKeyField(collection).name;
   const reportFailure = (error: unknown): void => void toast(getErrorMessage(error), { failed: true });
@@ -57,27 +58,27 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
     for (const { record } of changed) rows.refresh(record.key);
     if (created.length > 0) rows.renew();
   };
-  const inOrder = <T>(write: () => Promise<T>): Promise<T> => {
-    const result = lastWrite.current.then(write, write);
-    lastWrite.current = result.catch(() => {});
-    return result;
-  };
-  const confirm = async (plan: PastePlan): Promise<void> => {
-    const written = await inOrder(() => writePaste(client, collection.name, keyField, listWrites(plan)));
-    const mayUndo = written.created.length === 0 || schema.may(collection.name, 'destroy');
-    if (!mayUndo) history.clear();
-    const receipt = mayUndo ? history.add(written) : written;
-    setPending(null);
-    showWritten(receipt);
-    const action = { label: undoLabel, run: () => history.last === receipt && undo() };
-    toast(t.done(receipt.changed.length, receipt.created.length), mayUndo ? { action } : {});
-  };
+  const confirm = (plan: PastePlan): Promise<void> =>
+    writes.run(async () => {
+      const written = await writePaste(client, collection.name, keyField, listWrites(plan));
+      const mayUndo = written.created.length === 0 || schema.may(collection.name, 'destroy');
+      if (!mayUndo) history.clear();
+      const receipt = mayUndo ? history.add(written) : written;
+      setPending(null);
+      showWritten(receipt);
+      const action = { label: undoLabel, run: () => void writes.run(() => undoLast(receipt)) };
+      toast(t.done(receipt.changed.length, receipt.created.length), mayUndo ? { action } : {});
+    });
   const undo = (): boolean => {
-    const receipt = history.takeLast();
-    if (receipt) void inOrder(() => undoReceipt(receipt));
-    return receipt !== null;
+    const mayFindPaste = history.last !== null || writes.isRunning;
+    if (mayFindPaste) void writes.run(() => undoLast());
+    return mayFindPaste;
   };
-  const undoReceipt = async (receipt: PasteReceipt): Promise<void> => {
+  /** @param expected undoes nothing if this is not the last paste any more. */
+  const undoLast = async (expected = history.last): Promise<void> => {
+    if (expected === null || expected !== history.last) return;
+    const receipt = expected;
+    history.takeLast();
     focusGrid();
     try {
       await undoPaste(client, collection.name, receipt);
@@ -91,11 +92,13 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
     }
   };
   const redo = (): boolean => {
-    const receipt = history.takeUndone();
-    if (receipt) void inOrder(() => repeatReceipt(receipt));
-    return receipt !== null;
+    const mayFindPaste = history.hasUndone || writes.isRunning;
+    if (mayFindPaste) void writes.run(repeatUndone);
+    return mayFindPaste;
   };
-  const repeatReceipt = async (receipt: PasteReceipt): Promise<void> => {
+  const repeatUndone = async (): Promise<void> => {
+    const receipt = history.takeUndone();
+    if (!receipt) return;
     try {
       await repeatPaste(client, collection.name, keyField, receipt);
       history.putBack(receipt);
