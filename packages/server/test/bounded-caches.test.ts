@@ -125,6 +125,7 @@ const bounded: Readonly<Record<string, string>> = {
   'mail/threads/group-rebuild.ts #timelines': 'lives as long as a rethread',
   'transfer/import/dry-run-report.ts #errors': 'limits.dryRunErrors',
   'transfer/import/import-jobs.ts #running': 'limits.imports',
+  'transfer/import/write-rows.ts #updates': 'rows of a transaction',
   'transfer/import/write-rows.ts #accepted': 'rows of a transaction',
   'transfer/import/write-rows.ts #refused': 'rows of a transaction',
   'transfer/read/column-profile.ts distinct': 'choices of a select field; lives as long as the types are derived',
