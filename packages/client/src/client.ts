@@ -40,6 +40,7 @@ export type {
   ImportPreview,
   ImportSource,
   RowError,
+  RowProblem,
 } from './import-parameters.ts';
 export { Imports } from './imports.ts';
 export {

@@ -65,13 +65,18 @@ export interface Import extends RecordValues {
   readonly createdById: number | null;
 }
 
-/** Why a row is refused. */
-export interface RowError {
-  readonly line: number;
+/** A problem of a row; `column` and `field` are null if it is about the whole row. */
+export interface RowProblem {
   readonly column: string | null;
   readonly field: string | null;
   readonly value: string | null;
   readonly reason: string;
+}
+
+/** Why a row is refused. `others` are further problems of the row, at most nine. */
+export interface RowError extends RowProblem {
+  readonly line: number;
+  readonly others: readonly RowProblem[];
 }
 
 /** What an import would do. */

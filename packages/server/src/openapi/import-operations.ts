@@ -47,12 +47,20 @@ const importProperties: Readonly<Record<string, JsonSchema>> = {
   ...fileProperties,
 };
 
-const rowError: Readonly<Record<string, JsonSchema>> = {
-  line: schema.integer,
+const rowProblem: Readonly<Record<string, JsonSchema>> = {
   column: schema.stringOrNull,
   field: schema.stringOrNull,
   value: schema.stringOrNull,
   reason: schema.string,
+};
+
+const rowError: Readonly<Record<string, JsonSchema>> = {
+  line: schema.integer,
+  ...rowProblem,
+  others: {
+    ...schema.array(schema.object(rowProblem, Object.keys(rowProblem))),
+    description: 'Further problems of the row.',
+  },
 };
 
 const rowCells: JsonSchema = {

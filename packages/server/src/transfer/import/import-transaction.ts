@@ -26,7 +26,7 @@ import { DryRunCounts, type DryRunReport } from './dry-run-report.ts';
 import { DryRunMemory } from './file-memory.ts';
 import type { ImportPlan } from './import-plan.ts';
 import type { FileMemory } from './import-row.ts';
-import { type ColumnReader, type ImportRow, toImportRow, toRowError } from './import-row.ts';
+import { type ColumnReader, describeProblems, type ImportRow, toImportRow, toRowError } from './import-row.ts';
 import { type RowOutcome, writeRows } from './write-rows.ts';
 
 /** What an import reads, and how its request has described it. */
@@ -197,7 +197,8 @@ async function storeOutcome(
   const { created, updated, refused } = outcome;
   for (let start = 0; start < refused.length; start += storedRows) {
     if (start > 0) await setImmediate();
-    await insertRefusedRows(database, tx, id, refused.slice(start, start + storedRows));
+    const stored = refused.slice(start, start + storedRows).map((row) => ({ ...row, reason: describeProblems(row) }));
+    await insertRefusedRows(database, tx, id, stored);
   }
   const sum = {
     processed: counts.processed + created + updated + refused.length,

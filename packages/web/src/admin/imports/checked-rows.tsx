@@ -2,7 +2,7 @@ import { ScrollArea, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useImportTexts } from '../../ui/i18n/import-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
-import type { ImportPreview, RowError } from './dto.ts';
+import type { ImportPreview, RowError, RowProblem } from './dto.ts';
 import classes from './steps.module.css';
 
 /** An imported column: its title, its index in the rows, and its field. */
@@ -67,32 +67,40 @@ function Row({
   readonly row: CheckedRow;
   readonly columns: readonly CheckedColumn[];
 }): ReactNode {
-  const isBad = ({ field }: CheckedColumn): boolean => error !== null && error.field === field;
-  // The reason is about the whole row, or about a field of which the file has no column.
-  const isRowBad = error !== null && !columns.some(isBad);
+  const problems = error === null ? [] : [error, ...error.others];
+  const listProblems = (column: CheckedColumn): readonly RowProblem[] =>
+    problems.filter(({ field }) => field === column.field);
+  // Problems of the whole row, or of a field of which the file has no column.
+  const rowProblems = problems.filter((each) => !columns.some(({ field }) => field === each.field));
   return (
     <Table.Tr data-bad={error !== null || undefined}>
-      <Table.Td fz="sm" ta="end" className="tabular" data-bad={isRowBad || undefined}>
+      <Table.Td fz="sm" ta="end" className="tabular" data-bad={rowProblems.length > 0 || undefined}>
         {line.toLocaleString('en')}
-        {isRowBad && <Reason error={error} />}
+        <Reasons problems={rowProblems} />
       </Table.Td>
       {columns.map((column) => (
-        <Table.Td key={column.index} fz="sm" title={cells[column.index] ?? ''} data-bad={isBad(column) || undefined}>
+        <Table.Td
+          key={column.index}
+          fz="sm"
+          title={cells[column.index] ?? ''}
+          data-bad={listProblems(column).length > 0 || undefined}
+        >
           {cells[column.index] ?? ''}
-          {error && isBad(column) && <Reason error={error} />}
+          <Reasons problems={listProblems(column)} />
         </Table.Td>
       ))}
     </Table.Tr>
   );
 }
 
-function Reason({ error: { reason } }: { readonly error: RowError }): ReactNode {
-  return (
-    <span className={classes.reason}>
+function Reasons({ problems }: { readonly problems: readonly RowProblem[] }): ReactNode {
+  const reasons = [...new Set(problems.map(({ reason }) => reason))];
+  return reasons.map((reason) => (
+    <span key={reason} className={classes.reason}>
       <Icon name="warning" size={14} />
       <span>{reason}</span>
     </span>
-  );
+  ));
 }
 
 /** In the order of the file. */

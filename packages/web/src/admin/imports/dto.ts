@@ -70,13 +70,19 @@ export interface ImportRequest extends SourceOptions {
   readonly skipInvalid?: boolean;
 }
 
-export interface RowError {
-  /** The line of the file on which the row begins; for JSON the number of the record. */
-  readonly line: number;
+/** A problem of a row; `field` is null if it is about the whole row. */
+export interface RowProblem {
   readonly column: string | null;
   readonly field: string | null;
   readonly value: unknown;
   readonly reason: string;
+}
+
+export interface RowError extends RowProblem {
+  /** The line of the file on which the row begins; for JSON the number of the record. */
+  readonly line: number;
+  /** Further problems of the row. */
+  readonly others: readonly RowProblem[];
   /** The texts of the row; null or absent if there are too many errors to show them. */
   readonly cells?: readonly (string | null)[] | null;
 }
