@@ -30,6 +30,7 @@ export { type ClientErrorCode, type ErrorBody, Failure } from './failure.ts';
 export { type BytesOptions, buildThumbnailUrl, Files, type StoredFile, type ThumbnailSize } from './files.ts';
 export type {
   CollectionPreview,
+  CollectionPreviewOptions,
   ColumnMapping,
   Import,
   ImportColumn,
@@ -39,6 +40,7 @@ export type {
   ImportPreview,
   ImportSource,
   RowError,
+  RowProblem,
 } from './import-parameters.ts';
 export { Imports } from './imports.ts';
 export {

@@ -4,7 +4,7 @@ import type { Collection, Field, Impact, List, ListMeta, ReadParameters } from '
 import {
   buildImportBody,
   type CollectionPreview,
-  type ImportFileOptions,
+  type CollectionPreviewOptions,
   type ImportSource,
 } from './import-parameters.ts';
 import type { Transport } from './transport.ts';
@@ -58,7 +58,7 @@ export class Definitions {
   }
 
   /** What a file looks like, and a definition for its records. Nothing is changed. */
-  async importPreview(source: ImportSource, parameters: ImportFileOptions = {}): Promise<CollectionPreview> {
+  async importPreview(source: ImportSource, parameters: CollectionPreviewOptions = {}): Promise<CollectionPreview> {
     const request = { method: 'POST' as const, ...buildImportBody(source, parameters) };
     return (await this.#transport.call<CollectionPreview>('collections:importPreview', request)).data;
   }

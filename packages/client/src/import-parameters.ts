@@ -65,13 +65,18 @@ export interface Import extends RecordValues {
   readonly createdById: number | null;
 }
 
-/** Why a row is refused. */
-export interface RowError {
-  readonly line: number;
+/** A problem of a row; `column` and `field` are null if it is about the whole row. */
+export interface RowProblem {
   readonly column: string | null;
   readonly field: string | null;
   readonly value: string | null;
   readonly reason: string;
+}
+
+/** Why a row is refused. `others` are further problems of the row, at most nine. */
+export interface RowError extends RowProblem {
+  readonly line: number;
+  readonly others: readonly RowProblem[];
 }
 
 /** What an import would do. */
@@ -80,7 +85,8 @@ export interface ImportDryRun {
   readonly created: number;
   readonly updated: number;
   readonly refused: number;
-  readonly errors: readonly RowError[];
+  /** `cells` are the texts of the row; null if there are too many errors to show them. */
+  readonly errors: readonly (RowError & { readonly cells: readonly (string | null)[] | null })[];
   /** There are more errors. */
   readonly truncated: boolean;
 }
@@ -108,6 +114,8 @@ export interface ImportPreview {
   readonly columns: readonly ImportColumn[];
   /** The texts of the first rows. */
   readonly rows: readonly (readonly (string | null)[])[];
+  /** The lines of these rows in the file. */
+  readonly lines: readonly number[];
   /** Not all rows were read for the types. */
   readonly truncated: boolean;
 }
@@ -121,6 +129,16 @@ export interface CollectionPreview extends ImportPreview {
     readonly title?: string;
     readonly fields: readonly FieldDefinition[];
   };
+  /** Whether the rows fit the definition of the request; absent without one. */
+  readonly report?: ImportDryRun;
+}
+
+/** How a file is read for a new collection. */
+export interface CollectionPreviewOptions extends ImportFileOptions {
+  /** A body for `collections:create`, for which all rows are checked. */
+  readonly definition?: object | undefined;
+  /** Default: the proposed names. Only with `definition`. */
+  readonly mapping?: readonly ColumnMapping[] | undefined;
 }
 
 /** The body of a request with a file. */

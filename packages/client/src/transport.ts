@@ -60,6 +60,12 @@ function getPageOrigin(): string | undefined {
   return (globalThis as { location?: { origin: string } }).location?.origin;
 }
 
+/** Who sends a request. */
+interface Credential {
+  readonly token: string | null;
+  readonly role: string | null;
+}
+
 /** A filter in a URL may have 64 KiB; longer reads go by POST. */
 const maxQueryLength = 8000;
 
@@ -96,15 +102,18 @@ export class Transport {
   /** The raw reply, for streams and documents. */
   async send(path: string, options: RequestOptions): Promise<Response> {
     const { retries = 3, maxRetryWait = 10, onReached } = this.options;
+    // Every retry has the credential of the first attempt: meanwhile, another user may have signed in.
+    let credential = this.#credential();
     for (let attempt = 0; ; attempt += 1) {
-      const token = this.#token();
+      const { token } = credential;
       try {
-        const response = await this.#once(path, options, token);
+        const response = await this.#once(path, options, credential);
         onReached?.(true);
         return response;
       } catch (error) {
         if (error instanceof Failure) onReached?.(!error.unreachable);
         if (token && isTokenInvalid(error) && (await this.options.renewToken?.(token))) {
+          credential = this.#credential();
           attempt -= 1;
           continue;
         }
@@ -115,16 +124,19 @@ export class Transport {
     }
   }
 
-  #token(): string | null {
-    const { token } = this.options;
-    return (typeof token === 'function' ? token() : token) ?? null;
+  #credential(): Credential {
+    const { token, role } = this.options;
+    return {
+      token: (typeof token === 'function' ? token() : token) ?? null,
+      role: (typeof role === 'function' ? role() : role) ?? null,
+    };
   }
 
-  async #once(path: string, options: RequestOptions, token: string | null): Promise<Response> {
+  async #once(path: string, options: RequestOptions, credential: Credential): Promise<Response> {
     const { method, url, body } = resolveTarget(`${this.base}/api/${path}`, options);
     const request = {
       method,
-      headers: this.#headers(options, body, token),
+      headers: this.#headers(options, body, credential),
       ...(options.signal && { signal: options.signal }),
     };
     const send = (): Promise<Response> =>
@@ -139,16 +151,15 @@ export class Transport {
   #headers(
     { headers, ifMatch, idempotencyKey }: RequestOptions,
     body: unknown,
-    credential: string | null,
+    { token, role }: Credential,
   ): Record<string, string> {
-    const { role, application, timeZone } = this.options;
-    const activeRole = typeof role === 'function' ? role() : role;
+    const { application, timeZone } = this.options;
     return {
       ...(body !== undefined && !isRaw(body) && { 'content-type': 'application/json' }),
       ...(body instanceof Blob && body.type !== '' && { 'content-type': body.type }),
-      ...(credential && { authorization: `Bearer ${credential}` }),
+      ...(token && { authorization: `Bearer ${token}` }),
       ...(application && { 'x-app': application }),
-      ...(activeRole && { 'x-role': activeRole }),
+      ...(role && { 'x-role': role }),
       ...(timeZone && { 'x-timezone': timeZone }),
       ...(ifMatch !== undefined && { 'if-match': typeof ifMatch === 'number' ? `"${ifMatch}"` : ifMatch }),
       ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),

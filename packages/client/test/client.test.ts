@@ -209,6 +209,28 @@ describe('retries', () => {
     expect(requests.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}', '{"a":1}']);
   });
 
+  test('a retry is sent in the name of the user who was signed in at the first attempt', async () => {
+    const stubbed = await startStubServer([503, { 'retry-after': '0' }, busy], [200]);
+    const users = ['ann', 'bob'];
+    const headers: (string | null)[][] = [];
+    const client = stubbed.with({
+      token: () => users[0]!,
+      role: () => `${users[0]}s`,
+      fetch: (url, request) => {
+        const sent = new Headers(request?.headers);
+        headers.push([sent.get('authorization'), sent.get('x-role')]);
+        return fetch(url, request);
+      },
+    });
+    const reply = client.post('posts:create', { a: 1 });
+    users.shift();
+    expect(await reply).toBe(1);
+    expect(headers).toEqual([
+      ['Bearer ann', 'anns'],
+      ['Bearer ann', 'anns'],
+    ]);
+  });
+
   test('a retry is not made if the wait is too long or the attempts are used up', async () => {
     const slow = await startStubServer([429, { 'retry-after': '60' }, { ...busy, retryAfter: 60 }]);
     await expect(slow.call('posts:list')).rejects.toMatchObject({ status: 429, retryAfter: 60 });

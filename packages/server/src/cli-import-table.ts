@@ -1,9 +1,11 @@
 /** Refused rows of an import as a table for a terminal. */
 
-import type { RowError } from './protocol/api-error.ts';
+import type { RowError, RowProblem } from './protocol/api-error.ts';
 
 /** Why a row is refused, as the server reports it. */
-export type RefusedLine = Pick<RowError, 'line' | 'column' | 'value' | 'reason'>;
+export type RefusedLine = Pick<RowError, 'line' | 'column' | 'value' | 'reason'> & {
+  readonly others?: readonly RowProblem[];
+};
 
 const maxShownRows = 20;
 const maxWidths = [9, 24, 30] as const;
@@ -18,7 +20,11 @@ export function formatRowErrors(errors: readonly RefusedLine[], count: number): 
     ['Line', 'Column', 'Value', 'Reason'],
     ...errors
       .slice(0, maxShownRows)
-      .map(({ line, column, value, reason }) => [String(line), column ?? '', value ?? '', reason].map(cleanCell)),
+      .flatMap(({ line, others = [], ...first }) =>
+        [first, ...others].map(({ column, value, reason }, index) =>
+          [index === 0 ? String(line) : '', column ?? '', value ?? '', reason].map(cleanCell),
+        ),
+      ),
   ];
   const widths = maxWidths.map((max, index) =>
     Math.min(max, Math.max(...rows.map((cells) => [...(cells[index] ?? '')].length))),

@@ -145,6 +145,31 @@ describe.skipIf(chromium === null)('the gallery', () => {
     expect(misdeeds.foreign).toEqual([]);
   });
 
+  test('in the grid, Enter and the space bar show the pictures of the active cell', long, async () => {
+    await page.goto(getUrl('data/posts'));
+    await page.getByRole('gridcell', { name: 'First', exact: true }).click();
+    const titles = await page.getByRole('columnheader').allTextContents();
+    const column = titles.findIndex((text) => text.includes('photos'));
+    for (const key of ['Enter', 'Space']) {
+      await page.keyboard.press('Home');
+      for (let press = 1; press < column; press += 1) await page.keyboard.press('ArrowRight');
+      await page.keyboard.press(key);
+      await expectPicture('red.png');
+      await page.keyboard.press('ArrowRight');
+      await expectPicture('green.png');
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await expect.poll(() => isFocusWithin('[role=grid]')).toBe(true);
+    }
+    expect(page.url()).toBe(getUrl('data/posts')); // the record was not opened
+    expect(await page.getByRole('row', { selected: true }).count()).toBe(0);
+    // Other cells keep their keys.
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Space');
+    await expect.poll(() => page.getByRole('row', { selected: true }).count()).toBe(1);
+    await page.keyboard.press('Space');
+  });
+
   test('screens with two pixels for each point load larger thumbnails', long, async () => {
     const other = await openPage(browser, server.running.url, { deviceScaleFactor: 2 });
     const thumbnail = other.page.waitForRequest((request) => request.url().includes('&width=96&height=96&fit=cover'));

@@ -131,7 +131,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await page.getByText('2 records updated.').waitFor();
     await write(2, { price: '9.00' });
     await page.keyboard.press('Control+Z');
-    await page.getByText('somebody else has changed one of the records since').waitFor();
+    await page.getByText('one of the records has been changed since').waitFor();
     expect((await list()).map(([title]) => title)).toEqual(['A2', 'B2', 'C']);
   });
 
@@ -195,6 +195,82 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     expect((await list()).map(([title]) => title)).toEqual(['A', 'B', 'C']);
     await paste(page, 'x\n'.repeat(1001));
     await page.getByText('At most 1,000 rows can be pasted at once.').waitFor();
+  });
+
+  test('several pastes are undone and repeated one after another', long, async () => {
+    const titles = async (): Promise<unknown[]> => (await list()).map(([title]) => title);
+    const toast = (text: string): Promise<void> => page.getByText(text).last().waitFor();
+    const before = await list();
+    await paste(page, 'A2');
+    await toast('1 record updated.');
+    await cell(page, 3, 'title').click();
+    await paste(page, 'C2\nD\nE');
+    await dialog().getByRole('button', { name: 'Paste' }).click();
+    await toast('1 record updated, 2 records created.');
+    // The next paste changes a record that this one has created.
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => page.getByRole('gridcell', { name: 'D', exact: true }).count()).toBe(1);
+    await paste(page, 'D2');
+    await expect.poll(titles).toEqual(['A2', 'B', 'C2', 'D2', 'E']);
+    for (const expected of [
+      ['A2', 'B', 'C2', 'D', 'E'],
+      ['A2', 'B', 'C'],
+      ['A', 'B', 'C'],
+    ]) {
+      await page.keyboard.press('Control+Z');
+      await expect.poll(titles).toEqual(expected);
+    }
+    expect(await list()).toEqual(before);
+    await page.keyboard.press('Control+Z'); // there is nothing more to undo
+    for (const expected of [
+      ['A2', 'B', 'C'],
+      ['A2', 'B', 'C2', 'D', 'E'],
+      ['A2', 'B', 'C2', 'D2', 'E'],
+    ]) {
+      await page.keyboard.press(expected.length === 3 ? 'Control+Y' : 'Control+Shift+Z');
+      await expect.poll(titles).toEqual(expected);
+    }
+    await toast('The paste was repeated.');
+    await page.keyboard.press('Control+Z');
+    await page.keyboard.press('Control+Z'); // without waiting for the first
+    await expect.poll(titles).toEqual(['A2', 'B', 'C']);
+    // After another paste, nothing can be repeated.
+    await cell(page, 2, 'title').click();
+    await paste(page, 'B2');
+    await expect.poll(titles).toEqual(['A2', 'B2', 'C']);
+    await page.keyboard.press('Control+Shift+Z');
+    await page.keyboard.press('Control+Z');
+    await expect.poll(titles).toEqual(['A2', 'B', 'C']);
+    // A change of the record stops the undo of its paste, but not of the others.
+    await write(1, { price: '9.00' });
+    await page.keyboard.press('Control+Z');
+    await toast('The paste was not undone: one of the records has been changed since. Nothing was changed.');
+    expect(await titles()).toEqual(['A2', 'B', 'C']);
+  });
+
+  test('a phone has a button that pastes, and a field if the clipboard cannot be read', long, async () => {
+    expect(await page.getByRole('button', { name: 'Paste cells' }).count()).toBe(0); // with a mouse, there is none
+    const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const { page: other } = await openPage(browser, server.running.url, { ...phone, permissions });
+    await other.goto(`${server.running.url}/a/main/data/albums?sort=id`);
+    await signIn(other);
+    await other.getByTestId('count').waitFor();
+    const button = other.getByRole('button', { name: 'Paste cells' });
+    await other.evaluate("navigator.clipboard.writeText('A3\\nB3')");
+    await other.getByRole('gridcell', { name: 'B', exact: true }).tap();
+    await button.tap();
+    await other.getByRole('dialog').getByText('2 records change.').waitFor();
+    await expectAccessible(other, 'a paste on a phone');
+    await other.getByRole('dialog').getByRole('button', { name: 'Paste' }).tap();
+    await expect.poll(async () => (await list()).map(([title]) => title)).toEqual(['A', 'A3', 'B3']);
+    await other.context().clearPermissions();
+    await button.tap();
+    await other.getByRole('textbox', { name: 'Cells of a spreadsheet' }).fill('B4');
+    await expectAccessible(other, 'the field for pasting');
+    await other.getByRole('button', { name: 'Continue' }).tap();
+    await expect.poll(async () => (await list()).map(([title]) => title)).toEqual(['A', 'B4', 'B3']);
+    await other.context().close();
   });
 
   test('what was copied here is pasted here, with its line breaks', long, async () => {

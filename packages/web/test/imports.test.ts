@@ -102,11 +102,30 @@ describe.skipIf(chromium === null)('imports', () => {
     await expectAccessible(page, 'the mapping');
     await button('Check the rows').click();
     await page.getByText('4,980 records will be created. 20 rows are refused and left out.').waitFor();
-    const errors = page.getByRole('table', { name: 'Bad rows' }).getByRole('row');
+    const errors = page.getByRole('table', { name: 'Bad rows', exact: true }).getByRole('row');
     expect(await errors.count()).toBe(21);
     const first = await errors.nth(1).getByRole('cell').allTextContents();
     expect(first.slice(0, 3)).toEqual(['9', 'Price', 'cheap']);
     expect(first[3]).not.toBe('');
+    // The bad rows are also shown in place, with the reason in the bad cell.
+    const inPlace = page.getByRole('table', { name: 'The bad rows in the file' });
+    expect(await inPlace.getByRole('columnheader').allTextContents()).toEqual([
+      'Line',
+      'Number',
+      'Price',
+      'Customer mail',
+    ]);
+    const bad = inPlace.locator('tr[data-bad]');
+    expect(await bad.count()).toBe(20);
+    expect(await bad.first().getByRole('cell').allTextContents()).toEqual([
+      '9',
+      'N7',
+      `cheap${first[3]}`,
+      'ann@example.com',
+    ]);
+    expect(await bad.first().locator('td[data-bad]').allTextContents()).toEqual([`cheap${first[3]}`]);
+    const good = inPlace.getByRole('row', { name: '8 N6 6.50 ann@example.com', exact: true });
+    expect(await good.count()).toBe(1);
     await expectAccessible(page, 'the bad rows');
     expect(await count('orders')).toBe(0);
     await button('Import 4,980 records, without 20 bad rows').click();
@@ -182,11 +201,14 @@ describe.skipIf(chromium === null)('imports', () => {
     await expectAccessible(page, 'the fields of a new collection');
     const collections = await server.data('GET /api/collections:list');
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('orders');
-    await button('Create the collection and import').click();
+    await button('Check the rows').click();
     await page.getByRole('alert').first().waitFor();
-    expect(await server.data('GET /api/collections:list')).toEqual(collections);
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('prices');
-    await button('Create the collection and import').click();
+    await button('Check the rows').click();
+    await page.getByText('2 records will be created.').waitFor();
+    await expectAccessible(page, 'the check of a new collection');
+    expect(await server.data('GET /api/collections:list')).toEqual(collections);
+    await button('Create the collection and import 2 records').click();
     await page.getByRole('heading', { name: 'The import into Price list is complete' }).waitFor();
     const records = await server.data('GET /api/prices:list?sort=id');
     expect(records).toMatchObject([
@@ -197,12 +219,41 @@ describe.skipIf(chromium === null)('imports', () => {
     expect(misdeeds.violations).toEqual([]);
   });
 
+  test(
+    'the rows are checked before a new collection is created, and its fields can still be changed',
+    long,
+    async () => {
+      await page.goto(`${server.running.url}/a/main/collections/import`);
+      await choose(writeText('weights.csv', 'Thing,Weight\nPen,12\nBook,300\n,5\nCar,1200000\n'));
+      await page.getByRole('heading', { name: 'Fields of the new collection' }).waitFor();
+      await page.getByRole('checkbox', { name: 'Thing is required' }).check();
+      await select('Type of Weight', 'Date');
+      await button('Check the rows').click();
+      await page.getByText('Nothing can be imported: 4 rows are refused.').waitFor();
+      expect(await button(/^Create the collection/).isDisabled()).toBe(true);
+      await button('Back').click();
+      await select('Type of Weight', 'Whole number');
+      await button('Check the rows').click();
+      await page.getByText('3 records will be created. 1 row is refused and left out.').waitFor();
+      const bad = page.getByRole('table', { name: 'The bad rows in the file' }).locator('tr[data-bad]');
+      expect(await bad.count()).toBe(1);
+      expect((await bad.getByRole('cell').allTextContents())[0]).toBe('4');
+      expect(await bad.locator('td[data-bad]').textContent()).not.toBe('');
+      await expectAccessible(page, 'bad rows of a new collection');
+      expect((await server.call('GET /api/weights:list')).status).toBe(404);
+      await button('Create the collection and import 3 records, without 1 bad row').click();
+      await page.getByRole('heading', { name: 'The import into weights is complete' }).waitFor();
+      expect(await count('weights')).toBe(3);
+    },
+  );
+
   test('if the import fails after the collection was created, both ways out are offered', long, async () => {
     await page.goto(`${server.running.url}/a/main/collections/import`);
     await choose(writeText('stock.csv', 'Place,Amount\nShelf,3\n'));
     await page.getByRole('heading', { name: 'Fields of the new collection' }).waitFor();
     await page.route('**/api/stock:import', (route) => route.abort());
-    await button('Create the collection and import').click();
+    await button('Check the rows').click();
+    await button('Create the collection and import 1 record').click();
     await page.getByText('The collection stock was created, but the import failed').waitFor();
     await expectAccessible(page, 'a failed import after a created collection');
     expect(await count('stock')).toBe(0);

@@ -51,17 +51,7 @@ export async function defineCollection(
       'LIMIT_EXCEEDED',
       `The application already has the maximum of ${context.maxCollections} collections. Destroy one first.`,
     );
-  const resolution = resolveFields({
-    collection: definition.name,
-    fields: definition.fields,
-    existing: [],
-    registry,
-    core: origin.system,
-    hidden: origin.hidden,
-    ...(origin.notNull && { notNull: origin.notNull }),
-    errorPath: (index) => `fields[${toRequestIndex(definition, index)}].`,
-  });
-  const fields = [...resolution.fields, ...buildServerManagedFields(definition.options, origin.system)];
+  const { resolution, fields } = resolveDefinition(registry, definition, origin);
   const foreignChanges = [...resolution.foreignFields, ...resolution.existingForeignKeys, ...resolution.referencedKeys];
   const tables = [...new Set(foreignChanges.map((each) => registry.get(each.collection).table))];
   const rebuild = resolution.existingForeignKeys.length > 0;
@@ -77,6 +67,42 @@ export async function defineCollection(
       await createRelatedFields(context, transaction, resolution, nextRegistry);
     },
   );
+}
+
+/**
+ * A collection as it would be, without ids and a table. Values can be checked against it; no statement can be compiled for it.
+ *
+ * @throws ApiError 422 for invalid relations.
+ */
+export function sketchCollection({ registry }: DefinitionContext, definition: CollectionDefinition): Collection {
+  const { name, title = null, description = null, options } = definition;
+  const { fields } = resolveDefinition(registry, definition, userDefinedOrigin);
+  const rows = fields.map((field, index) => ({
+    id: index + 1,
+    collectionId: 0,
+    name: field.definition.name,
+    definition: field.definition,
+    facts: field.facts,
+  }));
+  return toCollection({ id: 0, name, title, description, options, table: '', system: false, internal: false }, rows);
+}
+
+function resolveDefinition(
+  registry: Registry,
+  definition: CollectionDefinition,
+  origin: CollectionOrigin,
+): { readonly resolution: Resolution; readonly fields: readonly NewField[] } {
+  const resolution = resolveFields({
+    collection: definition.name,
+    fields: definition.fields,
+    existing: [],
+    registry,
+    core: origin.system,
+    hidden: origin.hidden,
+    ...(origin.notNull && { notNull: origin.notNull }),
+    errorPath: (index) => `fields[${toRequestIndex(definition, index)}].`,
+  });
+  return { resolution, fields: [...resolution.fields, ...buildServerManagedFields(definition.options, origin.system)] };
 }
 
 /** A collection that will be stored, with its resolved fields. */

@@ -232,16 +232,21 @@ export interface RefusedRow {
   readonly field: string | null;
   readonly value: string | null;
   readonly reason: string;
+  /** Further problems of the row. */
+  readonly others: readonly Pick<RefusedRow, 'column' | 'field' | 'value' | 'reason'>[];
   /** The texts of all cells of the row, in the order of the columns. */
   readonly cells: readonly (string | null)[];
 }
+
+/** A refused row as it is stored: its reason contains all problems. */
+type StoredRefusedRow = Omit<RefusedRow, 'others'>;
 
 /** Stores refused rows. */
 export async function insertRefusedRows(
   database: Database,
   transaction: Transaction,
   importId: number,
-  rows: readonly RefusedRow[],
+  rows: readonly StoredRefusedRow[],
 ): Promise<void> {
   if (rows.length === 0) return;
   await insertRows(
@@ -267,7 +272,7 @@ export async function readRefusedRows(
   importId: number,
   after: string,
   maxRows: number,
-): Promise<(RefusedRow & { readonly position: string })[]> {
+): Promise<(StoredRefusedRow & { readonly position: string })[]> {
   const rows = await createReader(database)(
     sql`SELECT id,line,"column",field,value,reason,cells FROM "importRefusedRows" WHERE "importId"=${value('integer', importId)} AND id>${value('bigint', after)} ORDER BY id LIMIT ${maxRows}`,
   );

@@ -1,6 +1,8 @@
 /** `<collection>:import` and `importPreview`, and the actions of imports that are not generated. */
 import { setSelectOptions } from '../applications/import-callers.ts';
 import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
+import { defineCollection, sketchCollection } from '../collections/define-collection.ts';
+import { DryRunRollback } from '../collections/definition-context.ts';
 import { StaleVersion } from '../database/database.ts';
 import { readImport } from '../database/import-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -8,19 +10,22 @@ import {
   type ImportFileOptions,
   type ImportMode,
   type ImportRequest,
+  parseCollectionPreviewRequest,
   parseImportRequest,
   parsePreviewRequest,
 } from '../protocol/import-request.ts';
 import { limits } from '../protocol/limits.ts';
-import { normaliseRequest, requestByKeys } from '../protocol/request-normaliser.ts';
+import { requestByKeys } from '../protocol/request-normaliser.ts';
 import type { Grant } from '../query/grant.ts';
 import { permissionDenied } from '../query/read-access.ts';
 import { getRecord, requireGrant } from '../records/read/read-records.ts';
 import { formatUploader } from '../records/read/readable-files.ts';
 import { inTransaction, type RecordContext } from '../records/record-context.ts';
 import { withOnlyGrant } from '../records/with-grants.ts';
+import { checkCollection } from '../schema/definition-check.ts';
 import type { Collection } from '../schema/registry.ts';
 import { addNewOptions, NewOptions } from '../transfer/import/add-options.ts';
+import { checkNewRows } from '../transfer/import/check-new-rows.ts';
 import { toImportContext } from '../transfer/import/import-plan.ts';
 import { type ImportTable, openImportTable, prepareImport, resolveMapping } from '../transfer/import/import-table.ts';
 import {
@@ -189,19 +194,25 @@ function toInput({ source, options, collection, imported: { table } }: RunningIm
 
 async function runDryRun(running: RunningImport): Promise<ActionResult> {
   const { request, options, collection, imported } = running;
-  const sender = formatUploader(request.caller) ?? '';
-  if (dryRuns.acquire(sender, 1) < 1)
-    throw new ApiError('BUSY', 'Too many dry runs are under way. Try again later.', { retryAfter: 5 });
-  try {
+  const report = await withDryRunSlot(request, async (signal) => {
     const found = options.addOptions ? await collectNewOptions(running) : null;
-    const signal = request.abortSignal();
     const prepare = async (): ReturnType<PrepareImport> => {
       const { context } = await readContextNow(request, collection);
       const ready = prepareImport(context, context.registry.get(collection.name), options, imported);
       return found ? { ...ready, readCell: found.accept(ready.readCell) } : ready;
     };
-    const report = await dryRunImport(imported.table, prepare, () => signal.aborted);
-    return { data: JSON.stringify(report) };
+    return dryRunImport(imported.table, prepare, () => signal.aborted);
+  });
+  return { data: JSON.stringify(report) };
+}
+
+/** @throws ApiError `BUSY` while too many dry runs of the caller, or of all callers, are under way. */
+async function withDryRunSlot<T>(request: RequestContext, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const sender = formatUploader(request.caller) ?? '';
+  if (dryRuns.acquire(sender, 1) < 1)
+    throw new ApiError('BUSY', 'Too many dry runs are under way. Try again later.', { retryAfter: 5 });
+  try {
+    return await work(request.abortSignal());
   } finally {
     dryRuns.release(sender);
   }
@@ -240,7 +251,7 @@ export async function previewImport(
   return { data: JSON.stringify(previewTable(context, collection, imported)) };
 }
 
-/** `collections:importPreview`: a definition for the records of a file. */
+/** `collections:importPreview`: a definition for the records of a file, or whether the records fit a given one. */
 async function previewNewCollection(request: RequestContext): Promise<ActionResult> {
   const requireCreate = ({ findGrant }: RecordContext): void => {
     if (!findGrant('collections', 'create')) throw permissionDenied('collections', 'create');
@@ -248,14 +259,33 @@ async function previewNewCollection(request: RequestContext): Promise<ActionResu
   const context = getRecordContext(request);
   requireCreate(context);
   const source = await receiveImportSource(request, context);
-  const options = parsePreviewRequest(source.options);
+  const { file, definition, mapping } = parseCollectionPreviewRequest(source.options);
   const now = await request.contextNow();
   requireCreate(now);
-  const imported = await openSource(request, null, source, options);
-  return { data: JSON.stringify(previewCollection(now, imported, source.filename)) };
+  const collection = definition === undefined ? null : await checkDefinition(request, definition);
+  const imported = await openSource(request, null, source, file);
+  const preview = previewCollection(now, imported, source.filename);
+  if (collection === null) return { data: JSON.stringify(preview) };
+  const proposed = imported.derived.columns.map(({ index, definition: { name } }) => ({ column: index, field: name }));
+  const report = await withDryRunSlot(request, (signal) =>
+    checkNewRows(now, collection, { imported, mapping: mapping ?? proposed }, () => signal.aborted),
+  );
+  return { data: JSON.stringify({ ...preview, report }) };
 }
 
-/** `imports:cancel`: stops an import between two transactions. */
+/** @throws ApiError as `collections:create` would. */
+async function checkDefinition({ application, caller, requestId }: RequestContext, body: unknown): Promise<Collection> {
+  const context = application.definitionContext(caller, requestId, { changes: [], records: {} });
+  const definition = checkCollection(body, context.maxFields);
+  try {
+    await defineCollection(context, definition);
+  } catch (error) {
+    if (!(error instanceof DryRunRollback)) throw error;
+  }
+  return sketchCollection(context, definition);
+}
+
+/** `imports:cancel`: stops an import between two transactions. One that has ended stays as it is, as the reply shows. */
 async function cancel(request: RequestContext): Promise<ActionResult> {
   const context = getImportsContext(request);
   const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
@@ -272,10 +302,9 @@ function getImportsContext(request: RequestContext): RecordContext {
   return context;
 }
 
-/** @throws ApiError 404 for an import that the caller may not get. */
+/** @throws ApiError 403 or 404 as `imports:get`. */
 async function readVisibleImport(context: RecordContext, id: number): Promise<string> {
-  const request = normaliseRequest('get', { filter: { id } }, false);
-  return (await getRecord(context, context.registry.get('imports'), request)).data;
+  return (await getRecord(context, context.registry.get('imports'), requestByKeys('get', id))).data;
 }
 
 const refusedRowTypes = {

@@ -1,6 +1,7 @@
 /** Imports: the actions of every collection, and those of the collection `imports`. */
 import { importStates } from '../database/import-rows.ts';
 import { csvDelimiters } from '../protocol/export-request.ts';
+import { importEncodings } from '../protocol/import-encodings.ts';
 import { importFormats, importModes } from '../protocol/import-request.ts';
 import { limits } from '../protocol/limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
@@ -14,7 +15,10 @@ const fileId: JsonSchema = { type: 'integer', minimum: 1, description: 'The id o
 
 const fileProperties: Readonly<Record<string, JsonSchema>> = {
   format: { type: 'string', enum: importFormats },
-  encoding: { type: 'string', description: 'Such as windows-1252.' },
+  encoding: {
+    type: 'string',
+    description: `One of ${importEncodings.join(', ')}, or another usual name of one of them, such as latin1.`,
+  },
   delimiter: { type: 'string', enum: Object.keys(csvDelimiters) },
   header: { type: 'boolean', description: 'Whether the first row has the names of the columns.' },
   sheet: { type: ['string', 'integer'], description: 'The name of a sheet, or its index from 0.' },
@@ -43,12 +47,26 @@ const importProperties: Readonly<Record<string, JsonSchema>> = {
   ...fileProperties,
 };
 
-const rowError: Readonly<Record<string, JsonSchema>> = {
-  line: schema.integer,
+const rowProblem: Readonly<Record<string, JsonSchema>> = {
   column: schema.stringOrNull,
   field: schema.stringOrNull,
   value: schema.stringOrNull,
   reason: schema.string,
+};
+
+const rowError: Readonly<Record<string, JsonSchema>> = {
+  line: schema.integer,
+  ...rowProblem,
+  others: {
+    ...schema.array(schema.object(rowProblem, Object.keys(rowProblem))),
+    description: 'Further problems of the row.',
+  },
+};
+
+const rowCells: JsonSchema = {
+  type: ['array', 'null'],
+  items: schema.stringOrNull,
+  description: 'The texts of the row; null if there are too many errors to show them.',
 };
 
 const importColumn = schema.object(
@@ -72,6 +90,7 @@ const previewProperties: Readonly<Record<string, JsonSchema>> = {
   sheet: schema.stringOrNull,
   columns: schema.array(schemaRef('ImportColumn')),
   rows: schema.array(schema.array(schema.stringOrNull)),
+  lines: schema.array(schema.integer),
   truncated: schema.boolean,
 };
 
@@ -82,6 +101,20 @@ export const importSchemas: Readonly<Record<string, JsonSchema>> = {
   ImportRequest: {
     anyOf: [
       schema.object({ file: fileId, ...importProperties }, ['file']),
+      { type: 'array', items: { type: 'object' }, description: 'The records themselves.' },
+    ],
+  },
+  CollectionPreviewRequest: {
+    anyOf: [
+      schema.object(
+        {
+          file: fileId,
+          ...fileProperties,
+          definition: { type: 'object', description: 'A body for collections:create, for which all rows are checked.' },
+          mapping,
+        },
+        ['file'],
+      ),
       { type: 'array', items: { type: 'object' }, description: 'The records themselves.' },
     ],
   },
@@ -118,7 +151,7 @@ export const importSchemas: Readonly<Record<string, JsonSchema>> = {
       created: schema.integer,
       updated: schema.integer,
       refused: schema.integer,
-      errors: schema.array(schema.object(rowError, Object.keys(rowError))),
+      errors: schema.array(schema.object({ ...rowError, cells: rowCells }, [...Object.keys(rowError), 'cells'])),
       truncated: schema.boolean,
     },
     ['rows', 'created', 'updated', 'refused', 'errors', 'truncated'],
@@ -159,6 +192,7 @@ function buildImportBody(request: string): JsonSchema {
 
 const importBody = buildImportBody('ImportRequest');
 const previewBody = buildImportBody('ImportPreviewRequest');
+const collectionPreviewBody = buildImportBody('CollectionPreviewRequest');
 
 /** The options as parameters of the query, which all collections share. */
 export const sharedImportParameters: Readonly<Record<string, Parameter>> = Object.fromEntries(
@@ -197,12 +231,14 @@ export const importOperations: readonly OperationDefinition[] = [
   {
     action: 'collections:importPreview',
     summary: 'Propose a collection for the records of a file',
-    description: 'Nothing is changed. Send `data.definition` to collections:create, then import the file into it.',
+    description:
+      'Nothing is changed. Send `data.definition` to collections:create, then import the file into it. With `definition`, all rows are checked for it before.',
     may: hasGrants(['collections', 'create']),
-    body: previewBody,
-    success: jsonReply('What the file looks like, and a definition for its records.', {
+    body: collectionPreviewBody,
+    success: jsonReply('What the file looks like, a definition for its records, and with `definition` a report.', {
       type: 'object',
       required: ['format', 'columns', 'definition'],
+      properties: { report: schemaRef('ImportDryRun') },
     }),
   },
   {

@@ -9,16 +9,22 @@ export interface RateReached {
   readonly seconds: number;
 }
 
-/** Why a row of a file is refused. */
-export interface RowError {
-  /** `[line 7].price` */
-  readonly path: string;
-  readonly line: number;
+/** A problem of a row of a file. */
+export interface RowProblem {
   /** The name of the column and of the field; null: the whole row. */
   readonly column: string | null;
   readonly field: string | null;
   readonly value: string | null;
   readonly reason: string;
+}
+
+/** Why a row of a file is refused. */
+export interface RowError extends RowProblem {
+  /** `[line 7].price` */
+  readonly path: string;
+  readonly line: number;
+  /** Further problems of the row. */
+  readonly others: readonly RowProblem[];
 }
 
 /**

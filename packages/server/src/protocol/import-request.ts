@@ -1,6 +1,7 @@
 /** The options of an import, in all forms in which a request can give them. */
 import { ApiError } from './api-error.ts';
 import { csvDelimiters } from './export-request.ts';
+import { requireImportEncoding } from './import-encodings.ts';
 import { isObject, parseJson } from './json-text.ts';
 import { requireKnownNames } from './known-names.ts';
 import { limits } from './limits.ts';
@@ -54,6 +55,8 @@ type Parameters = Readonly<Record<string, unknown>>;
 const fileParameters = ['format', 'encoding', 'delimiter', 'header', 'sheet'] as const;
 /** The parameters of `importPreview`. */
 export const previewParameters: ReadonlySet<string> = new Set(fileParameters);
+/** The parameters of `collections:importPreview`. */
+const collectionPreviewParameters: ReadonlySet<string> = new Set([...fileParameters, 'definition', 'mapping']);
 /** The parameters of `import`. */
 export const importParameters: ReadonlySet<string> = new Set([
   ...['mode', 'matchFields', 'mapping', 'ignoreUnknown', 'addOptions', 'skipInvalid', 'dryRun', 'wait'],
@@ -99,15 +102,36 @@ export function parsePreviewRequest(options: Parameters): ImportFileOptions {
   return readFileOptions(options);
 }
 
+/** A preview for a new collection. */
+export interface CollectionPreviewRequest {
+  readonly file: ImportFileOptions;
+  /** The definition for which the rows are checked; undefined: none is checked. */
+  readonly definition: unknown;
+  /** Null: as proposed. */
+  readonly mapping: readonly ColumnMapping[] | null;
+}
+
+/** @throws ApiError 400 naming the option. */
+export function parseCollectionPreviewRequest(options: Parameters): CollectionPreviewRequest {
+  requireKnownNames('collections:importPreview', options, collectionPreviewParameters);
+  const { definition } = options;
+  const mapping = readMapping(options['mapping']);
+  if (mapping !== null && definition === undefined)
+    throw new ApiError('PARAMETER_INVALID', '"mapping" needs a "definition". Remove it, or add the definition.');
+  return {
+    file: readFileOptions(options),
+    definition: typeof definition === 'string' ? readJson('definition', definition) : definition,
+    mapping,
+  };
+}
+
 function readFileOptions(options: Parameters): ImportFileOptions {
   const format = readChoice('format', options['format'], importFormats);
   const delimiter = readChoice('delimiter', options['delimiter'], Object.keys(csvDelimiters));
   const { encoding, sheet } = options;
-  if (encoding !== undefined && (typeof encoding !== 'string' || !/^[\w.:-]{1,40}$/.test(encoding)))
-    throw new ApiError('PARAMETER_INVALID', '"encoding" must be the name of an encoding, such as windows-1252.');
   return {
     ...(format && { format }),
-    ...(encoding !== undefined && { encoding: encoding as string }),
+    ...(encoding !== undefined && { encoding: requireImportEncoding(encoding) }),
     ...(delimiter && { delimiter: csvDelimiters[delimiter as keyof typeof csvDelimiters] }),
     ...(options['header'] !== undefined && { header: readBoolean('header', options['header'], false) }),
     ...(sheet !== undefined && { sheet: readSheet(sheet) }),

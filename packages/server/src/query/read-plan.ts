@@ -25,7 +25,7 @@ import { planSort, type SortKey } from './sort-plan.ts';
 import { StatementScope } from './statement-scope.ts';
 
 export { compileCounter, compileWhere, keyCondition } from './conditions.ts';
-export type { PageShape } from './page-compiler.ts';
+export { classifyOffset, type PageShape } from './page-compiler.ts';
 export type { PlanContext } from './plan-context.ts';
 
 /** A compiled list. It can be run with other values as long as registry and access are the same. */
@@ -128,7 +128,7 @@ export function planList(
   const { scope, selection, keys, condition, keyed } = resolveRead(request, collection, grant, context);
   const orderedKeys = orderKeys(keys, collection.table, scope);
   const { keyNames, columns, columnCount } = compileColumns({ request, shape }, selection, orderedKeys, scope);
-  const hasPlainSource = shape.hasOffset || keyed !== null || request.trash !== 'without';
+  const hasPlainSource = shape.offset !== 'none' || keyed !== null || request.trash !== 'without';
   const source = hasPlainSource ? null : findPageSource(condition, keys, collection, dialect);
   const page = { collection, columns, condition, keyed, keys, shape };
   const records = source ? compileSourcedPage(page, source, scope) : compilePage(page, orderedKeys, scope);

@@ -78,6 +78,22 @@ export function planSortKey(term: SortTerm, root: Collection, rootGrant: Grant, 
   return { field, collection, steps, descending: term.descending, nullable: steps.length > 0 || !field.notNull };
 }
 
+/**
+ * Whether the records of a collection are in this order in an index, whatever their values are: indexes end with the primary key, except
+ * unique ones, and the engines differ in where they put null.
+ */
+export function isIndexOrder(keys: readonly SortKey[], { primaryKey, options }: Collection): boolean {
+  const [first, ...rest] = keys;
+  if (!first || keys.at(-1)?.field !== primaryKey) return false;
+  if (keys.some(({ steps, nullable }) => steps.length > 0 || nullable)) return false;
+  if (rest.some(({ descending }) => descending !== first.descending)) return false;
+  if (rest.length === 0) return true;
+  const { index, unique } = first.field.definition;
+  if (rest.length === 1 && !unique && (index === true || first.field.references !== null)) return true;
+  const names = keys.slice(0, -1).map(({ field }) => field.name);
+  return (options.indexes ?? []).some((each) => !each.unique && each.fields.join() === names.join());
+}
+
 /** The value that a key sorts by, for the row `alias`. */
 export function compileSortKey(key: SortKey, alias: string, scope: StatementScope): Sql {
   return compileSteps(key, 0, alias, scope);

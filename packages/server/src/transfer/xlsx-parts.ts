@@ -10,6 +10,11 @@ const relations = 'http://schemas.openxmlformats.org/officeDocument/2006/relatio
 const packageRelations = 'http://schemas.openxmlformats.org/package/2006/relationships';
 const contentTypes = 'http://schemas.openxmlformats.org/package/2006/content-types';
 const sheetMl = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const properties = 'http://schemas.openxmlformats.org/officeDocument/2006/extended-properties';
+const propertiesPath = 'docProps/app.xml';
+const propertiesType = 'application/vnd.openxmlformats-officedocument.extended-properties+xml';
+/** The name by which an import recognises a workbook that no other program has saved since. */
+export const workbookProgram = 'Tablinum';
 const maxNameLength = 31;
 
 /** The path of a worksheet in the file. @param number from 1. */
@@ -43,6 +48,7 @@ export function writeWorkbookParts(title: string, sheetCount: number): Readonly<
   const overrides = [
     writeOverride('xl/workbook.xml', 'sheet.main'),
     writeOverride('xl/styles.xml', 'styles'),
+    `<Override PartName="/${propertiesPath}" ContentType="${propertiesType}"/>`,
     ...numbers.map((number) => writeOverride(sheetPath(number), 'worksheet')),
   ];
   const defaults =
@@ -51,7 +57,8 @@ export function writeWorkbookParts(title: string, sheetCount: number): Readonly<
     'xl/workbook.xml': `${declaration}<workbook xmlns="${main}" xmlns:r="${relations}"><sheets>${sheets.join('')}</sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': `${declaration}<Relationships xmlns="${packageRelations}">${targets.join('')}</Relationships>`,
     'xl/styles.xml': declaration + writeStyles(),
-    '_rels/.rels': `${declaration}<Relationships xmlns="${packageRelations}">${writeRelation('rId1', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
+    '_rels/.rels': `${declaration}<Relationships xmlns="${packageRelations}">${writeRelation('rId1', 'officeDocument', 'xl/workbook.xml')}${writeRelation('rId2', 'extended-properties', propertiesPath)}</Relationships>`,
+    [propertiesPath]: `${declaration}<Properties xmlns="${properties}"><Application>${workbookProgram}</Application></Properties>`,
     '[Content_Types].xml': `${declaration}<Types xmlns="${contentTypes}">${defaults}${overrides.join('')}</Types>`,
   };
 }

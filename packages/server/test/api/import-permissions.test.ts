@@ -193,7 +193,7 @@ describeEngines('imports and permissions', (engine) => {
     await server.play(scenario);
   });
 
-  test('the files, imports and refused rows of others are like ones that do not exist', async () => {
+  test('the imports and refused rows of others get the same reply as ones that do not exist', async () => {
     const file = await uploadFile(server, { name: 'a.csv', content: 'number\r\nF-1\r\n' });
     for (const action of ['import', 'importPreview'])
       await server.play({
@@ -206,14 +206,24 @@ describeEngines('imports and permissions', (engine) => {
     const { body } = await importText(server, '', 'number\r\nF-2\r\n', { as: 'ann' });
     const { id } = body.data;
     expect(await server.data('GET /api/imports:list', { as: 'ben' })).toEqual([]);
-    expect((await server.call(`GET /api/imports:get?filterByTk=${id}`, { as: 'ben' })).status).not.toBe(200);
-    for (const request of ['GET /api/imports:refusedRows', 'POST /api/imports:cancel'])
+    const refusals = new Set<string>();
+    for (const request of ['GET /api/imports:get', 'GET /api/imports:refusedRows', 'POST /api/imports:cancel']) {
+      for (const key of [id, 1_000_000]) {
+        const { body: refusal } = await server.play({
+          name: request,
+          request: `${request}?filterByTk=${key}`,
+          as: 'ben',
+          expect: { status: 403, code: 'NO_PERMISSION' },
+        });
+        refusals.add(refusal.message);
+      }
       await server.play({
-        name: request,
-        request: `${request}?filterByTk=${id}`,
-        as: 'ben',
+        name: `${request} without a row filter`,
+        request: `${request}?filterByTk=1000000`,
         expect: { status: 404, code: 'RECORD_UNKNOWN' },
       });
+    }
+    expect([...refusals]).toHaveLength(1);
     expect(await server.data(`GET /api/imports:get?filterByTk=${id}`)).toMatchObject({ id, status: 'done' });
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { uploadFile } from '../support/file-server.ts';
-import { startImportServer } from '../support/import-server.ts';
+import { importText, startImportServer } from '../support/import-server.ts';
 import type { TestServer } from '../support/scenario.ts';
 
 const fields = [
@@ -24,6 +24,10 @@ const fields = [
   { name: 'uid', type: 'uid' },
   { name: 'email', type: 'email' },
   { name: 'url', type: 'url' },
+  { name: 'phone', type: 'phone' },
+  { name: 'color', type: 'color' },
+  { name: 'position', type: 'sort' },
+  { name: 'secret', type: 'password' },
   { name: 'file', type: 'file' },
   { name: 'files', type: 'file', multiple: true },
   { name: 'customer', type: 'belongsTo', target: 'customers' },
@@ -49,10 +53,14 @@ const records = [
     uid: '0193588e-6f0f-7b57-9a43-6f0f4b579a43',
     email: 'a@example.com',
     url: 'https://example.com/?a=b&c=d',
+    phone: '+4930123456',
+    color: '#00aAfF80',
+    position: 7,
+    secret: 'a quiet password',
     customer: 1,
   },
   { string: "'quoted'", text: '-5', integer: 0, boolean: false, select: 'a', tags: [], json: 'text', array: [] },
-  { string: '', text: '00123', bigInt: 5, decimal: '-0.100000', double: 12345.678, json: 17 },
+  { string: '', text: '00123', bigInt: 5, decimal: '-0.100000', double: 12345.678, json: 17, position: -3 },
   { uid: '0193588e-6f0f-7b57-9a43-6f0f4b579a44' },
 ];
 
@@ -99,5 +107,73 @@ describeEngines('exports that are imported again', (engine) => {
       return reply.text();
     };
     expect(await list(target)).toBe(await list('source'));
+    // Passwords are not exported, so the imported records have none.
+    const { database, registry } = server.running.applications.main;
+    const countPasswords = async (name: string): Promise<number> => {
+      const { table, byName } = registry.get(name);
+      const text = `SELECT count("${byName.get('secret')?.column}") FROM "${table}"`;
+      const [[row] = []] = await database.read([{ text, values: [] }]);
+      return Number(row?.[0]);
+    };
+    expect(await countPasswords('source')).toBe(1);
+    expect(await countPasswords(target)).toBe(0);
+  });
+
+  test.each(Object.keys(contentTypes) as (keyof typeof contentTypes)[])(
+    '%s: records without a value',
+    async (format) => {
+      const empty = {
+        name: `empty_${format}`,
+        fields: [
+          { name: 'note', type: 'text' },
+          { name: 'size', type: 'integer' },
+        ],
+      };
+      const copy = { ...empty, name: `copy_${format}` };
+      for (const body of [empty, copy]) await server.data('POST /api/collections:create', { body });
+      await server.data(`POST /api/${empty.name}:create`, { body: [{}, { note: 'a' }, {}, {}, { size: 5 }, {}] });
+      const authorization = `Bearer ${server.tokens.get('admin')}`;
+      const { url } = server.running;
+      const exported = await fetch(`${url}/api/${empty.name}:export?format=${format}&fields=note,size&sort=id`, {
+        headers: { authorization },
+      });
+      const imported = await fetch(`${url}/api/${copy.name}:import`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': contentTypes[format] },
+        body: await exported.arrayBuffer(),
+      });
+      expect(await imported.json()).toMatchObject({ data: { created: 6, refused: 0 } });
+      expect(await server.data(`GET /api/${copy.name}:list?fields=note,size&sort=id`)).toEqual([
+        { note: null, size: null },
+        { note: 'a', size: null },
+        { note: null, size: null },
+        { note: null, size: null },
+        { note: null, size: 5 },
+        { note: null, size: null },
+      ]);
+    },
+  );
+
+  test('a file is imported by its id, if the caller may read it', async () => {
+    const file = await uploadFile(server, { name: 'c.txt', content: 'c' }, 'ann');
+    await server.data('POST /api/collections:create', {
+      body: {
+        name: 'papers',
+        fields: [
+          { name: 'file', type: 'file' },
+          { name: 'files', type: 'file', multiple: true },
+        ],
+      },
+    });
+    const cells = `file,files\r\n${file.id},[${file.id}]\r\n"{""id"":${file.id}}","[{""id"":${file.id},""name"":""other""}]"\r\n`;
+    const foreign = await importText(server, '?skipInvalid=true', cells, { to: 'papers', as: 'ben' });
+    expect(foreign.body.data).toMatchObject({ created: 0, refused: 2 });
+    const own = await importText(server, '', cells, { to: 'papers', as: 'ann' });
+    expect(own.body.data, own.text).toMatchObject({ created: 2 });
+    const described = expect.objectContaining({ id: file.id, name: 'c.txt' });
+    expect(await server.data('GET /api/papers:list?fields=file,files')).toEqual([
+      { file: described, files: [described] },
+      { file: described, files: [described] },
+    ]);
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { uploadFile } from '../support/file-server.ts';
 import { importText, makeOrders, startImportServer, waitForImport } from '../support/import-server.ts';
+import type { Json } from '../support/json.ts';
 import type { TestServer } from '../support/scenario.ts';
 
 describeEngines('imports', (engine) => {
@@ -96,11 +97,51 @@ describeEngines('imports', (engine) => {
     expect(history[0].actor).toBe(`user:${record.createdById}`);
   });
 
-  test('a few rows with more text than a request may hold in memory are imported in the background', async () => {
+  test('all problems of a row are named: of its cells, or if all can be read, of its values', async () => {
+    const cells = 'A-1,abc,x,1\r\n';
+    const values = 'A-2,1.50,-1,lost\r\n';
+    const problems = [
+      ['price', 'amount'],
+      ['amount', 'status'],
+    ];
+    const named = ({ errors }: Json): string[][] =>
+      errors.map(({ field, others }: Json) => [field, ...others.map((each: Json) => each.field)]);
+    const file = `number,price,amount,status\r\n${cells.replace(',1\r', ',open\r')}${values}`;
+    const refused = await importText(server, '', file);
+    expect(refused.body).toMatchObject({ code: 'IMPORT_INVALID' });
+    expect(named(refused.body)).toEqual(problems);
+    expect(refused.body.errors[1].others).toMatchObject([{ column: 'status', field: 'status', value: 'lost' }]);
+    const dryRun = await importText(server, '?dryRun=true', file);
+    expect(named(dryRun.body.data)).toEqual(problems);
+    const { id } = (await importText(server, '?skipInvalid=true', file)).body.data;
+    const { text } = await server.call(`GET /api/imports:refusedRows?filterByTk=${id}`);
+    expect(text).toMatch(/^2,"?price: .+ amount: .+,A-1,abc,x,open\r$/m);
+    expect(text).toMatch(/^3,"?amount: .+ status: .+,A-2,1\.50,'-1,lost\r$/m);
+  });
+
+  test('of many problems of a row, the first ten are named', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `n${index}`);
+    await server.data('POST /api/collections:create', {
+      body: { name: 'wide', fields: names.map((name) => ({ name, type: 'integer' })) },
+    });
+    const { body } = await importText(server, '', `${names.join(',')}\r\n${names.map(() => 'x').join(',')}\r\n`, {
+      to: 'wide',
+    });
+    expect(body.errors).toHaveLength(1);
+    expect(body.errors[0].others.map(({ field }: Json) => field)).toEqual(names.slice(1, 10));
+  });
+
+  test('a few rows with more text than a request may hold in memory are imported in the background, without the invalid ones', async () => {
     const text = 'x'.repeat(4_000_000);
-    const reply = await importText(server, '', `number,note\r\nA-1,${text}\r\nA-2,${text}\r\nA-3,${text}\r\n`);
+    const file = `number,note\r\nA-1,${text}\r\nA-2,${text}\r\nA-1,${text}\r\n`;
+    const reply = await importText(server, '', file);
     expect(reply.status, reply.text).toBe(202);
-    expect(await waitForImport(server, reply.body.data.id)).toMatchObject({ status: 'done', rows: 3, created: 3 });
+    const record = await waitForImport(server, reply.body.data.id);
+    expect(record).toMatchObject({ status: 'done', rows: 3, created: 2, refused: 1 });
+    // Exactly as much text as a request may hold, with an invalid row.
+    const half = 'x'.repeat(10_485_760 / 2 - 5);
+    const short = await importText(server, '', `number,note\r\nB-1,${half}\r\nB-2,${half}\r\nA-2,x\r\n`);
+    expect({ status: short.status, code: short.body.code }).toEqual({ status: 422, code: 'IMPORT_INVALID' });
   });
 
   test('a dry run reports what an import would do, and changes nothing', async () => {

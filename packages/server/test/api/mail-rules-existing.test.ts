@@ -6,6 +6,7 @@ import { readOutbox } from '../support/mail-compose-server.ts';
 import { makeRawMail } from '../support/raw-mail.ts';
 import type { TestServer } from '../support/scenario.ts';
 import { readStoreSnapshot } from '../support/store-snapshot.ts';
+import { waitFor } from '../support/sync-world.ts';
 
 describeEngines('rules on existing mail', (engine) => {
   let server: TestServer;
@@ -98,7 +99,7 @@ describeEngines('rules on existing mail', (engine) => {
   test('the same request with an idempotency key applies a rule once', async () => {
     const body = { accountId: 1, name: 'Hook', conditions, actions: [{ type: 'webhook' }] };
     const { id } = await server.data('POST /api/mailRules:create', { as: 'ann', body });
-    const headers = { 'idempotency-key': 'once' };
+    const headers = { 'idempotency-key': `once-${id}` };
     const request = { as: 'ann', body: { id, folder: 'archive' }, headers };
     const replies = [
       await server.data('POST /api/mailRules:apply', request),
@@ -106,8 +107,16 @@ describeEngines('rules on existing mail', (engine) => {
     ];
     expect(replies[0].ids).toHaveLength(4);
     expect(replies[1]).toEqual(replies[0]);
-    const events = await server.data('GET /api/changes:list?resource=emails&pageSize=1000', { as: 'ann' });
-    const mine = events.filter(({ payload }: Json) => payload?.rule?.id === id);
-    expect(mine).toHaveLength(4);
+    // On PostgreSQL, an event can be read when all older transactions have ended. Events keep their order, so the
+    // event of a later change shows that none of the rule is still to come.
+    const last = replies[0].ids[0];
+    await server.data(`POST /api/emails:update/${last}`, { as: 'ann', body: { starred: false } });
+    let events: Json[] = [];
+    const isComplete = async (): Promise<boolean> => {
+      events = await server.data('GET /api/changes:list?resource=emails&pageSize=1000', { as: 'ann' });
+      return events.at(-1)?.name === 'emails.updated' && String(events.at(-1)?.tk) === String(last);
+    };
+    await waitFor(isComplete, () => `the event of the last change: ${JSON.stringify(events.at(-1))}`, 10_000);
+    expect(events.filter(({ payload }) => payload?.rule?.id === id)).toHaveLength(4);
   });
 });

@@ -19,6 +19,25 @@ describeEngines('the rights of an account to send', (engine) => {
   const confirm = (account: number, address: string): Promise<Json> =>
     fixture.server.data(`POST /api/accounts:confirmAlias?filterByTk=${account}`, { body: { address } });
 
+  // Before anything is sent: deliveries go on in the background, and a refusal must change nothing.
+  test('a public host is refused without TLS', async () => {
+    const account = await fixture.addAccount('tls@example.com');
+    const plain = { host: '192.0.1.7', port: 25, security: 'none' };
+    for (const name of ['imap', 'smtp'])
+      await fixture.server.play({
+        name: `${name} of a public host`,
+        request: `PATCH /api/accounts/${account}`,
+        body: { [name]: plain },
+        expect: {
+          status: 422,
+          code: 'VALUE_INVALID',
+          body: { details: { [`${name}.security`]: expect.stringContaining('tls or starttls') } },
+        },
+      });
+    const smtp = { ...plain, host: '127.0.0.1' };
+    expect(await fixture.addAccount('plain@example.com', { smtp })).toEqual(expect.any(Number));
+  });
+
   test('a scheduled message is not sent after the alias in its From was removed', async () => {
     const account = await fixture.addAccount('alias@example.com', { aliases: ['former@example.com'] });
     await confirm(account, 'former@example.com');
@@ -87,22 +106,5 @@ describeEngines('the rights of an account to send', (engine) => {
     fixture.advance(1000);
     await fixture.until(present, 'sent');
     expect(fixture.relay.received.at(-1)).toMatchObject({ from: '', to: ['eve@example.net'] });
-  });
-
-  test('a public host is refused without TLS', async () => {
-    const plain = { host: '192.0.1.7', port: 25, security: 'none' };
-    for (const name of ['imap', 'smtp'])
-      await fixture.server.play({
-        name: `${name} of a public host`,
-        request: 'PATCH /api/accounts/1',
-        body: { [name]: plain },
-        expect: {
-          status: 422,
-          code: 'VALUE_INVALID',
-          body: { details: { [`${name}.security`]: expect.stringContaining('tls or starttls') } },
-        },
-      });
-    const smtp = { ...plain, host: '127.0.0.1' };
-    expect(await fixture.addAccount('plain@example.com', { smtp })).toEqual(expect.any(Number));
   });
 });

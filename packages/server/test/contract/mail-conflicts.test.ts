@@ -1,5 +1,5 @@
 /** Changes on both sides that meet between a report of the mail server and the next one. Found by mail-interleaving.test.ts. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createReader } from '../../src/database/run-statement.ts';
 import { sql } from '../../src/database/sql.ts';
 import { describeEngines } from '../support/engines.ts';
@@ -229,7 +229,34 @@ describeEngines('mail that both sides change at the same time', (engine) => {
       const [there] = imap.find(subject);
       imap.move(there!.path, there!.uid, to);
     };
-    return { account, id, imap, sync, runWith, moveThere };
+    /** Runs each change before the next command of its name, on a new connection. */
+    const runScript = async (script: readonly (readonly [command: string, change: () => unknown])[]): Promise<void> => {
+      const rest = [...script];
+      sync.before = async (name) => {
+        if (rest[0]?.[0] === name) await rest.shift()![1]();
+      };
+      await sync.run();
+      expect(rest).toEqual([]);
+      sync.before = async () => {};
+    };
+    /** Synchronises until nothing is left to do, and expects the same message on both sides. */
+    const settle = async (mailbox: string, flags: string): Promise<void> => {
+      for (let round = 0; round < 3; round += 1) await sync.run();
+      expect(imap.find(subject)).toMatchObject([{ path: mailbox }]);
+      const [line] = imap.list().filter((each) => each.includes(` ${subject}`));
+      expect(line!.slice(line!.indexOf(subject) + subject.length).trim()).toBe(flags);
+      expect(await find(account, subject)).toMatchObject({
+        id,
+        folder: mailbox === 'INBOX' ? 'inbox' : mailbox,
+        read: flags.includes('Seen'),
+        starred: flags.includes('Flagged'),
+      });
+      expect(await operations(account)).toEqual([]);
+    };
+    const drop = (): never => {
+      throw droppedConnection();
+    };
+    return { account, id, imap, sync, runWith, runScript, settle, moveThere, drop };
   }
 
   test('a copy is only deleted while the server shows another one', async () => {
@@ -350,5 +377,178 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     expect(imap.find('answered and moved')).toMatchObject([{ path: 'Left' }]);
     expect(await find(account, 'answered and moved')).toMatchObject({ id, folder: 'Left', answered: true });
     expect(await operations(account)).toEqual([]);
+  });
+
+  test('flags that were set before another program moved the message are sent to the copy that is moved back', async () => {
+    const { id, imap, runScript, settle, moveThere } = await connectStepwise('flagged and moved back');
+    imap.append('INBOX', mail('one more here'));
+    imap.append('Left', mail('one more there'));
+    await runScript([
+      [
+        // The inbox is looked at before: the message is known at both places.
+        'SELECT Left',
+        () => {
+          moveThere('Left');
+          return update(id, { starred: true });
+        },
+      ],
+      [
+        'SELECT INBOX',
+        async () => {
+          await update(id, { read: true });
+          await move(id, 'inbox');
+        },
+      ],
+    ]);
+    await settle('INBOX', '\\Flagged \\Seen');
+  });
+
+  test.for([
+    ['with UIDPLUS', ['IDLE', 'UIDPLUS']],
+    ['without UIDPLUS', ['IDLE']],
+  ] as const)(
+    'flags of a message that is moved back during its interrupted move are sent, %s',
+    async ([name, capabilities]) => {
+      const { id, runScript, settle, drop } = await connectStepwise(`moved back ${name}`, capabilities);
+      await move(id, 'Left');
+      await update(id, { read: true });
+      await runScript([
+        ['COPY', () => {}],
+        ['(end)', drop],
+      ]);
+      await runScript([['LIST', () => move(id, 'inbox')]]);
+      await settle('INBOX', '\\Seen');
+    },
+  );
+
+  test('a change of a flag is taken back where the connection was lost and another program has moved the message', async () => {
+    const { id, runScript, settle, moveThere, drop } = await connectStepwise('taken back elsewhere');
+    await update(id, { starred: true });
+    await runScript([
+      [
+        'SELECT INBOX',
+        () => {
+          moveThere('Left');
+          drop();
+        },
+      ],
+    ]);
+    await runScript([['SELECT Left', () => update(id, { starred: false })]]);
+    await settle('Left', '');
+  });
+
+  test('flags that were set before and during an interrupted move are sent to where another program has moved the message', async () => {
+    const { id, runScript, settle, moveThere, drop } = await connectStepwise('flagged twice');
+    await move(id, 'Right');
+    await update(id, { starred: true });
+    await runScript([['SELECT INBOX', drop]]);
+    await runScript([
+      ['LIST', () => update(id, { read: true })],
+      ['SELECT INBOX', () => moveThere('Left')],
+    ]);
+    await settle('Left', '\\Flagged \\Seen');
+  });
+
+  test('flags that were set during an interrupted move are sent, although the message was moved on by both sides', async () => {
+    const { id, runScript, settle, moveThere, drop } = await connectStepwise('moved on by both');
+    await move(id, 'Right');
+    await runScript([['SELECT INBOX', drop]]);
+    await runScript([
+      [
+        'LIST',
+        async () => {
+          await update(id, { read: true });
+          await move(id, 'inbox');
+          moveThere('Left');
+        },
+      ],
+    ]);
+    await settle('Left', '\\Seen');
+  });
+
+  test('the last copy of a message is not deleted, although a deletion of another copy gets its UID', async () => {
+    const { id, runScript, settle, moveThere, drop } = await connectStepwise('moved there and back');
+    await move(id, 'Right');
+    await runScript([['SELECT INBOX', drop]]);
+    await runScript([
+      ['LIST', () => moveThere('Left')],
+      // The message of the interrupted move is found in the left mailbox: in the right one it would be a surplus copy.
+      ['SELECT INBOX', () => move(id, 'Left')],
+      ['SELECT INBOX', () => move(id, 'Right')],
+    ]);
+    await settle('Right', '');
+  });
+
+  test('an e-mail has the flags of the copy that remains', async () => {
+    const { id, imap, runScript, settle, drop } = await connectStepwise('one copy is read');
+    await move(id, 'Right');
+    await runScript([
+      ['MOVE', () => {}],
+      ['(end)', drop],
+    ]);
+    imap.setFlag('Right', 1, '\\Seen', true);
+    imap.append('Right', imap.get('Right').messages.get(1)!.raw);
+    await runScript([
+      ['LIST', () => move(id, 'inbox')],
+      ['SELECT INBOX', () => {}],
+      ['SELECT INBOX', () => move(id, 'Left')],
+    ]);
+    await settle('Left', '\\Seen');
+  });
+
+  describe('without MOVE', () => {
+    const afterCopy = (change: () => unknown) =>
+      [
+        ['COPY', () => {}],
+        ['(end)', change],
+      ] as const;
+
+    test('a message that another program moves after it was copied is there once, where that program has moved it', async () => {
+      const { id, runScript, settle, moveThere } = await connectStepwise('copied-and-moved', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await update(id, { read: true });
+      await runScript(afterCopy(() => moveThere('Right')));
+      await settle('Right', '\\Seen');
+    });
+
+    test('the same if it moves the message into the same mailbox', async () => {
+      const { id, runScript, settle, moveThere } = await connectStepwise('copied-and-moved-here', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await runScript(afterCopy(() => moveThere('Left')));
+      await settle('Left', '');
+    });
+
+    test('the copy of a message that another program deletes stays', async () => {
+      const { id, imap, runScript, settle } = await connectStepwise('copied-and-deleted', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await runScript(afterCopy(() => imap.expunge('INBOX', 1)));
+      await settle('Left', '');
+    });
+
+    test('the copy stays if another message has the same Message-ID and size', async () => {
+      const { account, id, imap, runScript } = await connectStepwise('copied', ['IDLE', 'UIDPLUS']);
+      await move(id, 'Left');
+      await runScript(
+        afterCopy(() => {
+          const { raw } = imap.get('INBOX').messages.get(1)!;
+          imap.expunge('INBOX', 1);
+          imap.append('Right', raw.toString('latin1').replace('copied', 'forged'));
+        }),
+      );
+      expect(imap.find('copied')).toMatchObject([{ path: 'Left' }]);
+      expect(await find(account, 'copied')).toMatchObject({ id, folder: 'Left' });
+      expect(await operations(account)).toEqual([]);
+    });
+
+    test('without UIDPLUS, both copies stay, and are shown', async () => {
+      const { account, id, imap, sync, runScript, moveThere } = await connectStepwise('copied twice', ['IDLE']);
+      await move(id, 'Left');
+      await runScript(afterCopy(() => moveThere('Right')));
+      for (let round = 0; round < 3; round += 1) await sync.run();
+      expect(imap.find('copied twice')).toMatchObject([{ path: 'Left' }, { path: 'Right' }]);
+      expect(await placements(account)).toEqual(['Left with UID', 'Right with UID']);
+      expect(await list(account)).toMatchObject([{ id }]);
+      expect(await operations(account)).toEqual([]);
+    });
   });
 });

@@ -31,6 +31,7 @@ const change = fc.oneof(
 const step = fc.tuple(fc.integer({ min: 0, max: 4 }), change);
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 const program = fc.record({
+  count: fc.constantFrom(1, maxMessages),
   uidplus: fc.boolean(),
   move: fc.boolean(),
   steps: fc.array(step, { minLength: 3, maxLength: 30 }),
@@ -62,19 +63,22 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
     #steps: (readonly [number, Change])[] = [];
     readonly log: string[] = [];
 
-    constructor(account: { id: number; address: string }, capabilities: readonly string[]) {
+    readonly #count: number;
+
+    constructor(account: { id: number; address: string }, count: number, capabilities: readonly string[]) {
       this.#account = account;
+      this.#count = count;
       this.#sync = new StepwiseSync(server, account, this.#imap, capabilities);
       this.#sync.before = (command) => this.#before(command);
     }
 
-    static async begin({ uidplus, move }: { uidplus: boolean; move: boolean }): Promise<Run> {
+    static async begin({ count, uidplus, move }: { count: number; uidplus: boolean; move: boolean }): Promise<Run> {
       accounts += 1;
       const address = `run${accounts}@example.com`;
       const imap = { host: 'imap.example.com', port: 993 };
       const { id } = await server.data('POST /api/accounts:create', { as: 'ann', body: { address, imap } });
-      const run = new Run({ id, address }, ['IDLE', ...(uidplus ? ['UIDPLUS'] : []), ...(move ? ['MOVE'] : [])]);
-      for (let number = 0; number < maxMessages; number += 1)
+      const run = new Run({ id, address }, count, ['IDLE', ...(uidplus ? ['UIDPLUS'] : []), ...(move ? ['MOVE'] : [])]);
+      for (let number = 0; number < count; number += 1)
         run.#imap.append(
           folders[number % 2]!,
           makeRawMail({ subject: `message-${number}`, id: `message-${number}@example.net` }),
@@ -111,7 +115,7 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
 
     async #change(change: Change): Promise<void> {
       if (change.kind === 'drop') throw droppedConnection();
-      const subject = `message-${change.message}`;
+      const subject = `message-${change.message % this.#count}`;
       if (change.kind === 'setThere' || change.kind === 'moveThere') {
         const [there] = this.#imap.find(subject);
         if (!there) throw new Error(`${subject} was lost`);
@@ -152,8 +156,8 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
 
   test('both sides end with the same state, and nothing is lost or doubled', async () => {
     await fc.assert(
-      fc.asyncProperty(program, async ({ steps, ...capabilities }) => {
-        const run = await Run.begin(capabilities);
+      fc.asyncProperty(program, async ({ steps, ...options }) => {
+        const run = await Run.begin(options);
         try {
           await run.play(steps);
           const { here, there, waiting } = await run.read();
@@ -161,8 +165,8 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
           expect(waiting).toEqual([]);
           const subjects = here.map(readSubject).sort();
           // Without MOVE, a message that another program moves between COPY and EXPUNGE is there twice.
-          expect(capabilities.move ? subjects : [...new Set(subjects)]).toEqual(
-            Array.from({ length: maxMessages }, (_, index) => `message-${index}`),
+          expect(options.move ? subjects : [...new Set(subjects)]).toEqual(
+            Array.from({ length: options.count }, (_, index) => `message-${index}`),
           );
         } catch (error) {
           (error as Error).message += `\n${run.log.join('\n')}`;

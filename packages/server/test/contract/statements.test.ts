@@ -16,6 +16,7 @@ const reads: Readonly<Record<string, string>> = {
   'list that hides its key': 'albums:list?count=none&fields=title',
   'list with versions': 'albums:list?count=none&versions=true',
   'second page by offset': 'albums:list?count=none&page=2&pageSize=1',
+  'far page by offset': 'albums:list?count=none&page=501&pageSize=1',
   'filter through to-one': `albums:list?count=none&${filter({ 'artist.name': 'needle' })}`,
   'filter through to-many': `artists:list?count=none&${filter({ albums: { title: { $includes: 'needle' } } })}`,
   'filter of lists and logic': `albums:list?count=none&${filter({ $or: [{ id: [1, 4242] }, { $not: { title: { $like: 'needle%' } } }] })}`,

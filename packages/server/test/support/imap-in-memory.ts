@@ -149,7 +149,7 @@ export class ConnectionInMemory extends EventEmitter {
 
   async list(): Promise<unknown[]> {
     await this.#before('LIST');
-    return this.#server.mailboxes.map(({ path, messages, uidNext, uidValidity, highestModseq }) => ({
+    const listed = this.#server.mailboxes.map(({ path, messages, uidNext, uidValidity, highestModseq }) => ({
       path,
       delimiter: '/',
       flags: new Set<string>(),
@@ -163,23 +163,29 @@ export class ConnectionInMemory extends EventEmitter {
         unseen: [...messages.values()].filter(({ flags }) => !flags.has('\\Seen')).length,
       },
     }));
+    await this.#before('(end)');
+    return listed;
   }
 
   async mailboxOpen(path: string): Promise<object> {
     await this.#before(`SELECT ${path}`);
     const { messages, uidNext, uidValidity, highestModseq } = this.#server.get(path);
+    const opened = { path, exists: messages.size, uidNext, uidValidity, highestModseq };
     this.mailbox = { path, exists: messages.size };
-    return { path, exists: messages.size, uidNext, uidValidity, highestModseq };
+    await this.#before('(end)');
+    return opened;
   }
 
   async search(query: { uid?: string; header?: Record<string, string>; deleted?: boolean }): Promise<number[]> {
     await this.#before('SEARCH');
     const id = query.header?.['message-id'];
-    return this.#selected
+    const found = this.#selected
       .select(query.uid ?? '1:*')
-      .filter(({ raw }) => id === undefined || readHeader(raw, 'message-id') === id)
+      .filter(({ raw }) => id === undefined || readHeader(raw, 'message-id').includes(id))
       .filter(({ flags }) => !query.deleted || flags.has('\\Deleted'))
       .map(({ uid }) => uid);
+    await this.#before('(end)');
+    return found;
   }
 
   async *fetch(set: string, _query: object, { changedSince }: Options): AsyncGenerator<object> {
@@ -197,8 +203,10 @@ export class ConnectionInMemory extends EventEmitter {
         source: raw,
         headers: Buffer.from(`Message-ID: ${readHeader(raw, 'message-id')}\r\n`),
       }));
-    if (changedSince !== undefined)
-      for (const [uid, modseq] of vanished) if (modseq > changedSince) this.emit('expunge', { path, uid });
+    const gone = [...vanished].filter(([, modseq]) => changedSince !== undefined && modseq > changedSince);
+    // What changes now is not in the reply, and the reply is not stored yet.
+    await this.#before('(end)');
+    for (const [uid] of gone) this.emit('expunge', { path, uid });
     yield* rows;
   }
 

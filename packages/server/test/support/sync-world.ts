@@ -216,18 +216,28 @@ function formatFlags(flags: readonly unknown[]): string {
   return flags.map((each) => (each ? '1' : '0')).join('');
 }
 
-/** What differs; empty if nothing does. @param placements path, UID, Message-ID and flags as stored. */
+/**
+ * What differs; empty if nothing does. Copies of one message may have different flags, and an e-mail only has one set of them: the
+ * flags of messages that exist more than once are not compared.
+ *
+ * @param placements path, UID, Message-ID and flags as stored.
+ */
 export function comparePlacements(
   server: ReadonlyMap<string, readonly ListedMessage[]>,
   placements: readonly (readonly unknown[])[],
 ): string {
+  const counts = new Map<string, number>();
+  for (const { messageId } of [...server.values()].flat())
+    if (messageId !== '') counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
+  const formatMessage = (messageId: string, flags: string): string =>
+    (counts.get(messageId) ?? 0) > 1 ? messageId : `${messageId} ${flags}`;
   const expected = [...server].flatMap(([path, list]) =>
-    list.map(({ uid, messageId, flags }) => `${path} ${uid} ${messageId} ${flags}`),
+    list.map(({ uid, messageId, flags }) => `${path} ${uid} ${formatMessage(messageId, flags)}`),
   );
-  const actual = placements.map(
-    ([path, uid, messageId, ...flags]) =>
-      `${path} ${uid} ${messageId ? `<${String(messageId).replace(/^<|>$/g, '')}>` : ''} ${formatFlags(flags)}`,
-  );
+  const actual = placements.map(([path, uid, id, ...flags]) => {
+    const messageId = id ? `<${String(id).replace(/^<|>$/g, '')}>` : '';
+    return `${path} ${uid} ${formatMessage(messageId, formatFlags(flags))}`;
+  });
   const [wanted, found] = [new Set(expected), new Set(actual)];
   const missing = expected.filter((each) => !found.has(each));
   const excess = actual.filter((each) => !wanted.has(each));

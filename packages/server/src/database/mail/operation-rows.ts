@@ -256,7 +256,7 @@ export async function readDueOperations(
   const hasUid = sql`(o.uid IS NOT NULL OR o.kind NOT IN ('flags','move','delete'))`;
   const hasMailboxes = sql`(o.kind='createMailbox' OR ((m.id IS NULL OR m."rawPath" IS NOT NULL) AND (o.kind='delete' OR o."targetId" IS NULL OR t."rawPath" IS NOT NULL)))`;
   // A copy is deleted when another one is known to be on the server.
-  const isLastCopy = sql`o.kind='delete' AND o."targetId" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=o."emailId" AND p.uid IS NOT NULL)`;
+  const isLastCopy = sql`o.kind='delete' AND o."targetId" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=o."emailId" AND p.uid IS NOT NULL AND NOT (p."mailboxId"=o."mailboxId" AND p.uid=o.uid AND p.uidvalidity=o.uidvalidity))`;
   // The copy of a draft that is replaced is deleted after its new version is stored.
   const isReplaced = sql`o.kind='delete' AND EXISTS (SELECT 1 FROM "mailOperations" e WHERE e."emailId"=o."emailId" AND e.id<o.id AND e.kind='append')`;
   const isInUse = sql`o.kind='deleteMailbox' AND EXISTS (SELECT 1 FROM "mailOperations" e WHERE e."accountId"=o."accountId" AND e.id<o.id AND (e."mailboxId"=o."mailboxId" OR e."targetId"=o."mailboxId"))`;

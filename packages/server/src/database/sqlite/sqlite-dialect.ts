@@ -138,7 +138,16 @@ const foldParam = (param: Param): Param => ({
   ...param,
   read: (environment) => foldTextOrNull(param.read(environment) as string | null),
 });
-const foldSql = (text: Sql): Sql => sql`_fold(${text})`;
+
+/** Texts of this many bytes and more are folded by `_fold`, which checks the deadline. */
+const maxNativeFold = 65_536;
+
+/** Whether all characters of a text are ASCII: lower() folds those as `foldText` does, in a quarter of the time. */
+const isShortAscii = (text: Sql): Sql =>
+  sql`octet_length(${text})<${maxNativeFold} AND octet_length(${text})=length(${text})`;
+
+/** See text-fold.ts. */
+const foldSql = (text: Sql): Sql => sql`iif(${isShortAscii(text)},lower(${text}),_fold(${text}))`;
 
 /**
  * Checks the deadline once in about a thousand rows, or about 8,000 conditions. The multiplier spreads the row ids, so that it
@@ -226,8 +235,15 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
   listAsRows: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
   isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
   contains: (text, needle) => sql`instr(${foldSql(text)},${foldParam(needle)})>0`,
-  startsWith: (text, needle) => sql`_starts(${text},${foldParam(needle)})`,
-  endsWith: (text, needle) => sql`_ends(${text},${foldParam(needle)})`,
+  startsWith: (text, needle) => {
+    const start = foldParam(needle);
+    return sql`iif(${isShortAscii(text)},substr(lower(${text}),1,length(${start}))=${start},_starts(${text},${start}))`;
+  },
+  endsWith: (text, needle) => {
+    const end = foldParam(needle);
+    const tail = sql`substr(lower(${text}),length(${text})-length(${end})+1,length(${end}))`;
+    return sql`iif(${isShortAscii(text)},${tail}=${end},_ends(${text},${end}))`;
+  },
   like: (text, pattern, foldCase) =>
     foldCase ? sql`${foldSql(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   anyElement: (list, elements) => sql`_any_element(${list},${elements})=1`,

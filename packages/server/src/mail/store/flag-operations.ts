@@ -69,10 +69,11 @@ const listQueuedFlags = (queue: OperationQueue, emailId: number): MailOperation[
 function isFlagSet(queue: OperationQueue, position: ServerMessagePosition, flag: string): boolean | null {
   const running = queue
     .ofEmail(position.placement.emailId)
-    .find((each) => each.kind === 'flags' && each.status === 'running' && isAt(each, position));
-  if (running?.flags?.add.includes(flag)) return true;
-  if (running?.flags?.remove.includes(flag)) return false;
-  return position.flags?.includes(flag) ?? null;
+    .filter((each) => each.kind === 'flags' && each.status === 'running' && listNames(each).includes(flag));
+  const here = running.find((each) => isAt(each, position));
+  if (here) return here.flags?.add.includes(flag) ?? false;
+  // An operation whose connection was lost still names where the message was. It is repeated where the message is found.
+  return running.length > 0 ? null : (position.flags?.includes(flag) ?? null);
 }
 
 /** Adds changes to the queued operation of a message, or queues one. What is tried again after a failure stays apart. */

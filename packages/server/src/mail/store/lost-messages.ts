@@ -113,9 +113,9 @@ export class LostMessages {
       for (const email of emails) {
         const loss = findLoss(placements.get(email) ?? [], queue.ofEmail(email), isVanished);
         const rescued = loss.remaining.length === 0 ? rescueByCopy(queue, loss.vanished[0], isVanished) : null;
-        if (rescued) await rows.setPosition(rescued.id, { ...withoutUid, modseq: null, flags: rescued.flags });
+        if (rescued) await rows.setPosition(rescued.id, rescued);
         const remaining = rescued ? [rescued] : loss.remaining;
-        const vanished = loss.vanished.filter((each) => each !== rescued);
+        const vanished = loss.vanished.filter(({ id }) => id !== rescued?.id);
         dropVanished(queue, email, { vanished, remaining }, isVanished);
         if (loss.vanished.length === 0) continue;
         const ids = vanished.map(({ id }) => id);
@@ -230,7 +230,7 @@ function rescueByCopy(
     if (each.kind === 'move' && each.status === 'queued' && each.targetId === placement.mailboxId) queue.remove(each);
   const payload = { modseq: null, flags: placement.flags };
   queue.replace(copy, { kind: 'move', targetId: placement.mailboxId, payload });
-  return placement;
+  return { ...placement, ...withoutUid, modseq: null };
 }
 
 /**
@@ -245,14 +245,31 @@ function dropVanished(
 ): void {
   const isForLost = ({ kind, targetId }: MailOperation): boolean =>
     kind === 'move' && vanished.some(({ mailboxId }) => mailboxId === targetId);
+  // Where nothing brings the message any more.
+  const abandoned = new Set<number | null>(vanished.map(({ mailboxId }) => mailboxId));
   for (const each of queue.ofEmail(email)) {
     if (each.status !== 'queued' || each.kind === 'flags' || !(isVanished(each) || isForLost(each))) continue;
     if (each.kind === 'delete' && each.payload?.isFinal) queue.replace(each, { mailboxId: null, ...withoutUid });
-    else queue.remove(each);
+    else {
+      queue.remove(each);
+      if (each.kind === 'move') abandoned.add(each.targetId);
+    }
   }
+  // What was to delete the messages that these moves bring.
+  for (const each of queue.ofEmail(email))
+    if (isCopyDeletion(each) && each.status === 'queued' && each.uid === null && abandoned.has(each.mailboxId))
+      if (
+        !findBringing(
+          { emailId: email, mailboxId: each.mailboxId ?? 0 },
+          queue.ofEmail(email).filter(({ id }) => id < each.id),
+        )
+      )
+        queue.remove(each);
   const place = findPlace(remaining, vanished, queue.ofEmail(email));
   const isStray = ({ mailboxId, uid }: MailOperation): boolean =>
-    uid === null && vanished.some((each) => each.mailboxId === mailboxId);
+    uid === null &&
+    abandoned.has(mailboxId) &&
+    !remaining.some((each) => each.uid === null && each.mailboxId === mailboxId);
   for (const each of queue.ofEmail(email))
     if (each.kind === 'flags' && each.status === 'queued' && (isVanished(each) || isStray(each)))
       moveFlags(queue, each, place);
@@ -283,8 +300,10 @@ function moveFlags(queue: OperationQueue, operation: MailOperation, place: Place
     return;
   }
   const [earlier, later] = id < same.id ? [operation, same] : [same, operation];
-  queue.remove(operation);
-  queue.replace(same, { flags: mergeFlags(earlier.flags, later.flags) });
+  // The outcome of an earlier attempt is not known: that remains so.
+  const [kept, other] = operation.attempts > same.attempts ? [operation, same] : [same, operation];
+  queue.remove(other);
+  queue.replace(kept, { ...place, flags: mergeFlags(earlier.flags, later.flags) });
 }
 
 const isAt = (each: Place, { mailboxId, uidvalidity, uid }: Place): boolean =>
@@ -338,8 +357,9 @@ async function rescueLost(
   rows: ServerPlacementRows,
 ): Promise<void> {
   const queue = await OperationQueue.ofEmails(mail, account, [...new Set(lost.map(({ emailId }) => emailId))]);
-  for (const each of lost)
-    if (rescueByCopy(queue, each, () => false))
-      await rows.setPosition(each.id, { ...withoutUid, modseq: null, flags: each.flags });
+  for (const each of lost) {
+    const rescued = rescueByCopy(queue, each, () => false);
+    if (rescued) await rows.setPosition(rescued.id, rescued);
+  }
   await queue.flush();
 }

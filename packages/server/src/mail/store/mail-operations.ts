@@ -27,7 +27,7 @@ import {
 import { sweepTombstones, TombstoneRows } from '../../database/mail/tombstone-rows.ts';
 import { dropOutdatedFlags } from './flag-operations.ts';
 import type { MailAccount } from './incoming-mail.ts';
-import { LocalOperations } from './local-operations.ts';
+import { isCopyDeletion, LocalOperations } from './local-operations.ts';
 import { type MailTransaction, readNow, runServerTransaction, type ServerParts } from './mail-transaction.ts';
 import { findBringing, findOrigin } from './operation-positions.ts';
 import { OperationQueue } from './operation-queue.ts';
@@ -48,6 +48,8 @@ export interface OperationResult {
   readonly rawPath?: string;
   readonly delimiter?: string | null;
 }
+
+const noChange = { placed: [], fields: new Map<number, string[]>() };
 
 /** How long an e-mail that was deleted for ever is remembered. */
 const tombstoneMilliseconds = 30 * 86_400_000;
@@ -149,7 +151,10 @@ export class MailOperations {
   async complete(account: MailAccount, id: number, result: OperationResult = {}): Promise<void> {
     await this.#run(account, async (mail) => {
       const operation = await new OperationRows(mail.database, mail.transaction, account.id).read(id);
-      if (operation) await completeOperation(mail, operation, result);
+      if (!operation) return;
+      await completeOperation(mail, operation, result);
+      const { emailId } = operation;
+      if (emailId !== null && operation.kind !== 'flags') await changeEmails(mail, [emailId], async () => noChange);
     });
   }
 
@@ -279,15 +284,21 @@ async function confirmArrival(mail: MailTransaction, operation: MailOperation, r
   const waiting = placements.find((each) => each.mailboxId === mailboxId && each.uid === null);
   const isCurrent = waiting && findBringing(waiting, queue.ofEmail(email))?.id === operation.id;
   queue.remove(operation);
-  // The message may have been found in the mailbox before the server's answer was.
-  const found = waiting ? undefined : placements.find((each) => each.mailboxId === mailboxId);
+  // The message may have been found in the mailbox before the server's answer was, also where it has been moved on here since.
+  const found = waiting
+    ? undefined
+    : (placements.find((each) => each.mailboxId === mailboxId) ??
+      queue.ofEmail(email).find((each) => each.kind === 'move' && each.mailboxId === mailboxId && each.uid !== null));
   const { uidvalidity = null, uid = null } = result.uid === undefined ? (found ?? {}) : result;
   const position = { uidvalidity, uid };
   const isFollowing = (each: MailOperation): boolean =>
     (kind === 'move' && isAt(each, operation)) ||
     (each.mailboxId === mailboxId && each.uid === null && each.kind !== 'append');
   const following = queue.ofEmail(email).filter(isFollowing);
-  for (const each of following) queue.replace(each, { mailboxId, ...position });
+  // It was to delete what an earlier operation brings there. This message is shown, so it is no surplus copy.
+  for (const each of following)
+    if (isCurrent && isCopyDeletion(each)) queue.remove(each);
+    else queue.replace(each, { mailboxId, ...position });
   await queue.flush();
   const sent = result.flags ? normaliseFlags(result.flags, result.labels) : [];
   const flags = kind === 'move' ? (waiting?.flags ?? null) : sent;

@@ -57,10 +57,12 @@ export class OperationQueue {
     this.#added.push(operation);
   }
 
-  /** Changes a stored operation. */
-  replace(operation: MailOperation, change: Partial<NewOperation>): void {
-    this.#operations.set(operation.id, { ...operation, ...change });
-    this.#changed.add(operation.id);
+  /** Changes a stored operation; its other properties keep what an earlier call has given them. One that was removed stays removed. */
+  replace({ id }: Pick<MailOperation, 'id'>, change: Partial<NewOperation>): void {
+    const operation = this.#operations.get(id);
+    if (!operation) return;
+    this.#operations.set(id, { ...operation, ...change });
+    this.#changed.add(id);
   }
 
   /** Removes a stored operation. */

@@ -1,12 +1,14 @@
 /** Changes of stored e-mails that the mail server reports: their effect on counts, conversations and events. */
+import { readAccountServers } from '../../database/mail/account-server-rows.ts';
 import { type EmailPlacement, EmailRows } from '../../database/mail/email-rows.ts';
 import { FlagRows } from '../../database/mail/flag-rows.ts';
 import { PlacementRows } from '../../database/mail/placement-rows.ts';
+import { type ServerPlacement, ServerPlacementRows } from '../../database/mail/server-placement-rows.ts';
 import { appendMailEvent } from './mail-events.ts';
 import type { MailTransaction } from './mail-transaction.ts';
 import { MailboxCounts } from './mailbox-counts.ts';
-import type { OperationQueue } from './operation-queue.ts';
-import { applyFlags } from './server-flags.ts';
+import { OperationQueue } from './operation-queue.ts';
+import { applyFlags, diffEmailFlags, readEmailFlags } from './server-flags.ts';
 
 /** What a change altered. */
 export interface ChangedEmails {
@@ -33,8 +35,9 @@ export async function changeEmails(
   if (emails.length === 0) return;
   const rows = new EmailRows(mail.database, mail.transaction);
   const before = await rows.readPlacements(emails);
-  const { placed, fields } = await change();
+  const { placed, fields: reported } = await change();
   const placedEmails = [...placed];
+  const fields = mergeFields(reported, await settleFlags(mail, before));
   if (placedEmails.length === 0 && fields.size === 0) return;
   const moved = await new PlacementRows(mail.database, mail.transaction).updatePrimaryMailboxes(placedEmails);
   const changed = new Map(fields);
@@ -45,6 +48,62 @@ export async function changeEmails(
     for (const mailbox of each.mailboxIds) counts.addEmail(mailbox, each, 1);
   await rows.count(counts.changes);
   await updateConversations(mail, rows, before, changed);
+}
+
+/**
+ * Gives e-mails the flags that the mail server has confirmed, where nothing else is possible: all their messages are known and have the
+ * same flags, and no change of flags waits. Without this, an e-mail of which two copies had different flags would keep those of the copy
+ * that is gone.
+ *
+ * @returns the fields that changed, by e-mail.
+ */
+export async function settleFlags(
+  mail: MailTransaction,
+  emails: readonly Pick<EmailPlacement, 'id' | 'accountId'>[],
+): Promise<Map<number, string[]>> {
+  const changed = new Map<number, string[]>();
+  const rows = new FlagRows(mail.database, mail.transaction);
+  const placements = new ServerPlacementRows(mail.database, mail.transaction);
+  const servers = await readAccountServers(mail.database, mail.transaction, [
+    ...new Set(emails.map(({ accountId }) => accountId)),
+  ]);
+  for (const [account, list] of Map.groupBy(emails, ({ accountId }) => accountId)) {
+    const server = servers.get(account);
+    if (!server) continue;
+    const keys = list.map(({ id }) => id);
+    const queue = await OperationQueue.ofEmails(mail, account, keys);
+    const local = await rows.read(keys);
+    const changes = new Map<number, ReadonlyMap<string, boolean>>();
+    for (const [email, known] of Map.groupBy(await placements.readByEmails(keys), ({ emailId }) => emailId)) {
+      const stored = local.get(email);
+      const confirmed = readCommonFlags(known);
+      if (!stored || !confirmed || queue.ofEmail(email).length > 0) continue;
+      changes.set(
+        email,
+        diffEmailFlags(stored, readEmailFlags(confirmed), server.hasGmailLabels ? 'gmail' : 'keywords'),
+      );
+    }
+    for (const [email, names] of await applyServerFlags(mail, queue, changes)) changed.set(email, names);
+  }
+  return changed;
+}
+
+/** The flags that all messages of an e-mail have; null: they differ, or are not all known. */
+function readCommonFlags(placements: readonly ServerPlacement[]): readonly string[] | null {
+  const [first] = placements;
+  const form = JSON.stringify(first?.flags ?? null);
+  return placements.every(({ uid, flags }) => uid !== null && JSON.stringify(flags) === form)
+    ? (first?.flags ?? null)
+    : null;
+}
+
+function mergeFields(
+  one: ReadonlyMap<number, readonly string[]>,
+  other: ReadonlyMap<number, readonly string[]>,
+): Map<number, readonly string[]> {
+  const merged = new Map(one);
+  for (const [email, names] of other) merged.set(email, [...new Set([...(one.get(email) ?? []), ...names])]);
+  return merged;
 }
 
 async function updateConversations(

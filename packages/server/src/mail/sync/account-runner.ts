@@ -147,15 +147,22 @@ export class AccountRunner {
     const { services, signal } = { services: this.#parts.services, signal: this.#stopping.signal };
     const slot = await services.sync.connections.acquire(this.account.host, signal);
     let login: ServerLogin | null = null;
+    let connectionError: unknown = null;
     this.#synchronisedAt = null;
     try {
       await this.#setStatus('connecting');
       login = await loadLogin(this.#parts, this.account.id, 'imap');
-      const client = await openImap(login, { services, logger: this.#parts.logger, signal }, connectionOptions);
+      const options = { ...connectionOptions, socketTimeout: services.sync.times.silenceMilliseconds };
+      const client = await openImap(login, { services, logger: this.#parts.logger, signal }, options);
       this.#client = client;
+      client.once('error', (error: unknown) => {
+        connectionError = error;
+      });
       await this.#synchronise(new SyncSession(client, services.sync.times), slot);
     } catch (error) {
-      throw login === null || error instanceof LeaseLost || signal.aborted ? error : toMailServerProblem(error, login);
+      if (login === null || error instanceof LeaseLost || signal.aborted) throw error;
+      // The command under way only says that the connection was closed.
+      throw toMailServerProblem(isNoConnection(error) ? (connectionError ?? error) : error, login);
     } finally {
       this.#client?.close();
       this.#client = null;
@@ -293,8 +300,11 @@ const connectionOptions = {
   qresync: true,
   disableAutoIdle: true,
   maxIdleTime: 600_000,
-  socketTimeout: 90_000,
 } as const;
+
+function isNoConnection(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'NoConnection';
+}
 
 interface Failure extends ReportedProblem {
   readonly retry: RetryKind;

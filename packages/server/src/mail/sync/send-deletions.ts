@@ -25,20 +25,23 @@ async function requireCopies(
   group: readonly DueOperation[],
 ): Promise<DueOperation[]> {
   const copies = await operations.readCopies(group.flatMap(({ emailId }) => emailId ?? []));
-  const held = new Set<number>();
+  const present: ServerCopy[] = [];
   const gone: ServerCopy[] = [];
   for (const [path, list] of Map.groupBy(copies, ({ rawPath }) => rawPath)) {
     const { uidvalidity } = await session.select(path);
     const current = list.filter((each) => each.uidvalidity === uidvalidity);
     const existing = await session.findExisting(current.map(({ uid }) => uid));
-    for (const each of current)
-      if (existing.has(each.uid)) held.add(each.emailId);
-      else gone.push(each);
+    for (const each of current) (existing.has(each.uid) ? present : gone).push(each);
   }
-  for (const each of group) if (!held.has(each.emailId ?? 0)) await outcome.requeue(each);
+  const hasOther = (operation: DueOperation): boolean =>
+    present.some((copy) => copy.emailId === operation.emailId && !isAt(operation, copy));
+  for (const each of group) if (!hasOther(each)) await outcome.requeue(each);
   for (const list of Map.groupBy(gone, ({ mailboxId }) => mailboxId).values()) await outcome.reportGone(list);
-  return group.filter(({ emailId }) => held.has(emailId ?? 0));
+  return group.filter(hasOther);
 }
+
+const isAt = (each: DueOperation, { mailboxId, uidvalidity, uid }: ServerCopy): boolean =>
+  each.mailboxId === mailboxId && each.uidvalidity === uidvalidity && each.uid === uid;
 
 /**
  * Removes messages from the selected mailbox. Without UIDPLUS, EXPUNGE removes every message that is marked as deleted: it is only

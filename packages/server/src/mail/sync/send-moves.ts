@@ -51,40 +51,93 @@ async function copyAll(context: SendContext, group: readonly DueOperation[]): Pr
   const [first] = group;
   if (!first) return;
   const target = first.targetRawPath ?? '';
-  const copied = first.attempts > 0 ? await findCopies(context, group) : new Map<number, number>();
-  const rest = group.filter(({ uid }) => !copied.has(uid ?? 0));
-  if (first.attempts > 0) await session.select(first.rawPath ?? '');
+  const copied = first.attempts > 0 ? await findCopies(context, group) : null;
+  const rest = group.filter(({ uid }) => !copied?.uidMap.has(uid ?? 0));
+  if (copied) await session.select(first.rawPath ?? '');
   const result =
     rest.length === 0
       ? null
       : await session.client.messageCopy(formatUidSet(rest.flatMap(({ uid }) => uid ?? [])), target, { uid: true });
   if (rest.length > 0 && !result) throw session.refuse('COPY');
-  await expungeMessages(
-    session,
-    group.flatMap(({ uid }) => uid ?? []),
-  );
-  for (const each of group) await outcome.complete(each, result ? readPosition(result, each) : {});
+  const present = await session.findExisting(group.flatMap(({ uid }) => uid ?? []));
+  if (present.size > 0) await expungeMessages(session, [...present]);
+  const position = (each: DueOperation): Position => ({
+    ...readPosition(result || {}, each),
+    ...readPosition(copied ?? {}, each),
+  });
+  for (const each of group) if (present.has(each.uid ?? 0)) await outcome.complete(each, position(each));
+  for (const each of group) if (!present.has(each.uid ?? 0)) await settleTaken(context, each, position(each));
 }
 
-/** Messages of a group that are in the target already, found by Message-ID and size. @returns UIDs there by UIDs here. */
-async function findCopies({ session }: SendContext, group: readonly DueOperation[]): Promise<Map<number, number>> {
-  const copies = new Map<number, number>();
+/**
+ * Another program has moved or deleted a message after it was copied. If the message is in another mailbox now, that counts, and the
+ * copy is deleted. If it is nowhere else, the copy is the last one, and stays. Nothing but the position that COPYUID has named is deleted.
+ */
+async function settleTaken(context: SendContext, operation: DueOperation, position: Position): Promise<void> {
+  const { session, outcome } = context;
+  const { uidvalidity, uid } = position;
+  if (uid === undefined || !session.has('UIDPLUS') || !(await isElsewhere(context, operation, position)))
+    return outcome.complete(operation, position);
+  const selected = await session.select(operation.targetRawPath ?? '');
+  if (selected.uidvalidity !== uidvalidity) return outcome.complete(operation, position);
+  await expungeMessages(session, [uid]);
+  await outcome.markGone([operation]);
+}
+
+/** Whether the server has the same bytes at a position that the store does not know yet, besides the copy. */
+async function isElsewhere(
+  { session, rawSource, serverMail, operations, account }: SendContext,
+  { emailId, targetId }: DueOperation,
+  copy: Position,
+): Promise<boolean> {
+  const message = emailId === null ? null : await rawSource.read(emailId);
+  if (!message?.messageId || emailId === null) return false;
+  const known = await operations.readCopies([emailId]);
+  for (const mailbox of (await serverMail.readMailboxes(account.id)).filter(({ selectable }) => selectable)) {
+    const { uidvalidity } = await session.select(mailbox.rawPath ?? mailbox.path);
+    const isKnown = (uid: number): boolean =>
+      (mailbox.id === targetId && uid === copy.uid) ||
+      known.some((each) => each.mailboxId === mailbox.id && each.uid === uid && each.uidvalidity === uidvalidity);
+    const found = await session.fetchIdentities(await session.searchMessageId(message.messageId));
+    for (const { uid } of found.filter((each) => each.size === message.raw.length && !isKnown(each.uid))) {
+      const [stored] = await session.fetchMessages([uid]);
+      if (stored && Buffer.compare(stored.raw, message.raw) === 0) return true;
+    }
+  }
+  return false;
+}
+
+/** Where a message is; empty: not known. */
+interface Position {
+  readonly uidvalidity?: string;
+  readonly uid?: number;
+}
+
+/** UIDs in the target by UIDs in the mailbox. */
+interface CopiedMessages {
+  readonly uidValidity?: bigint | undefined;
+  readonly uidMap?: ReadonlyMap<number, number> | undefined;
+}
+
+/** Messages of a group that are in the target already, found by Message-ID and size. */
+async function findCopies(
+  { session }: SendContext,
+  group: readonly DueOperation[],
+): Promise<{ uidValidity: bigint; uidMap: ReadonlyMap<number, number> }> {
+  const uidMap = new Map<number, number>();
   const [first] = group;
   const wanted = await session.fetchIdentities(group.flatMap(({ uid }) => uid ?? []));
-  await session.select(first?.targetRawPath ?? '');
+  const { uidvalidity } = await session.select(first?.targetRawPath ?? '');
   for (const { uid, messageId, size } of wanted) {
     if (messageId === null) continue;
     const found = await session.fetchIdentities(await session.searchMessageId(messageId));
     const same = found.find((each) => each.size === size);
-    if (same) copies.set(uid, same.uid);
+    if (same) uidMap.set(uid, same.uid);
   }
-  return copies;
+  return { uidValidity: BigInt(uidvalidity), uidMap };
 }
 
-function readPosition(
-  { uidValidity, uidMap }: { uidValidity?: bigint | undefined; uidMap?: Map<number, number> | undefined },
-  { uid }: DueOperation,
-): { uidvalidity?: string; uid?: number } {
+function readPosition({ uidValidity, uidMap }: CopiedMessages, { uid }: DueOperation): Position {
   const moved = uidMap?.get(uid ?? 0);
   return moved === undefined || uidValidity === undefined ? {} : { uidvalidity: String(uidValidity), uid: moved };
 }

@@ -16,6 +16,8 @@ export interface SyncTimes {
   readonly probeTimeoutMilliseconds: number;
   /** How long the server may take for a command whose answer is short. */
   readonly commandMilliseconds: number;
+  /** How long the connection may be silent during a command: no byte arrives, and none can be sent. */
+  readonly silenceMilliseconds: number;
   /** How long the server may take for the answer to one FETCH, whatever it contains. */
   readonly fetchMilliseconds: number;
   /** How often all messages are compared with the server's list. */
@@ -40,6 +42,7 @@ export const defaultSyncTimes: SyncTimes = {
   probeMilliseconds: 240_000,
   probeTimeoutMilliseconds: 20_000,
   commandMilliseconds: 60_000,
+  silenceMilliseconds: 120_000,
   fetchMilliseconds: 1_800_000,
   reconcileMilliseconds: 6 * 3_600_000,
   plainReconcileMilliseconds: 900_000,

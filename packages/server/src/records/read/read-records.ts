@@ -11,7 +11,14 @@ import type { RecordRequest } from '../../protocol/record-request.ts';
 import { decodeSortCursor, encodeSortCursor, fingerprintList } from '../../query/cursor.ts';
 import type { Grant } from '../../query/grant.ts';
 import { permissionDenied } from '../../query/read-access.ts';
-import { type GetPlan, type ListPlan, type PageShape, planGet, planList } from '../../query/read-plan.ts';
+import {
+  classifyOffset,
+  type GetPlan,
+  type ListPlan,
+  type PageShape,
+  planGet,
+  planList,
+} from '../../query/read-plan.ts';
 import { planSort } from '../../query/sort-plan.ts';
 import type { Collection } from '../../schema/registry.ts';
 import { getCachedPlan, type RecordContext, toPlanContext } from '../record-context.ts';
@@ -186,12 +193,13 @@ export function prepareList(
   const { collection, grant, request } = query;
   const fingerprint = (): string => getListFingerprint(request, collection, context.caller.role);
   const key = query.keys ?? parseKey(request.filterByTk, collection);
-  const shape: PageShape = { size, content, hasOffset: request.page > 1, cursorNulls: null };
+  const offset = (request.page - 1) * size;
+  const shape: PageShape = { size, content, offset: classifyOffset(offset), cursorNulls: null };
   if (request.after === null) {
     const plan = getListPlan(context, query, shape);
     return {
       plan,
-      environment: buildRequestEnvironment(context, request, { key, offset: (request.page - 1) * size }),
+      environment: buildRequestEnvironment(context, request, { key, offset }),
       fingerprint,
     };
   }
@@ -229,7 +237,7 @@ function getListFingerprint(request: RecordRequest, collection: Collection, role
 
 function getListPlan(context: RecordContext, { collection, grant, request }: ListQuery, shape: PageShape): ListPlan {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
-  const key = `${collection.name}:list ${request.shape}${shape.size}${shape.hasOffset ? '+' : ' '}${shape.content[0]}${nulls}`;
+  const key = `${collection.name}:list ${request.shape}${shape.size} ${shape.offset} ${shape.content}${nulls}`;
   return getCachedPlan(context, grant, key, () =>
     planList({ request, shape }, collection, grant, toPlanContext(context)),
   );

@@ -73,7 +73,7 @@ function getVisibilityPlan(
   const shape = {
     size: maxVisibleKeys,
     content: 'rows',
-    hasOffset: false,
+    offset: 'none',
     cursorNulls: null,
     maxLength: limits.recordInEvent,
   } as const;

@@ -24,7 +24,7 @@ export async function prepareBody(
 
 /** Asks the before hooks about a write. @returns the values as the hooks leave them. */
 export async function applyBeforeHook(
-  { context, collection, key: keys }: WriteOperation,
+  { context, collection, key: keys }: Pick<WriteOperation, 'context' | 'collection' | 'key'>,
   action: HookedAction,
   values: Body,
 ): Promise<Body> {

@@ -8,8 +8,7 @@ import type { Body } from '../../records/record-rules.ts';
 import { type ColumnField, getColumnField } from '../../schema/registry.ts';
 import { toSearchKey } from './found-records.ts';
 import type { ImportPlan } from './import-plan.ts';
-import type { RowRefusal } from './import-row.ts';
-import type { AcceptedRow, FileMemory } from './write-rows.ts';
+import type { AcceptedRow, FileMemory, RowRefusal } from './import-row.ts';
 
 /** A set of hashes, in one array. Zero marks a free place. */
 class HashSet {

@@ -28,6 +28,7 @@ import {
 } from '../../database/import-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { limits } from '../../protocol/limits.ts';
+import { getImportLock } from './import-transaction.ts';
 import { continueImport, type ImportRun, ImportStopped, type RunImportParts } from './run-import.ts';
 
 /**
@@ -223,11 +224,12 @@ export class ImportJobs {
 
   #end(id: number, end: ImportEnd, by: Parameters<typeof recordEvent>[3]): Promise<boolean> {
     const { database, changes } = this.#parts;
-    return database.write(async (transaction) => {
+    const work = async (transaction: Transaction): Promise<boolean> => {
       if (!(await endImport(database, transaction, id, end))) return false;
       await changes.append(transaction, recordEvent('imports', 'updated', [id], by), end.time);
       return true;
-    });
+    };
+    return database.write(work, { lockKey: getImportLock(id) });
   }
 
   /** @throws ImportStopped if the import was cancelled, or another server runs it. */

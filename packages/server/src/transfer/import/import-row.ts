@@ -1,15 +1,21 @@
 /** Rows of a file on their way into records: their cells as the values of fields, or why they are refused. */
 import type { RefusedRow } from '../../database/import-rows.ts';
-import { ApiError } from '../../protocol/api-error.ts';
+import { ApiError, type RowError, type RowProblem } from '../../protocol/api-error.ts';
+import type { Body } from '../../records/record-rules.ts';
 import type { ColumnField } from '../../schema/registry.ts';
 import { type CellResult, showCell } from '../read/cell-value.ts';
 import type { SourceCell, SourceRow } from '../read/table-source.ts';
 import type { ImportColumn, ImportPlan } from './import-plan.ts';
 
-/** Why a row is refused. */
-export interface RowRefusal {
+/** A problem of a row, and the field that it is about; null: the whole row. */
+interface FieldProblem {
   readonly field: string | null;
   readonly reason: string;
+}
+
+/** Why a row is refused. `others` are further problems of it, at most {@link maxOthers}. */
+export interface RowRefusal extends FieldProblem {
+  readonly others?: readonly FieldProblem[];
 }
 
 /** Reads a cell of a column as a value of a field. */
@@ -25,22 +31,47 @@ export interface ImportRow {
   readonly refusal: RowRefusal | null;
 }
 
+/** A row that was written. */
+export interface AcceptedRow {
+  readonly body: Body;
+  /** Equal for rows with the same values of the match fields; null without values. */
+  readonly matchKey: string | null;
+}
+
+/** What an import remembers of rows whose transaction was rolled back. Only a dry run has it. */
+export interface FileMemory {
+  /** Why a row contradicts an earlier one of the file; null: it does not. */
+  findConflict(body: Body, matchKey: string | null): RowRefusal | null;
+  /** Whether an earlier row of the file has written the record that the values of the match fields name. */
+  hasWritten(matchKey: string): boolean;
+  /** The body as it can be written without the earlier records of the file. */
+  toWritable(body: Body): Body;
+}
+
 /** Characters of a refused value that are stored and shown. */
 const maxValueLength = 200;
+/** Problems of a row that are stored and shown after the first one. */
+const maxOthers = 9;
 
 /** Converts the cells of a row. */
 export function toImportRow({ columns, mode }: ImportPlan, source: SourceRow, readCell: ColumnReader): ImportRow {
   const values: Record<string, unknown> = {};
   const lookups: { column: ImportColumn; value: unknown }[] = [];
+  const problems: FieldProblem[] = [];
   for (const column of columns) {
     const cell = source.cells[column.index] ?? null;
     const read = readCell(cell, column.index, column.lookup?.field ?? column.field);
-    if ('reason' in read)
-      return { source, values: {}, lookups: [], refusal: { field: column.field.name, reason: read.reason } };
-    if (column.lookup) lookups.push({ column, value: read.value });
+    if ('reason' in read) problems.push({ field: column.field.name, reason: read.reason });
+    else if (column.lookup) lookups.push({ column, value: read.value });
     else if (read.value !== null || mode === 'update' || !hasOwnDefault(column)) values[column.field.name] = read.value;
   }
+  if (problems.length > 0) return { source, values: {}, lookups: [], refusal: combineProblems(problems) };
   return { source, values, lookups, refusal: null };
+}
+
+/** The refusal of a row with at least one problem. */
+function combineProblems([first, ...others]: readonly FieldProblem[]): RowRefusal {
+  return { ...first!, ...(others.length > 0 && { others: others.slice(0, maxOthers) }) };
 }
 
 /** Whether a record without a value of the field gets one, and must have one: an empty cell then means no value. */
@@ -50,17 +81,29 @@ function hasOwnDefault({ field: { primaryKey, definition } }: ImportColumn): boo
 }
 
 /** The refused row as it is stored and shown. */
-export function toRefusedRow(plan: ImportPlan, { cells, line }: SourceRow, { field, reason }: RowRefusal): RefusedRow {
-  const column = field === null ? undefined : plan.columns.find((each) => each.field.name === field);
-  const value = column ? showCell(cells[column.index] ?? null) : null;
-  return {
-    line,
-    column: column?.name ?? null,
-    field,
-    value: value === null ? null : value.slice(0, maxValueLength).toWellFormed(),
-    reason,
-    cells: cells.map(showCell),
+export function toRefusedRow(plan: ImportPlan, { cells, line }: SourceRow, refusal: RowRefusal): RefusedRow {
+  const locate = ({ field, reason }: FieldProblem): RowProblem => {
+    const column = field === null ? undefined : plan.columns.find((each) => each.field.name === field);
+    const text = column ? showCell(cells[column.index] ?? null) : null;
+    const value = text === null ? null : text.slice(0, maxValueLength).toWellFormed();
+    return { column: column?.name ?? null, field, value, reason };
   };
+  return { line, ...locate(refusal), others: refusal.others?.map(locate) ?? [], cells: cells.map(showCell) };
+}
+
+/** A refused row as replies show it. */
+export function toRowError({ cells: _, ...row }: RefusedRow): RowError {
+  return { path: `[line ${row.line}]${row.field === null ? '' : `.${row.field}`}`, ...row };
+}
+
+/** All problems of a row in one text: `Not a number.`, or `Price: Not a number. E-mail: Not an e-mail address.` */
+export function describeProblems({ others, ...first }: Omit<RefusedRow, 'line' | 'cells'>): string {
+  if (others.length === 0) return first.reason;
+  const describe = ({ column, field, reason }: RowProblem): string => {
+    const name = column ?? field;
+    return name === null ? reason : `${name}: ${reason}`;
+  };
+  return [first, ...others].map(describe).join(' ');
 }
 
 /** Errors that one record causes by its own values; others end the import. */
@@ -91,20 +134,22 @@ const indexedPath = /^\[(\d+)\]\.?((\w*).*)$/s;
 
 /** The refusals of a list of records, by their positions in it; empty if the error does not say which records caused it. */
 export function findRefusals({ details = {}, code }: ApiError): ReadonlyMap<number, RowRefusal> {
-  const refusals = new Map<number, RowRefusal>();
-  if (code !== 'VALUE_INVALID') return refusals;
-  for (const [path, reason] of Object.entries(details)) {
+  if (code !== 'VALUE_INVALID') return new Map();
+  const matches = Object.entries(details).flatMap(([path, reason]) => {
     const match = indexedPath.exec(path);
-    if (match && !refusals.has(Number(match[1]))) refusals.set(Number(match[1]), { field: match[3] || null, reason });
-  }
-  return refusals;
+    return match ? [{ index: Number(match[1]), field: match[3] || null, reason }] : [];
+  });
+  const byRow = Map.groupBy(matches, ({ index }) => index);
+  return new Map(
+    [...byRow].map(([index, found]) => [index, combineProblems(found.map(({ field, reason }) => ({ field, reason })))]),
+  );
 }
 
 /** Why a record is refused that was written alone. */
 export function toRefusal({ details = {}, message }: ApiError): RowRefusal {
-  const [first] = Object.entries(details);
-  if (!first) return { field: null, reason: message };
-  const [path, reason] = first;
-  const match = indexedPath.exec(path);
-  return { field: (match ? match[3] : /^\w*/.exec(path)?.[0]) || null, reason };
+  const problems = Object.entries(details).map(([path, reason]) => {
+    const match = indexedPath.exec(path);
+    return { field: (match ? match[3] : /^\w*/.exec(path)?.[0]) || null, reason };
+  });
+  return combineProblems(problems.length > 0 ? problems : [{ field: null, reason: message }]);
 }

@@ -17,6 +17,7 @@ import {
 } from '../read/propose-mapping.ts';
 import type { TableSource } from '../read/table-source.ts';
 import { planImport, toImportContext } from './import-plan.ts';
+import type { ColumnReader } from './import-row.ts';
 import type { ReadyPlan } from './import-transaction.ts';
 
 /** Rows from which the forms of numbers and dates are derived. For a new collection, all rows are read. */
@@ -126,15 +127,16 @@ export function prepareImport(
   context: RecordContext,
   collection: Collection,
   options: ImportOptions,
-  { table, derived }: ImportTable,
+  imported: ImportTable,
 ): ReadyPlan {
+  const { table } = imported;
   const narrowed = toImportContext(context, collection, options.mode);
   const plan = planImport(narrowed, collection, options, { names: table.columns, mapping: options.mapping ?? [] });
-  const { zone } = context;
-  return {
-    context: narrowed,
-    plan,
-    readCell: (cell, index, { type }) =>
-      parseCell(cell, type, { format: derived.columns[index]?.format ?? plainFormat, zone }),
-  };
+  return { context: narrowed, plan, readCell: createCellReader(imported, context.zone) };
+}
+
+/** Reads cells in the forms that were derived for their columns. */
+export function createCellReader({ derived }: ImportTable, zone: string): ColumnReader {
+  return (cell, index, { type }) =>
+    parseCell(cell, type, { format: derived.columns[index]?.format ?? plainFormat, zone });
 }

@@ -14,7 +14,7 @@ import {
   type RefusedRow,
   storeImportCounts,
 } from '../../database/import-rows.ts';
-import { ApiError, type RowError } from '../../protocol/api-error.ts';
+import { ApiError } from '../../protocol/api-error.ts';
 import type { ImportOptions } from '../../protocol/import-request.ts';
 import { limits } from '../../protocol/limits.ts';
 import { formatUploader } from '../../records/read/readable-files.ts';
@@ -22,10 +22,12 @@ import { inTransaction, type RecordContext, type TransactionContext } from '../.
 import { performDryRun } from '../../records/write/dry-run.ts';
 import { hashBodySecrets } from '../../records/write/secrets.ts';
 import type { SourceRow, TableSource } from '../read/table-source.ts';
+import { DryRunCounts, type DryRunReport } from './dry-run-report.ts';
 import { DryRunMemory } from './file-memory.ts';
 import type { ImportPlan } from './import-plan.ts';
-import { type ColumnReader, type ImportRow, toImportRow } from './import-row.ts';
-import { type FileMemory, type RowOutcome, writeRows } from './write-rows.ts';
+import type { FileMemory } from './import-row.ts';
+import { type ColumnReader, describeProblems, type ImportRow, toImportRow, toRowError } from './import-row.ts';
+import { type RowOutcome, writeRows } from './write-rows.ts';
 
 /** What an import reads, and how its request has described it. */
 export interface ImportInput {
@@ -177,10 +179,6 @@ function importInvalid(refused: readonly RefusedRow[]): ApiError {
   return new ApiError('IMPORT_INVALID', message, { details, rows: shown });
 }
 
-function toRowError({ line, column, field, value, reason }: RefusedRow): RowError {
-  return { path: `[line ${line}]${field === null ? '' : `.${field}`}`, line, column, field, value, reason };
-}
-
 const noCounts: ImportCounts = { processed: 0, created: 0, updated: 0, refused: 0 };
 
 /** How far an import had got before a transaction, and how many rows its file has, if that is known. */
@@ -199,7 +197,8 @@ async function storeOutcome(
   const { created, updated, refused } = outcome;
   for (let start = 0; start < refused.length; start += storedRows) {
     if (start > 0) await setImmediate();
-    await insertRefusedRows(database, tx, id, refused.slice(start, start + storedRows));
+    const stored = refused.slice(start, start + storedRows).map((row) => ({ ...row, reason: describeProblems(row) }));
+    await insertRefusedRows(database, tx, id, stored);
   }
   const sum = {
     processed: counts.processed + created + updated + refused.length,
@@ -221,7 +220,10 @@ export interface ImportPart extends ImportProgress {
   requireLease(transaction: Transaction): Promise<void>;
 }
 
-/** Imports a part of a file, and stores in the same transaction how far the import has got. */
+/**
+ * Imports a part of a file, and stores in the same transaction how far the import has got. The transaction of the last rows also ends
+ * the import, so that it cannot be cancelled or fail after all rows are written.
+ */
 export async function importPart(ready: ReadyPlan, part: ImportPart): Promise<ImportCounts> {
   const { plan, context } = ready;
   const converted = await convertRows(ready, part.source);
@@ -229,10 +231,18 @@ export async function importPart(ready: ReadyPlan, part: ImportPart): Promise<Im
   const work = async (tx: TransactionContext): Promise<ImportCounts> => {
     await part.requireLease(tx.tx);
     const counts = await storeOutcome(tx, part.id, await writeRows(tx, plan, converted), part);
-    if (part.isReported) await reportImport(tx, tx.tx, part.id);
+    const isLast = counts.processed === part.rows;
+    if (isLast)
+      await endImport(tx.database, tx.tx, part.id, { status: 'done', error: null, time: isoTime(tx.clock.now()) });
+    if (isLast || part.isReported) await reportImport(tx, tx.tx, part.id);
     return counts;
   };
-  return inTransaction(hashed, work, { heavy: isHeavy(plan) });
+  return inTransaction(hashed, work, { heavy: isHeavy(plan), lockKey: getImportLock(part.id) });
+}
+
+/** The lock of the transactions of one import: its parts, and its end. Without it, a cancel could collide with one part after another. */
+export function getImportLock(id: number): string {
+  return `import ${id}`;
 }
 
 /** Tells listeners that an import has changed. */
@@ -248,17 +258,6 @@ export async function reportImport(
   );
 }
 
-/** What an import would do. */
-export interface DryRunReport {
-  readonly rows: number;
-  readonly created: number;
-  readonly updated: number;
-  readonly refused: number;
-  readonly errors: readonly Omit<RowError, 'path'>[];
-  /** Whether there are more errors. */
-  readonly truncated: boolean;
-}
-
 /** Prepares the next transaction under the permissions of that moment. */
 export type PrepareImport = () => Promise<ReadyPlan>;
 
@@ -272,8 +271,7 @@ export async function dryRunImport(
   prepare: PrepareImport,
   isAborted: () => boolean,
 ): Promise<DryRunReport> {
-  const report = { rows: 0, created: 0, updated: 0, refused: 0 };
-  const errors: Omit<RowError, 'path'>[] = [];
+  const counts = new DryRunCounts();
   let memory: DryRunMemory | null = null;
   for await (const batch of rows()) {
     if (isAborted()) throw new ApiError('STOPPING', 'The dry run was aborted.');
@@ -281,16 +279,9 @@ export async function dryRunImport(
     memory ??= new DryRunMemory(ready.plan);
     const outcome = await dryRunPart(ready, memory, batch);
     memory.note(outcome.accepted);
-    report.rows += batch.length;
-    report.created += outcome.created;
-    report.updated += outcome.updated;
-    report.refused += outcome.refused.length;
-    for (const each of outcome.refused.slice(0, limits.dryRunErrors - errors.length)) {
-      const { path: _, ...error } = toRowError(each);
-      errors.push(error);
-    }
+    counts.add(batch.length, outcome);
   }
-  return { ...report, errors, truncated: report.refused > errors.length };
+  return counts.report;
 }
 
 async function dryRunPart(

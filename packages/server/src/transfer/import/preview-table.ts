@@ -17,6 +17,8 @@ export interface TablePreview {
   readonly sheet: string | null;
   readonly columns: readonly object[];
   readonly rows: readonly (readonly (string | null)[])[];
+  /** The line of each of the rows. */
+  readonly lines: readonly number[];
   readonly truncated: boolean;
 }
 
@@ -74,6 +76,7 @@ function preview({ table, derived }: ImportTable, describe: (column: DerivedColu
             .toWellFormed() ?? null,
       ),
     ),
+    lines: derived.sampleRows.map(({ line }) => line),
     truncated: derived.truncated,
   };
 }

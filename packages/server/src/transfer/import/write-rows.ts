@@ -10,14 +10,25 @@ import type { ApiError } from '../../protocol/api-error.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import type { TransactionContext } from '../../records/record-context.ts';
+import { parseKey } from '../../records/record-key.ts';
 import type { Body } from '../../records/record-rules.ts';
 import { getRules } from '../../records/system/system-rules.ts';
 import { withServerGrant } from '../../records/with-grants.ts';
+import { applyBeforeHook } from '../../records/write/before-hooks.ts';
 import { createRecords, updateRecords } from '../../records/write/write-records.ts';
 import { requireColumnField } from '../../schema/registry.ts';
 import { findKeys, type SearchedValues, toSearchKey } from './found-records.ts';
 import type { ImportColumn, ImportPlan } from './import-plan.ts';
-import { findRefusals, type ImportRow, isRecordError, type RowRefusal, toRefusal, toRefusedRow } from './import-row.ts';
+import {
+  type AcceptedRow,
+  type FileMemory,
+  findRefusals,
+  type ImportRow,
+  isRecordError,
+  type RowRefusal,
+  toRefusal,
+  toRefusedRow,
+} from './import-row.ts';
 
 /** What has become of some rows. */
 export interface RowOutcome {
@@ -26,23 +37,6 @@ export interface RowOutcome {
   readonly refused: readonly RefusedRow[];
   /** The rows that were written; empty without a {@link FileMemory}. */
   readonly accepted: readonly AcceptedRow[];
-}
-
-/** A row that was written. */
-export interface AcceptedRow {
-  readonly body: Body;
-  /** Equal for rows with the same values of the match fields; null without values. */
-  readonly matchKey: string | null;
-}
-
-/** What an import remembers of rows whose transaction was rolled back. Only a dry run has it. */
-export interface FileMemory {
-  /** Why a row contradicts an earlier one of the file; null: it does not. */
-  findConflict(body: Body, matchKey: string | null): RowRefusal | null;
-  /** Whether an earlier row of the file has written the record that the values of the match fields name. */
-  hasWritten(matchKey: string): boolean;
-  /** The body as it can be written without the earlier records of the file. */
-  toWritable(body: Body): Body;
 }
 
 /** Rows that are checked and written at once: more would hold the event loop for too long. */
@@ -112,7 +106,7 @@ class RowWriter {
     let remaining = rows;
     while (remaining.length > 0) {
       const resolved = await this.#resolve(remaining);
-      await this.#writeResolved(resolved);
+      await this.#writeResolved(await this.#applyHooks(resolved));
       remaining = remaining.slice(resolved.length);
       await this.#writeUpdates();
     }
@@ -209,6 +203,44 @@ class RowWriter {
     return findKeys(this.#tx, { collection, fields, key: collection.primaryKey }, values);
   }
 
+  /** Whether before hooks see the rows of this import. */
+  get #hasHooks(): boolean {
+    const { name, system } = this.#plan.collection;
+    return this.#tx.hooks?.hasBeforeHook(name, system) ?? false;
+  }
+
+  /**
+   * The rows as the before hooks leave them. The hooks run here instead of in the writes, because a write is repeated without the rows
+   * that it refuses. The rules of system collections may write other records, whose hooks must run, so these rows are written one by one.
+   */
+  async #applyHooks(resolved: readonly Resolution[]): Promise<readonly Resolution[]> {
+    if (!this.#hasHooks || this.#plan.collection.system) return resolved;
+    return Promise.all(resolved.map((each) => ('refusal' in each ? each : this.#applyHook(each))));
+  }
+
+  async #applyHook(ready: ReadyRow): Promise<Resolution> {
+    const { row, body, key } = ready;
+    const { collection } = this.#plan;
+    const isUpdate = this.#isUpdate(ready);
+    const operation = { context: this.#tx, collection, key: parseKey(key, collection) };
+    const isFixed = (name: string): boolean =>
+      isUpdate && (name === collection.primaryKey.name || this.#plan.match.some(({ field }) => field.name === name));
+    const fixed = Object.entries(body).filter(([name]) => isFixed(name));
+    const changes = Object.entries(body).filter(([name]) => !isFixed(name));
+    try {
+      const hooked = await applyBeforeHook(operation, isUpdate ? 'update' : 'create', Object.fromEntries(changes));
+      return { ...ready, body: { ...hooked, ...Object.fromEntries(fixed) } };
+    } catch (error) {
+      if (!isRecordError(error)) throw error;
+      return { row, refusal: toRefusal(error) };
+    }
+  }
+
+  /** Whether a row changes a record. In a dry run, this can be one that an earlier row has created, of which only the match fields are known. */
+  #isUpdate({ key, matchKey }: ReadyRow): boolean {
+    return key !== undefined || (matchKey !== null && this.#memory?.hasWritten(matchKey) === true);
+  }
+
   /** Writes creates that follow each other at once. */
   async #writeResolved(resolved: readonly Resolution[]): Promise<void> {
     let creates: ReadyRow[] = [];
@@ -222,13 +254,12 @@ class RowWriter {
         this.#refuse(each.row, conflict);
         continue;
       }
-      if (each.key === undefined && !(each.matchKey !== null && this.#memory?.hasWritten(each.matchKey))) {
-        creates.push(each);
-        continue;
-      }
+      const isUpdate = this.#isUpdate(each);
+      if (!isUpdate) creates.push(each);
+      if (!isUpdate && !(this.#hasHooks && this.#plan.collection.system)) continue;
       await this.#create(creates);
       creates = [];
-      await this.#update(each);
+      if (isUpdate) await this.#update(each);
     }
     await this.#create(creates);
   }
@@ -274,13 +305,13 @@ class RowWriter {
 
   /**
    * The rows whose value of a unique field another record has, if that was the error. Without this, each of them would need several
-   * attempts, which takes seconds if a file is imported twice. Hooks and rules can change values, so then it is not known.
+   * attempts, which takes seconds if a file is imported twice. Rules of system collections can change values, so then it is not known.
    */
   async #findTaken(rows: readonly ReadyRow[], error: ApiError): Promise<ReadonlyMap<number, RowRefusal>> {
     const { collection } = this.#plan;
     const [name, ...others] = Object.keys(error.details ?? {});
     const field = name === undefined ? undefined : collection.byName.get(name);
-    const isKnown = error.code === 'UNIQUE_CONFLICT' && others.length === 0 && !this.#tx.hooks && !collection.system;
+    const isKnown = error.code === 'UNIQUE_CONFLICT' && others.length === 0 && !collection.system;
     if (!isKnown || !field?.definition.unique) return new Map();
     const unique = requireColumnField(field);
     const values = rows.map(({ body }) => body[unique.name] ?? null);
@@ -350,8 +381,9 @@ class RowWriter {
   async #attempt(write: (tx: TransactionContext) => Promise<unknown>): Promise<void> {
     const { snapshotVersion } = this.#tx;
     const { version } = snapshotVersion;
+    const hooks = this.#plan.collection.system ? this.#tx.hooks : null; // see #applyHooks
     try {
-      await withSavepoint(this.#tx.tx, (part) => write({ ...this.#tx, tx: part }));
+      await withSavepoint(this.#tx.tx, (part) => write({ ...this.#tx, hooks, tx: part }));
     } catch (error) {
       snapshotVersion.version = version;
       throw error;

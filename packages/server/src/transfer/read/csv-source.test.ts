@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import iconv from 'iconv-lite';
 import { expect, test } from 'vitest';
 import { readTable, toBlob } from '../../../test/support/source-file.ts';
+import { importEncodings } from '../../protocol/import-encodings.ts';
 import { openTable } from './open-table.ts';
 
 test('line ends of every kind, quoted line breaks and quotation marks are read, with the lines of the file', async () => {
@@ -110,7 +111,14 @@ test('encodings are detected with and without a byte order mark', async () => {
 test('a named encoding that the bytes do not have, and an unknown one, are refused', async () => {
   const latin = Buffer.from('name\nMüller\n', 'latin1');
   await expect(readTable(latin, { encoding: 'utf-8' })).rejects.toMatchObject({ code: 'FILE_INVALID' });
-  await expect(readTable(latin, { encoding: 'klingon' })).rejects.toMatchObject({ code: 'PARAMETER_INVALID' });
+  for (const encoding of ['klingon', 'base64', 'hex', 'utf-7', 'utf7-imap', ''])
+    await expect(readTable(latin, { encoding })).rejects.toMatchObject({
+      code: 'PARAMETER_INVALID',
+      message: expect.stringMatching(/^"encoding" must be one of: utf-8 .*windows-1252.*euc-kr$/),
+    });
+  for (const encoding of ['latin1', 'ISO_8859-1', 'Windows 1252', 'cp1252'])
+    expect((await readTable(latin, { encoding })).cells).toEqual([['Müller']]);
+  for (const encoding of importEncodings) expect(iconv.encodingExists(encoding) || encoding).toBe(true);
   await expect(readTable('a,b\n', { delimiter: 'x' })).rejects.toMatchObject({ code: 'PARAMETER_INVALID' });
 });
 
@@ -130,4 +138,10 @@ test('rows arrive in small batches, can be read twice and end early', async () =
     expect(first).toEqual({ line: 2, cells: ['0', 'x'] });
     break;
   }
+});
+
+test('a file without any text is refused as empty', async () => {
+  const utf16 = Buffer.from([0xff, 0xfe]);
+  for (const file of ['', '\u{feff}', ' \r\n\n\t', utf16, Buffer.concat([utf16, Buffer.from('\n', 'utf16le')])])
+    await expect(readTable(file)).rejects.toThrow('The file is empty.');
 });

@@ -43,6 +43,7 @@ export async function detectFormat(bytes: OpenBlob): Promise<Exclude<SourceForma
   const foreign = foreignFiles.find(([bytesOfKind]) => start.startsWith(bytesOfKind));
   if (foreign) throw invalidFile(`The file is ${foreign[1]}. Give a CSV, XLSX, JSON or NDJSON file.`);
   const text = decodeStart(head);
+  if (text.trim() === '' && bytes.size <= head.length) throw invalidFile('The file is empty.');
   if (oldWorkbookStarts.includes(start.slice(0, 2)) || isBinary(text))
     throw invalidFile('The file is binary and of an unknown kind. Give a CSV, XLSX, JSON or NDJSON file.');
   if (/^\s*<(?:!doctype|html|\?xml|table|head|body)/i.test(text))

@@ -43,7 +43,11 @@ export class JsonRecords {
     this.#layout = layout;
   }
 
-  /** The records that end in this piece. @throws ApiError with the line or number of a record that is too long. */
+  /**
+   * The records that end in this piece.
+   *
+   * @throws ApiError with the line or number of a record that is too long, and with the line of what is no record among `records`.
+   */
   push(text: string): RecordText[] {
     let index = 0;
     while (index < text.length) {
@@ -59,11 +63,7 @@ export class JsonRecords {
   end(): void {
     if (this.#depth > 0 || this.#inString)
       throw invalidFile(`${this.#describe()} is incomplete. The file was cut off; get it again.`);
-    if (this.#layout === 'records') {
-      if (/^(?:\{\})*$/.test(this.#outside)) return;
-      throw invalidFile(`Line ${this.#line}: every line must be a JSON object such as {"name": "Ann"}.`);
-    }
-    this.#checkOutside();
+    if (this.#layout !== 'records') this.#checkOutside();
   }
 
   #checkOutside(): void {
@@ -100,6 +100,8 @@ export class JsonRecords {
     }
     if (code === lineFeed) this.#line += 1;
     if (code === 0x20 || code === lineFeed || code === 0x0d || code === 0x09) return index + 1;
+    if (this.#layout === 'records')
+      throw invalidFile(`Line ${this.#line}: every line must be a JSON object such as {"name": "Ann"}.`);
     this.#appendOutside(text[index] ?? '');
     if (code === quote) this.#inString = true;
     else if (code === openObject || code === openList) this.#brackets += text[index];
@@ -167,9 +169,9 @@ export class JsonRecords {
   #endRecord(): void {
     this.#found.push({ text: this.#record, line: this.#recordLine });
     this.#record = '';
+    if (this.#layout === 'records') return;
     // Equal neighbours say no more than one of them.
-    if (this.#layout === 'records') this.#outside ||= '{}';
-    else if (this.#outside.endsWith('{},')) this.#outside = this.#outside.slice(0, -1);
+    if (this.#outside.endsWith('{},')) this.#outside = this.#outside.slice(0, -1);
     else this.#outside += '{}';
   }
 }

@@ -6,7 +6,7 @@ import { readTable } from '../../../test/support/source-file.ts';
 import type { FieldDefinition } from '../../protocol/definition.ts';
 import { JsonNumber, parseExactJson } from '../../protocol/exact-json.ts';
 import { toExactValue } from '../../schema/field-type.ts';
-import { resolveFieldType } from '../../schema/field-types.ts';
+import { fieldTypes, resolveFieldType } from '../../schema/field-types.ts';
 import { writeCsv } from '../csv-writer.ts';
 import type { CellKind, ExportColumn, ExportedRecord } from '../export-columns.ts';
 import type { ExportTable } from '../export-table.ts';
@@ -35,7 +35,22 @@ const digits = (whole: number, scale: number): fc.Arbitrary<string> =>
     const sign = number < 0n ? '-' : '';
     return sign + (scale === 0 ? plain : `${plain.slice(0, -scale)}.${plain.slice(-scale)}`);
   });
-const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+/** Without names that no request may contain, so that no record has them. */
+const json = fc
+  .jsonValue({ maxDepth: 3 })
+  .map((value) => JSON.stringify(value))
+  .filter((text) => !/"(?:__proto__|constructor|prototype)":/.test(text))
+  .map((text) => JSON.parse(text) as unknown);
+/** What a reply shows of a file. */
+const file = fc.record({
+  id: fc.integer({ min: 1 }),
+  name: hostileText,
+  contentType: fc.constant('text/plain'),
+  size: fc.nat(),
+  width: fc.constant(null),
+  height: fc.constant(null),
+  url: fc.constant('/api/files/7'),
+});
 
 interface FieldCase {
   readonly definition: Omit<FieldDefinition, 'name'>;
@@ -50,6 +65,8 @@ const fields: readonly FieldCase[] = [
   { definition: { type: 'select', enum: ['a'] }, kind: 'text', values: choice },
   { definition: { type: 'email' }, kind: 'text', values: fc.constantFrom('a@b.de', '+x@b.de', '=x@b.de') },
   { definition: { type: 'phone' }, kind: 'text', values: fc.constant('+4930123456') },
+  { definition: { type: 'color' }, kind: 'text', values: fc.constantFrom('#fff', '#A0b1C2', '#00112233') },
+  { definition: { type: 'url' }, kind: 'text', values: fc.webUrl({ withQueryParameters: true, withFragments: true }) },
   { definition: { type: 'uid' }, kind: 'text', values: fc.uuid() },
   { definition: { type: 'integer' }, kind: 'integer', values: fc.integer({ min: -2147483647 }) },
   {
@@ -58,6 +75,12 @@ const fields: readonly FieldCase[] = [
     values: fc
       .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
       .map((number) => (Number.isSafeInteger(Number(number)) ? Number(number) : String(number))),
+  },
+  { definition: { type: 'sort' }, kind: 'integer', values: fc.integer({ min: -(2 ** 52), max: 2 ** 52 }) },
+  {
+    definition: { type: 'float' },
+    kind: 'number',
+    values: fc.float({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
   },
   {
     definition: { type: 'double' },
@@ -85,13 +108,23 @@ const fields: readonly FieldCase[] = [
   { definition: { type: 'json' }, kind: 'json', values: json.filter((value) => value !== null) },
   { definition: { type: 'array' }, kind: 'json', values: fc.array(json, { maxLength: 4 }) },
   { definition: { type: 'select', enum: ['a'], multiple: true }, kind: 'json', values: fc.uniqueArray(choice) },
+  { definition: { type: 'file' }, kind: 'json', values: file },
+  { definition: { type: 'file', multiple: true }, kind: 'json', values: fc.array(file, { maxLength: 3 }) },
 ];
 const types = fields.map(({ definition }) => resolveFieldType({ name: 'field', ...definition }));
 const names = fields.map((_, index) => `field${index}`);
-/** The first column is never empty: a sheet has no rows without cells. */
-const records = fc
-  .array(fc.tuple(...fields.map(({ values }, index) => (index === 6 ? values : fc.option(values)))), { maxLength: 5 })
-  .map((rows) => rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))));
+const findName = (kind: CellKind): string => names[fields.findIndex((each) => each.kind === kind)] ?? '';
+const emptyRecord = Object.fromEntries(names.map((name) => [name, null]));
+const records = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record(Object.fromEntries(fields.map(({ values }, index) => [names[index], fc.option(values)]))),
+    },
+    { weight: 1, arbitrary: fc.constant(emptyRecord) },
+  ),
+  { maxLength: 5 },
+);
 
 const columns = fields.map(({ kind, definition }, index): ExportColumn => {
   const name = names[index] ?? '';
@@ -125,6 +158,14 @@ async function readBack(file: string | Uint8Array, zone: string | null = null): 
   );
 }
 
+test('every type with values in an export has a case', () => {
+  const tested = new Set(fields.map(({ definition }) => definition.type));
+  const others = fieldTypes.all().filter(({ name, secret, relation }) => !secret && !relation && !tested.has(name));
+  expect(others.map(({ name }) => name)).toEqual([]);
+  // Exports never contain passwords.
+  expect(fieldTypes.all().filter(({ secret }) => secret)).toMatchObject([{ name: 'password' }]);
+});
+
 test('CSV', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(records, fc.constantFrom(',', ';', '|', '\t'), fc.boolean(), async (given, delimiter, bom) => {
@@ -156,9 +197,9 @@ test('XLSX', { timeout: 60_000 }, async () => {
 
 test('XLSX with local times and several sheets', async () => {
   const given = Array.from({ length: 25 }, (_, index) => ({
-    ...Object.fromEntries(names.map((name) => [name, null])),
-    field6: index,
-    field13: '2026-07-01T12:30:15.250Z',
+    ...emptyRecord,
+    [findName('integer')]: index % 3 === 0 ? null : index,
+    [findName('datetime')]: index % 3 === 0 ? null : '2026-07-01T12:30:15.250Z',
   }));
   const zone = 'America/New_York';
   const file = await buffer(writeXlsx(makeTable(given, zone), { rows: 10, length: 1e9 }));

@@ -1,7 +1,8 @@
 /** The text of a file, decoded while it is read. */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { OpenBlob } from '../../base/blob-store.ts';
-import { ApiError } from '../../protocol/api-error.ts';
+import { requireImportEncoding } from '../../protocol/import-encodings.ts';
+import { detectCharset, ForeignLines } from './detect-charset.ts';
 import { invalidFile } from './source-error.ts';
 
 export interface SourceText {
@@ -14,11 +15,6 @@ export interface SourceText {
 /** Bytes that are decoded at once. Between two pieces, other requests are served. */
 const pieceBytes = 64 * 1024;
 const sampleBytes = 64 * 1024;
-/** Minimum confidence of the detector of charsets, and the number of non-ASCII bytes that it needs. */
-const minConfidence = 20;
-const minForeignBytes = 8;
-/** How much better than windows-1252 another charset must fit. */
-const margin = 10;
 
 /**
  * Reads pieces of bytes. An iteration over bytes in memory never leaves the event loop, so there is a pause after each piece.
@@ -44,7 +40,7 @@ export async function readRange(bytes: OpenBlob, from: number, to: number): Prom
  * @throws ApiError 400 for an unknown label.
  */
 export async function openText(bytes: OpenBlob, label?: string): Promise<SourceText> {
-  const encoding = label === undefined ? await detectEncoding(bytes) : label.trim().toLowerCase();
+  const encoding = label === undefined ? await detectEncoding(bytes) : requireImportEncoding(label);
   const createDecoder = await findDecoder(encoding);
   async function* pieces(): AsyncGenerator<string> {
     const decode = createDecoder();
@@ -58,14 +54,8 @@ export async function openText(bytes: OpenBlob, label?: string): Promise<SourceT
 type Decode = (bytes: Uint8Array | null) => string;
 
 async function findDecoder(encoding: string): Promise<() => Decode> {
-  const unicode = /^(?:utf-?8|utf-?16(?:le|be)?)$/.exec(encoding)?.[0].replace(/^utf-?/, 'utf-');
-  if (unicode !== undefined) return () => createUnicodeDecoder(unicode);
+  if (encoding.startsWith('utf-')) return () => createUnicodeDecoder(encoding);
   const { default: iconv } = await import('iconv-lite');
-  if (!iconv.encodingExists(encoding))
-    throw new ApiError(
-      'PARAMETER_INVALID',
-      `"encoding" is unknown: ${encoding}. Give one such as utf-8 or windows-1252.`,
-    );
   return () => {
     const decoder = iconv.getDecoder(encoding);
     return (bytes) => (bytes === null ? (decoder.end() ?? '') : decoder.write(Buffer.from(bytes)));
@@ -91,8 +81,8 @@ async function detectEncoding(bytes: OpenBlob): Promise<string> {
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
   const wide = detectUtf16(head);
   if (wide !== null) return wide;
-  const invalid = await findInvalidUtf8(bytes);
-  return invalid === null ? 'utf-8' : detectCharset(invalid);
+  if (await isUtf8(bytes)) return 'utf-8';
+  return detectCharset(await collectForeignLines(bytes));
 }
 
 /** Texts contain ASCII characters, such as delimiters and line breaks. In UTF-16, one of their two bytes is zero. */
@@ -105,32 +95,24 @@ export function detectUtf16(head: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   return even > odd * 5 ? 'utf-16be' : null;
 }
 
-/** Bytes around the first place that is not UTF-8; null for UTF-8. */
-async function findInvalidUtf8(bytes: OpenBlob): Promise<Uint8Array | null> {
+async function isUtf8(bytes: OpenBlob): Promise<boolean> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let last: Uint8Array = new Uint8Array();
   try {
-    for await (const piece of readPieces(bytes)) {
-      last = piece;
-      decoder.decode(piece, { stream: true });
-    }
+    for await (const piece of readPieces(bytes)) decoder.decode(piece, { stream: true });
     decoder.decode();
-    return null;
+    return true;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    return last;
+    return false;
   }
 }
 
-async function detectCharset(sample: Uint8Array): Promise<string> {
-  let foreign = 0;
-  for (const byte of sample) if (byte >= 0x80) foreign += 1;
-  const latin = 'windows-1252';
-  if (foreign < minForeignBytes) return latin;
-  const [{ default: chardet }, { default: iconv }] = await Promise.all([import('chardet'), import('iconv-lite')]);
-  const matches = chardet.analyse(sample).filter(({ name }) => !/^utf/i.test(name));
-  const [best] = matches;
-  const latinMatch = matches.find(({ name }) => /^(?:iso-8859-1|windows-1252)$/i.test(name));
-  if (!best || best.confidence < minConfidence || !iconv.encodingExists(best.name)) return latin;
-  return latinMatch && latinMatch.confidence + margin > best.confidence ? latin : best.name.toLowerCase();
+/** The first lines of the whole file that contain bytes other than ASCII. */
+async function collectForeignLines(bytes: OpenBlob): Promise<Uint8Array> {
+  const sample = new ForeignLines();
+  for await (const piece of readPieces(bytes)) {
+    sample.add(piece);
+    if (sample.isFull) break;
+  }
+  return sample.take();
 }

@@ -18,8 +18,8 @@ export interface TextBudget {
 /**
  * The rows that have a cell with a value, also hidden ones. The value of merged cells is in the first of them.
  *
- * Spreadsheet programs write rows without values for their format or height. So a record of an XLSX export of which all columns are null
- * is not read; JSON and CSV exports preserve it.
+ * Spreadsheet programs write rows without values for their format or height, so these are left out. In an export, they are records of
+ * which all columns are null.
  *
  * @param budget of all sheets that are read.
  */
@@ -132,7 +132,7 @@ class SheetReader implements XmlHandler {
   }
 
   #endRow(): void {
-    if (this.#cells.length > 0) this.#rows.push({ line: this.#line, cells: this.#cells });
+    if (this.#cells.length > 0 || this.#workbook.isExport) this.#rows.push({ line: this.#line, cells: this.#cells });
     this.#size += this.#rowLength + this.#cells.length;
     this.#cells = [];
   }

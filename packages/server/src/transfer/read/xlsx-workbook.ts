@@ -1,5 +1,6 @@
 /** The parts of a workbook that its sheets refer to: the list of sheets, number formats and shared texts. */
 import { posix } from 'node:path';
+import { workbookProgram } from '../xlsx-parts.ts';
 import { invalidFile, tooLarge } from './source-error.ts';
 import { sourceLimits } from './table-source.ts';
 import { TextTable } from './text-table.ts';
@@ -20,6 +21,8 @@ export interface SheetPart {
 export interface Workbook {
   readonly sheets: readonly SheetPart[];
   readonly is1904: boolean;
+  /** Whether the workbook is an export that no other program has saved. Then each row is a record, also one without cells. */
+  readonly isExport: boolean;
   /** By the style of a cell: the date or time that its number format shows, or null for numbers. */
   readonly formats: readonly (SheetDateKind | null)[];
   readonly texts: TextTable;
@@ -43,9 +46,29 @@ export async function readWorkbook(zip: ZipArchive): Promise<Workbook> {
   return {
     sheets,
     is1904,
+    isExport: await isExport(zip, roots.find(({ kind }) => kind === 'extended-properties')?.path),
     formats: await readFormats(zip, findPart('styles')),
     texts: await readSharedTexts(zip, findPart('sharedStrings')),
   };
+}
+
+/** Whether the properties of the file name this program. */
+async function isExport(zip: ZipArchive, path: string | undefined): Promise<boolean> {
+  if (path === undefined || !zip.has(path)) return false;
+  let isProgram = false;
+  let program = '';
+  await readPart(zip, path, {
+    open(name) {
+      isProgram = name === 'Application';
+    },
+    text(text) {
+      if (isProgram && program.length <= workbookProgram.length) program += text;
+    },
+    close() {
+      isProgram = false;
+    },
+  });
+  return program === workbookProgram;
 }
 
 async function readPart(zip: ZipArchive, path: string, handler: XmlHandler, maxBytes = partBytes): Promise<void> {

@@ -26,6 +26,12 @@ SELECT NULL::int8 AS total, p.present, p.c0,p.c1,p.c2 FROM _meta m LEFT JOIN (SE
 SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
 '),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."words_N" AS "words","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM (SELECT * FROM "albums_N" ORDER BY "albums_N"."id_N" LIMIT 2 OFFSET $1::int8) "albums_N") t) o(c0,c1)) p ON true WHERE m.version=$2::int8
 
+-- far page by offset
+SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
+'),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."words_N" AS "words","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM "albums_N" WHERE "albums_N"."id_N" IN (SELECT "albums_N"."id_N" FROM "albums_N" ORDER BY "albums_N"."id_N"
+LIMIT 2 OFFSET $1::int8)
+ORDER BY "albums_N"."id_N" LIMIT 2) t) o(c0,c1)) p ON true WHERE m.version=$2::int8
+
 -- filter through to-one
 SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
 '),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."words_N" AS "words","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM "albums_N" WHERE "albums_N"."artistid_N" IN (SELECT "t1"."id_N" FROM "artists_N" "t1" WHERE ("t1"."id_N" IS NOT NULL AND "t1"."name_N"=$1::text)) ORDER BY "albums_N"."id_N" LIMIT 21) t) o(c0,c1)) p ON true WHERE m.version=$2::int8

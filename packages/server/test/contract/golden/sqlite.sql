@@ -26,13 +26,19 @@ SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."ti
 SELECT group_concat(j,',
 '),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM (SELECT * FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "albums_N"."id_N" LIMIT 2 OFFSET ?) "albums_N")
 
+-- far page by offset
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE "albums_N"."id_N" IN (SELECT "albums_N"."id_N" FROM "albums_N" ORDER BY "albums_N"."id_N"
+LIMIT 2 OFFSET ?)
+ORDER BY "albums_N"."id_N" LIMIT 2)
+
 -- filter through to-one
 SELECT group_concat(j,',
 '),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND "albums_N"."artistid_N" IN (SELECT "t1"."id_N" FROM "artists_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."id_N" IS NOT NULL AND "t1"."name_N"=?))) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- filter through to-many
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT json_object('id',"artists_N"."id_N",'name',"artists_N"."name_N",'createdAt',"artists_N"."createdat_N",'updatedAt',"artists_N"."updatedat_N") AS j FROM "artists_N" WHERE (("artists_N".rowid*2654435761>>16&1023 OR _tick()) AND "artists_N"."id_N" IN (SELECT "t1"."artistsid_N" FROM "albums_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."artistsid_N" IS NOT NULL AND instr(_fold("t1"."title_N"),?)>0))) ORDER BY "artists_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT json_object('id',"artists_N"."id_N",'name',"artists_N"."name_N",'createdAt',"artists_N"."createdat_N",'updatedAt',"artists_N"."updatedat_N") AS j FROM "artists_N" WHERE (("artists_N".rowid*2654435761>>16&1023 OR _tick()) AND "artists_N"."id_N" IN (SELECT "t1"."artistsid_N" FROM "albums_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."artistsid_N" IS NOT NULL AND instr(iif(octet_length("t1"."title_N")<65536 AND octet_length("t1"."title_N")=length("t1"."title_N"),lower("t1"."title_N"),_fold("t1"."title_N")),?)>0))) ORDER BY "artists_N"."id_N" LIMIT 21)
 
 -- filter of lists and logic
 SELECT group_concat(j,',
@@ -59,7 +65,7 @@ SELECT group_concat(j,',
 
 -- search
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND instr(_fold("albums_N"."title_N"),?)>0) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND instr(iif(octet_length("albums_N"."title_N")<65536 AND octet_length("albums_N"."title_N")=length("albums_N"."title_N"),lower("albums_N"."title_N"),_fold("albums_N"."title_N")),?)>0) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- filter by period
 SELECT group_concat(j,',

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ImapFlow } from 'imapflow';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { mainStoreName } from '../../../src/open-stores.ts';
 import { hasDovecot, startDovecot } from '../../support/dovecot.ts';
-import { type Store, sqlite } from '../../support/engines.ts';
+import { describeEngines, type Store } from '../../support/engines.ts';
 import type { Json } from '../../support/json.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
 import {
@@ -22,51 +23,49 @@ import { fillInbox, startSyncedProcess, untilAllLive } from '../../support/synce
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 3);
 const messageCount = 150;
 
-test.skipIf(!hasDovecot())(
-  'after kills at random moments, no message is lost or stored twice, and both sides are the same',
-  async () => {
-    const dovecot = await startDovecot();
-    const store = await sqlite.store();
-    await deliver(dovecot, 'first of all');
-    // Every third message is stored by its headers first.
-    const raws = Array.from({ length: messageCount }, (_, index) =>
-      makeMessage(`message ${index}`, 'Text '.repeat(index % 3 === 0 ? 20_000 : 200), `<${index}@crash.test>`),
-    );
-    fillInbox(dovecot, 'alice', raws);
-    const client = await openClient(dovecot);
-    let server = await startSyncedProcess(store, dovecot);
-    try {
-      await server.data('accounts:create', describeAccount(dovecot));
-      for (let round = 0; round < rounds; round += 1) {
-        // The first rounds interrupt the first synchronisation, the later ones changes of both sides.
-        const work = changeBothSides(server, client, round);
-        await pause(Math.random() * 700);
-        await server.kill();
-        await work;
-        server = await startSyncedProcess(store, dovecot);
-      }
-      await untilAllLive(server, 1, 60_000);
-      await untilSame(store, client);
-      await waitFor(
-        () => countMissing(store) === 0,
-        () => `${countMissing(store)} bodies to be downloaded`,
-        60_000,
+describeEngines('a server that is killed', (engine) => {
+  test.skipIf(!hasDovecot())(
+    'after kills at random moments, no message is lost or stored twice, and both sides are the same',
+    async () => {
+      const dovecot = await startDovecot();
+      const store = await engine.store();
+      await deliver(dovecot, 'first of all');
+      // Every third message is stored by its headers first.
+      const raws = Array.from({ length: messageCount }, (_, index) =>
+        makeMessage(`message ${index}`, 'Text '.repeat(index % 3 === 0 ? 20_000 : 200), `<${index}@crash.test>`),
       );
-      await untilSame(store, client);
-      const { emails, identities, drafts } = countEmails(store);
-      expect(emails).toBe(identities);
-      const total = [...(await readServer(client)).values()].flat().length;
-      expect(emails).toBe(total);
-      expect(drafts).toBe((await readServer(client)).get('Drafts')?.length ?? 0);
-    } finally {
-      client.close();
-      await server.kill();
-      await dovecot.stop();
-      await store.remove();
-    }
-  },
-  60_000 + rounds * 15_000,
-);
+      fillInbox(dovecot, 'alice', raws);
+      const client = await openClient(dovecot);
+      let server = await startSyncedProcess(store, dovecot);
+      try {
+        await server.data('accounts:create', describeAccount(dovecot));
+        for (let round = 0; round < rounds; round += 1) {
+          // The first rounds interrupt the first synchronisation, the later ones changes of both sides.
+          const work = changeBothSides(server, client, round);
+          await pause(Math.random() * 700);
+          await server.kill();
+          await work;
+          server = await startSyncedProcess(store, dovecot);
+        }
+        await untilAllLive(server, 1, 60_000);
+        await untilSame(store, client);
+        await waitFor(async () => (await countMissing(store)) === 0, 'all bodies to be downloaded', 60_000);
+        await untilSame(store, client);
+        const { emails, identities, drafts } = await countEmails(store);
+        expect(emails).toBe(identities);
+        const total = [...(await readServer(client)).values()].flat().length;
+        expect(emails).toBe(total);
+        expect(drafts).toBe((await readServer(client)).get('Drafts')?.length ?? 0);
+      } finally {
+        client.close();
+        await server.kill();
+        await dovecot.stop();
+        await store.remove();
+      }
+    },
+    60_000 + rounds * 15_000,
+  );
+});
 
 /** Changes on both sides until the server is killed. */
 async function changeBothSides(server: ServerProcess, client: ImapFlow, round: number): Promise<void> {
@@ -99,21 +98,39 @@ async function changeServer(client: ImapFlow, round: number): Promise<void> {
   else await client.messageMove(number, round % 2 === 0 ? 'Archive' : 'INBOX');
 }
 
-function openStore(store: Store): DatabaseSync {
-  return new DatabaseSync(join(store.dataDir, 'applications', `${mainStoreName}.db`), { readOnly: true });
+/** Reads rows of the store while a server uses it. */
+async function readStore(store: Store, text: string): Promise<unknown[][]> {
+  if (store.databaseUrl !== null) {
+    const client = new pg.Client({ connectionString: store.databaseUrl, options: '-c search_path=app_1' });
+    await client.connect();
+    try {
+      const { rows } = await client.query<unknown[]>({ text, rowMode: 'array' });
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+  const path = join(store.dataDir, 'applications', `${mainStoreName}.db`);
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return database
+      .prepare(text)
+      .all()
+      .map((row) => Object.values(row));
+  } finally {
+    database.close();
+  }
 }
 
 async function untilSame(store: Store, client: ImapFlow): Promise<void> {
   let problem = '';
   await waitFor(
     async () => {
-      const database = openStore(store);
-      const waiting = database.prepare('SELECT kind,"lastError",attempts FROM "mailOperations"').all();
-      const statement = database.prepare(
+      const waiting = await readStore(store, 'SELECT kind,"lastError",attempts FROM "mailOperations"');
+      const placements = await readStore(
+        store,
         'SELECT m.path,p.uid,e."messageId",e.read,e.starred,e.answered,e.draft FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" JOIN emails e ON e.id=p."emailId"',
       );
-      const placements = statement.all().map((row) => Object.values(row));
-      database.close();
       problem =
         waiting.length > 0
           ? `operations wait: ${JSON.stringify(waiting)}`
@@ -125,22 +142,20 @@ async function untilSame(store: Store, client: ImapFlow): Promise<void> {
   );
 }
 
-function countEmails(store: Store): { emails: number; identities: number; drafts: number } {
-  const database = openStore(store);
-  const row = database
-    .prepare('SELECT count(*) AS emails,count(DISTINCT identity) AS identities,sum(draft) AS drafts FROM emails')
-    .get() as { emails: number; identities: number; drafts: number | null };
-  database.close();
-  return { ...row, drafts: row.drafts ?? 0 };
+async function countEmails(store: Store): Promise<{ emails: number; identities: number; drafts: number }> {
+  const [row = []] = await readStore(
+    store,
+    'SELECT count(*),count(DISTINCT identity),count(CASE WHEN draft THEN 1 END) FROM emails',
+  );
+  const [emails = 0, identities = 0, drafts = 0] = row.map(Number);
+  return { emails, identities, drafts };
 }
 
 /** E-mails without bodies, and notes about bodies that are to be downloaded. */
-function countMissing(store: Store): number {
-  const database = openStore(store);
+async function countMissing(store: Store): Promise<number> {
   const partial = `(SELECT count(*) FROM emails WHERE "bodyState"='partial')`;
-  const row = database.prepare(`SELECT ${partial} + (SELECT count(*) FROM "mailMissingBodies") AS count`).get();
-  database.close();
-  return Number(row!['count']);
+  const [row] = await readStore(store, `SELECT ${partial} + (SELECT count(*) FROM "mailMissingBodies")`);
+  return Number(row![0]);
 }
 
 function pause(milliseconds: number): Promise<void> {

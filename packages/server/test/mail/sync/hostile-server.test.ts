@@ -162,6 +162,79 @@ describe('a mail server that means harm', () => {
     }
   });
 
+  describe('a connection that falls silent', () => {
+    const raw = `Subject: Slow\r\n\r\n${'x'.repeat(60_000)}`;
+    let other: TestServer;
+    let id = 0;
+
+    beforeEach(async () => {
+      const env = { MAIL_SYNC: 'on', MAIL_ALLOWED_PRIVATE_HOSTS: '127.0.0.1' };
+      const times = { ...fastTimes, silenceMilliseconds: 1500, retryMilliseconds: 600_000, pollMilliseconds: 600_000 };
+      other = await TestServer.start(sqlite, { env, mailSyncTimes: times });
+    });
+    afterEach(() => other.stop());
+
+    const serve = (reply: (connection: FaultyConnection) => ImapReply, name: string): void => {
+      imap.script = ({ name: command, args, connection }) => {
+        if (command === name && (name !== 'UID FETCH' || args.includes('BODY.PEEK[]'))) return reply(connection);
+        if (command === 'LIST') return list(['INBOX'], 1);
+        if (command === 'SELECT') return select(1);
+        if (command === 'UID SEARCH') return ['* SEARCH 1', '{tag} OK Search completed'];
+        if (command !== 'UID FETCH') return undefined;
+        const content = args.includes('BODY.PEEK[]') ? `BODY[] {${raw.length}}\r\n${raw}` : 'RFC822.SIZE 60000';
+        return [`* 1 FETCH (UID 1 FLAGS () MODSEQ (1) ${content})`, '{tag} OK Fetch completed'];
+      };
+    };
+    const create = async (): Promise<void> => {
+      const imapServer = { host: '127.0.0.1', port: imap.port, security: 'none', user: 'ann' };
+      const body = { name: 'Ann', address: 'ann@example.test', imap: imapServer, password: 'secret-pass' };
+      id = (await other.data('POST /api/accounts:create', { body })).id;
+    };
+    const readAccount = (): Promise<Json> => other.data(`GET /api/accounts:get?filterByTk=${id}`);
+    const untilTimedOut = async (): Promise<void> => {
+      await waitFor(async () => (await readAccount()).problem?.code === 'timedOut', 'the problem', 30_000);
+      const { status, retryAt } = await readAccount();
+      expect({ status, retryAt }).toEqual({ status: 'backoff', retryAt: expect.any(String) });
+      expect(imap.connections.size).toBe(0);
+      expect(await other.data(`GET /api/emails:list?accountId=${id}`)).toEqual([]);
+    };
+
+    test('before the answer to a FETCH is closed, and opened again after a pause', async () => {
+      serve(() => [], 'UID FETCH');
+      await create();
+      await untilTimedOut();
+    });
+
+    test('in the middle of a message is closed, and nothing of it is stored', async () => {
+      serve((connection) => {
+        connection.send(`* 1 FETCH (UID 1 FLAGS () MODSEQ (1) BODY[] {${raw.length}}\r\n${raw.slice(0, 100)}`);
+        connection.becomeDeaf();
+        return [];
+      }, 'UID FETCH');
+      await create();
+      await untilTimedOut();
+    });
+
+    test('during another command is closed', async () => {
+      serve(() => [], 'UID SEARCH');
+      await create();
+      await untilTimedOut();
+    });
+
+    test('is used further if the message arrives slowly', async () => {
+      serve((connection) => {
+        imap.bytesPerSecond = 15_000;
+        connection.send(`* 1 FETCH (UID 1 FLAGS () MODSEQ (1) BODY[] {${raw.length}}\r\n${raw})`);
+        return ['{tag} OK Fetch completed'];
+      }, 'UID FETCH');
+      await create();
+      const listStored = (): Promise<Json[]> => other.data(`GET /api/emails:list?accountId=${id}`) as never;
+      await waitFor(async () => (await listStored()).length === 1, 'the message', 30_000);
+      expect(await other.data('GET /api/mailProblems:list')).toEqual([]);
+      expect((await readAccount()).problem).toBeNull();
+    });
+  });
+
   test('a message that is larger than the server has said only stays in memory when the budget has room for it', async () => {
     const { services } = server.running.applications.main.mail.connections.parts as unknown as {
       readonly services: { readonly sync: SyncServices };

@@ -10,7 +10,8 @@ import { useImportTexts } from '../../ui/i18n/import-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { PendingButton } from '../../ui/pending-button.tsx';
 import { Waiting } from '../../ui/states.tsx';
-import type { DryRunReport, ImportRecord, ImportRequest } from './dto.ts';
+import { CheckedRows } from './checked-rows.tsx';
+import type { ColumnMapping, DryRunReport, ImportPreview, ImportRecord, ImportRequest } from './dto.ts';
 import { runDryRun, startImport } from './import-queries.ts';
 import { RowErrors } from './row-errors.tsx';
 import { Figures, StepHeading } from './steps.tsx';
@@ -18,12 +19,13 @@ import { Figures, StepHeading } from './steps.tsx';
 interface CheckStepProps {
   readonly collection: string;
   readonly request: ImportRequest;
+  readonly preview: ImportPreview;
   readonly back: () => void;
   /** Receives the import that was started. */
   readonly done: (started: ImportRecord) => void;
 }
 
-export function CheckStep({ collection, request, back, done }: CheckStepProps): ReactNode {
+export function CheckStep({ collection, request, preview, back, done }: CheckStepProps): ReactNode {
   const t = useImportTexts().check;
   // Each visit of this step checks again: the records may have changed since.
   const [visit] = useState(createIdempotencyKey);
@@ -42,7 +44,9 @@ export function CheckStep({ collection, request, back, done }: CheckStepProps): 
     <Stack>
       <StepHeading>{t.title}</StepHeading>
       <QueryBoundary query={report} waiting={waiting} permission={{ resource: collection, action: 'import' }}>
-        {(data) => <Report report={data} {...{ collection, request, done, back }} idempotencyKey={visit} />}
+        {(data) => (
+          <CheckedImport report={data} {...{ collection, request, preview, done, back }} idempotencyKey={visit} />
+        )}
       </QueryBoundary>
       {report.data === undefined && (
         <Group>
@@ -55,15 +59,16 @@ export function CheckStep({ collection, request, back, done }: CheckStepProps): 
   );
 }
 
-interface ReportProps extends CheckStepProps {
+interface CheckedImportProps extends CheckStepProps {
   readonly report: DryRunReport;
   readonly idempotencyKey: string;
 }
 
-function Report({ report, collection, request, back, done, idempotencyKey }: ReportProps): ReactNode {
+function CheckedImport(props: CheckedImportProps): ReactNode {
+  const { report, collection, request, preview, back, done, idempotencyKey } = props;
   const t = useImportTexts().check;
   const app = useApplication();
-  const { rows, created, updated, refused, errors, truncated } = report;
+  const { created, updated, refused } = report;
   const written = created + updated;
   const start = useMutation({
     mutationFn: () =>
@@ -74,6 +79,39 @@ function Report({ report, collection, request, back, done, idempotencyKey }: Rep
         idempotencyKey,
       ),
     onSuccess: done,
+  });
+  return (
+    <Report
+      report={report}
+      preview={preview}
+      mapping={request.mapping}
+      start={start}
+      label={refused > 0 ? t.startWithout(written, refused) : t.start(written)}
+      isReady={written > 0}
+      back={back}
+    />
+  );
+}
+
+interface ReportProps {
+  readonly report: DryRunReport;
+  readonly preview: ImportPreview;
+  readonly mapping: readonly ColumnMapping[];
+  /** What the button below starts. */
+  readonly start: { readonly mutate: () => void; readonly isPending: boolean; readonly error: Error | null };
+  readonly label: string;
+  readonly isReady: boolean;
+  readonly back: () => void;
+}
+
+/** What an import would do, with its bad rows, and the button that starts it. */
+export function Report({ report, preview, mapping, start, label, isReady, back }: ReportProps): ReactNode {
+  const t = useImportTexts().check;
+  const unnamed = useImportTexts().mapping.unnamed;
+  const { rows, created, updated, refused, errors, truncated } = report;
+  const columns = mapping.map(({ column, field }) => {
+    const index = preview.columns.findIndex((each) => each.index === column);
+    return { index, field, title: preview.columns[index]?.name || unnamed(column + 1) };
   });
   const format = (n: number): string => n.toLocaleString('en');
   return (
@@ -97,6 +135,14 @@ function Report({ report, collection, request, back, done, idempotencyKey }: Rep
       {errors.length > 0 && (
         <section>
           <Title order={3} mb="xs">
+            {t.inPlace}
+          </Title>
+          <CheckedRows preview={preview} columns={columns} errors={errors} />
+        </section>
+      )}
+      {errors.length > 0 && (
+        <section>
+          <Title order={3} mb="xs">
             {t.errors}
           </Title>
           <RowErrors errors={errors} truncated={truncated} />
@@ -107,8 +153,8 @@ function Report({ report, collection, request, back, done, idempotencyKey }: Rep
         <Button variant="default" onClick={back} disabled={start.isPending}>
           {t.back}
         </Button>
-        <PendingButton pending={start.isPending} disabled={written === 0} onClick={() => start.mutate()}>
-          {refused > 0 ? t.startWithout(written, refused) : t.start(written)}
+        <PendingButton pending={start.isPending} disabled={!isReady} onClick={() => start.mutate()}>
+          {label}
         </PendingButton>
       </Group>
     </Stack>

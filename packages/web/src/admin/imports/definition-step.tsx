@@ -80,7 +80,7 @@ export function DefinitionStep(props: DefinitionStepProps): ReactNode {
           {t.mapping.otherFile}
         </Button>
         <PendingButton pending={isPending} disabled={included.length === 0 || draft.name === ''} onClick={submit}>
-          {t.newCollection.create}
+          {t.mapping.check}
         </PendingButton>
       </Group>
     </Stack>

@@ -36,11 +36,15 @@ export interface ImportPreview {
   readonly columns: readonly PreviewColumn[];
   /** The first rows, as texts. */
   readonly rows: readonly (readonly (string | null)[])[];
+  /** The lines of these rows in the file. */
+  readonly lines: readonly number[];
 }
 
 /** The preview for a new collection. */
 export interface NewCollectionPreview extends ImportPreview {
   readonly definition: ProposedDefinition;
+  /** Whether the rows fit the definition of the request; absent without one. */
+  readonly report?: DryRunReport;
 }
 
 export interface ProposedDefinition {
@@ -66,13 +70,21 @@ export interface ImportRequest extends SourceOptions {
   readonly skipInvalid?: boolean;
 }
 
-export interface RowError {
-  /** The line of the file on which the row begins; for JSON the number of the record. */
-  readonly line: number;
+/** A problem of a row; `field` is null if it is about the whole row. */
+export interface RowProblem {
   readonly column: string | null;
   readonly field: string | null;
   readonly value: unknown;
   readonly reason: string;
+}
+
+export interface RowError extends RowProblem {
+  /** The line of the file on which the row begins; for JSON the number of the record. */
+  readonly line: number;
+  /** Further problems of the row. */
+  readonly others: readonly RowProblem[];
+  /** The texts of the row; null or absent if there are too many errors to show them. */
+  readonly cells?: readonly (string | null)[] | null;
 }
 
 export interface DryRunReport {

@@ -103,6 +103,7 @@ function Wizard({ collection, schema }: { readonly collection: Collection; reado
       {file !== null && preview.data && isChecking && (
         <CheckStep
           collection={collection.name}
+          preview={preview.data}
           request={buildImportRequest(
             file,
             draft,

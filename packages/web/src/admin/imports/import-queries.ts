@@ -1,4 +1,4 @@
-import type { Client, Key } from '@tablinum/client';
+import type { Client, Key, NewCollection } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useApplication } from '../../data/application.tsx';
 import { invalidate, useApiQuery } from '../../data/queries.ts';
@@ -9,6 +9,7 @@ import {
   type ImportRecord,
   type ImportRequest,
   isRunning,
+  type NewCollectionPreview,
   type SourceOptions,
 } from './dto.ts';
 
@@ -40,6 +41,18 @@ export async function runDryRun(
 ): Promise<DryRunReport> {
   const options = { method: 'POST' as const, body: { ...request, dryRun: true }, signal };
   return (await client.call<DryRunReport>(`${encodeURIComponent(collection)}:import`, options)).data;
+}
+
+/** Checks all rows of a file for a collection that does not exist yet. @throws Failure as its creation would. */
+export async function checkNewCollection(
+  client: Client,
+  request: Pick<ImportRequest, 'file' | 'mapping'> & SourceOptions,
+  definition: NewCollection,
+): Promise<DryRunReport> {
+  const options = { method: 'POST' as const, body: { ...request, definition } };
+  const { data } = await client.call<NewCollectionPreview>('collections:importPreview', options);
+  if (!data.report) throw new Error('The server has not checked the rows.');
+  return data.report;
 }
 
 export async function startImport(

@@ -16,14 +16,15 @@ import { ButtonLink, TextLink } from '../../ui/links.tsx';
 import { Page } from '../../ui/page.tsx';
 import { PendingButton } from '../../ui/pending-button.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import { Report } from './check-step.tsx';
 import { createDefinitionDraft, type DefinitionDraft, toDefinition, toMapping } from './definition-draft.ts';
 import { DefinitionStep } from './definition-step.tsx';
 import type { NewCollectionPreview, SourceOptions } from './dto.ts';
 import { FileStep } from './file-step.tsx';
 import { PreviewState } from './import-page.tsx';
-import { startImport, useImportPreview } from './import-queries.ts';
+import { checkNewCollection, startImport, useImportPreview } from './import-queries.ts';
 import type { ImportSearch } from './import-search.ts';
-import { Steps } from './steps.tsx';
+import { StepHeading, Steps } from './steps.tsx';
 
 export function NewCollectionImportPage(): ReactNode {
   const t = useImportTexts().newCollection;
@@ -49,13 +50,16 @@ function Wizard(): ReactNode {
   const { file = null } = useSearch({ strict: false }) as ImportSearch;
   const [source, setSource] = useState<SourceOptions>({});
   const preview = useImportPreview<NewCollectionPreview>('collections', file, source);
+  const [isChecked, setChecked] = useState(false);
   const chooseFile = (id: number | undefined): void => {
     setSource({});
+    setChecked(false);
     void navigate({ to: '.', search: (id === undefined ? {} : { file: id }) as never });
   };
+  const step = file === null ? 0 : isChecked ? 2 : 1;
   return (
     <Stack gap="lg">
-      <Steps label={t.label} names={[t.file, t.fields, t.run]} current={file === null ? 0 : 1} />
+      <Steps label={t.label} names={[t.file, t.fields, t.check, t.run]} current={step} />
       {file === null && <FileStep done={({ id }) => chooseFile(id)} />}
       {file !== null && preview.data === undefined && (
         <PreviewState
@@ -71,6 +75,8 @@ function Wizard(): ReactNode {
           preview={preview.data}
           source={source}
           changeSource={setSource}
+          isChecked={isChecked}
+          setChecked={setChecked}
           back={() => chooseFile(undefined)}
         />
       )}
@@ -83,10 +89,15 @@ interface DefinitionProps {
   readonly preview: NewCollectionPreview;
   readonly source: SourceOptions;
   readonly changeSource: (source: SourceOptions) => void;
+  /** Whether the report of the check is shown. */
+  readonly isChecked: boolean;
+  readonly setChecked: (isChecked: boolean) => void;
   readonly back: () => void;
 }
 
-function Definition({ file, preview, source, changeSource, back }: DefinitionProps): ReactNode {
+function Definition(props: DefinitionProps): ReactNode {
+  const { file, preview, source, changeSource, isChecked, setChecked, back } = props;
+  const t = useImportTexts();
   const app = useApplication();
   const navigate = useNavigate();
   const client = getClient(app);
@@ -102,6 +113,10 @@ function Definition({ file, preview, source, changeSource, back }: DefinitionPro
       await invalidate(app, 'imports');
       await navigate({ to: '/a/$app/imports/$import', params: { app, import: String(id) }, replace: true });
     },
+  });
+  const check = useMutation({
+    mutationFn: () => checkNewCollection(client, { file, ...source, mapping: toMapping(draft) }, toDefinition(draft)),
+    onSuccess: () => setChecked(true),
   });
   const create = useMutation({
     mutationFn: () => client.collections.create(toDefinition(draft)),
@@ -122,6 +137,32 @@ function Definition({ file, preview, source, changeSource, back }: DefinitionPro
         again={() => start.mutate(created)}
       />
     );
+  if (isChecked && check.data) {
+    const { rows, created: valid, refused } = check.data;
+    const tn = t.newCollection;
+    const label = refused > 0 ? tn.createWithout(valid, refused) : tn.create(valid);
+    return (
+      <Stack>
+        <StepHeading>{t.check.title}</StepHeading>
+        <Report
+          report={check.data}
+          preview={preview}
+          mapping={toMapping(draft)}
+          start={{
+            mutate: () => create.mutate(),
+            isPending: create.isPending || created !== null,
+            error: create.error,
+          }}
+          label={rows === 0 ? tn.createEmpty : label}
+          isReady={rows === 0 || valid > 0}
+          back={() => {
+            create.reset();
+            setChecked(false);
+          }}
+        />
+      </Stack>
+    );
+  }
   return (
     <DefinitionStep
       preview={preview}
@@ -129,11 +170,11 @@ function Definition({ file, preview, source, changeSource, back }: DefinitionPro
       changeSource={changeSource}
       draft={draft}
       change={(next) => setEdited({ preview, draft: next })}
-      problems={getErrorDetails(create.error)}
-      error={create.error}
-      isPending={create.isPending || created !== null}
+      problems={getErrorDetails(check.error)}
+      error={check.error}
+      isPending={check.isPending}
       back={back}
-      submit={() => create.mutate()}
+      submit={() => check.mutate()}
     />
   );
 }

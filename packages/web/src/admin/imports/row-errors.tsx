@@ -4,7 +4,7 @@ import { useImportTexts } from '../../ui/i18n/import-texts.ts';
 import { ListTable } from '../../ui/list-table.tsx';
 import { LongText } from '../../ui/long-text.tsx';
 import { Pager } from '../../ui/pager.tsx';
-import type { RowError } from './dto.ts';
+import type { RowError, RowProblem } from './dto.ts';
 
 const errorsPerPage = 50;
 
@@ -20,8 +20,11 @@ export function RowErrors({
   const t = useImportTexts().check;
   const [column, setColumn] = useState('');
   const [page, setPage] = useState(1);
-  const columns = [...new Set(errors.map(getColumn))];
-  const found = column === '' ? errors : errors.filter((error) => getColumn(error) === column);
+  const problems = errors.flatMap(({ line, others, ...first }) =>
+    [first, ...others].map((each) => ({ ...each, line })),
+  );
+  const columns = [...new Set(problems.map(getColumn))];
+  const found = column === '' ? problems : problems.filter((problem) => getColumn(problem) === column);
   const numbered = found.map((error, index) => ({ ...error, id: index }));
   const totalPage = Math.max(1, Math.ceil(found.length / errorsPerPage));
   return (
@@ -30,12 +33,12 @@ export function RowErrors({
         <Select
           label={t.filterColumn}
           data={[
-            { value: '', label: t.allColumns(errors.length) },
+            { value: '', label: t.allColumns(problems.length) },
             ...columns
               .filter((name) => name !== '')
               .map((name) => ({
                 value: name,
-                label: t.columnErrors(name, errors.filter((error) => getColumn(error) === name).length),
+                label: t.columnErrors(name, problems.filter((problem) => getColumn(problem) === name).length),
               })),
           ]}
           value={column}
@@ -68,7 +71,7 @@ export function RowErrors({
   );
 }
 
-function getColumn({ column, field }: RowError): string {
+function getColumn({ column, field }: RowProblem): string {
   return column ?? field ?? '';
 }
 

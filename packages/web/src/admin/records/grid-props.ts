@@ -1,4 +1,5 @@
 import type { Collection, Field, Key } from '@tablinum/client';
+import type { RefObject } from 'react';
 import type { Row, RowWindow } from '../../data/records/row-window.ts';
 import type { CellWrite } from './cell-write.ts';
 import type { ColumnChoice } from './columns.ts';
@@ -32,6 +33,10 @@ export interface GridProps {
   readonly paste: ((active: CellPosition, text: string) => void) | null;
   /** Undoes the last paste. @returns false if there is none. */
   readonly undo: () => boolean;
+  /** Repeats the paste that was undone last. @returns false if there is none. */
+  readonly redo: () => boolean;
+  /** The grid keeps its active cell here, for tools outside of it. */
+  readonly activeCell: RefObject<CellPosition>;
 }
 
 /** An open cell editor. */

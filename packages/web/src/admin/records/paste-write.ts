@@ -3,18 +3,29 @@ import { type Client, Failure, type Key, type RecordValues } from '@tablinum/cli
 import { createIdempotencyKey } from '../../data/idempotency-key.ts';
 import type { PasteWrite } from './paste-plan.ts';
 
-/** What a paste has written, as far as it is needed to undo it. */
+/** A record that a paste has written. Undoing and repeating change its version, and its key if it is created again. */
+export interface PastedRecord {
+  key: Key;
+  /** The version after the last of these writes; null if it is not known. */
+  version: number | null;
+}
+
+/** What a paste has written, as far as it is needed to undo and to repeat it. */
 export interface PasteReceipt {
   readonly changed: readonly ChangedRecord[];
-  readonly created: readonly Key[];
+  readonly created: readonly CreatedRecord[];
 }
 
 interface ChangedRecord {
-  readonly key: Key;
-  /** The version after the write; null if it is not known. */
-  readonly version: number | null;
+  readonly record: PastedRecord;
   /** The former values of the changed fields. */
   readonly before: RecordValues;
+  readonly after: RecordValues;
+}
+
+interface CreatedRecord {
+  readonly record: PastedRecord;
+  readonly values: RecordValues;
 }
 
 /** An operation of a batch, and which record of the paste it writes. */
@@ -91,9 +102,12 @@ function addResults(
   const changed = [...receipt.changed];
   const created = [...receipt.created];
   for (const [index, result] of results.entries()) {
-    const { row, values } = writes[index] ?? {};
-    if (!row) created.push(result[keyField] as Key);
-    else changed.push({ key: row.key, version: nextVersion(row.version), before: pick(row.values, values ?? {}) });
+    const { row, values = {} } = writes[index] ?? {};
+    if (!row) created.push({ record: { key: result[keyField] as Key, version: 1 }, values });
+    else {
+      const record = { key: row.key, version: nextVersion(row.version) };
+      changed.push({ record, before: pick(row.values, values), after: values });
+    }
   }
   return { changed, created };
 }
@@ -113,12 +127,41 @@ function pick(values: RecordValues, members: RecordValues): RecordValues {
  */
 export async function undoPaste(client: Client, resource: string, { changed, created }: PasteReceipt): Promise<void> {
   const operations = [
-    ...changed.map(({ key, version, before }): Operation => {
+    ...changed.map(({ record: { key, version }, before }): Operation => {
       return { op: 'update', resource, filterByTk: key, values: before, ...toIfMatch(version) };
     }),
-    ...created.map((key): Operation => ({ op: 'destroy', resource, filterByTk: key, ...toIfMatch(1) })),
+    ...created.map(({ record: { key, version } }): Operation => {
+      return { op: 'destroy', resource, filterByTk: key, ...toIfMatch(version) };
+    }),
   ];
   await runBatches(client, operations, () => {});
+  for (const { record } of changed) record.version = nextVersion(record.version);
+}
+
+/**
+ * Writes the values of a paste again that was undone. The records that it created get new keys.
+ *
+ * @throws PasteRefused as {@link undoPaste}.
+ */
+export async function repeatPaste(
+  client: Client,
+  resource: string,
+  keyField: string,
+  { changed, created }: PasteReceipt,
+): Promise<void> {
+  const operations = [
+    ...changed.map(({ record: { key, version }, after }): Operation => {
+      return { op: 'update', resource, filterByTk: key, values: after, ...toIfMatch(version) };
+    }),
+    ...created.map(({ values }): Operation => ({ op: 'create', resource, values })),
+  ];
+  const results: unknown[] = [];
+  await runBatches(client, operations, (part) => void results.push(...part));
+  for (const { record } of changed) record.version = nextVersion(record.version);
+  for (const [index, { record }] of created.entries()) {
+    record.key = (results[changed.length + index] as RecordValues)[keyField] as Key;
+    record.version = 1;
+  }
 }
 
 function toIfMatch(version: number | null): { readonly ifMatch?: string } {

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import type { Collection, Field } from '@tablinum/client';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useMemo } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { getTitle, getWriteName } from '../../data/field-names.ts';
 import { QueryBoundary } from '../../data/problem.tsx';
@@ -20,6 +20,8 @@ import { listColumnFields, useColumns } from './columns.ts';
 import { ConflictDialog } from './conflict.tsx';
 import { ExportButton } from './export-dialog.tsx';
 import { Grid } from './grid.tsx';
+import type { CellPosition } from './grid-navigation.ts';
+import { PasteButton } from './paste-button.tsx';
 import { PasteDialog } from './paste-dialog.tsx';
 import classes from './records-page.module.css';
 import { changeSearch, type GoToSearch, isNarrowed, type RecordsSearch } from './records-search.ts';
@@ -78,6 +80,8 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
   const isEditable = (field: Field): boolean => search.trash !== true && mayEdit(collection, schema, field);
   const isCreatable = mayCreate(collection, schema, search);
   const pasting = useGridPaste({ collection, schema, rows, fields, mayUpdate: isEditable, mayCreate: isCreatable });
+  const isPastable = isCreatable || fields.some(isEditable);
+  const activeCell = useRef<CellPosition>({ row: 0, column: 0 });
   const sort = useMemo(() => search.sort?.split(',') ?? [], [search.sort]);
   useEffect(() => rememberView(application, collection.name, search), [application, collection.name, search]);
   const go: GoToSearch = (change) => {
@@ -122,7 +126,10 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
     >
       <div className={classes.tools}>
         <RecordsTools collection={collection} search={search} go={go} choice={choice} changeChoice={changeChoice} />
-        <ReloadButtons rows={rows} reload={reload} />
+        <div className={classes.end}>
+          {isPastable && <PasteButton paste={(text) => pasting.paste(activeCell.current, text)} />}
+          <ReloadButtons rows={rows} reload={reload} />
+        </div>
       </div>
       <RecordsSelectionBar {...{ collection, schema, rows, view, selection, reload }} trash={search.trash === true} />
       <RunningImports collection={collection.name} />
@@ -146,8 +153,10 @@ function Records({ collection, schema }: RecordsProps): ReactNode {
           open={({ key }) =>
             void navigate({ to: '/a/$app/data/$collection/$key', params: { ...params, key: String(key) } })
           }
-          paste={isCreatable || fields.some(isEditable) ? pasting.paste : null}
+          paste={isPastable ? pasting.paste : null}
           undo={pasting.undo}
+          redo={pasting.redo}
+          activeCell={activeCell}
         />
       )}
       <PasteDialog {...pasting} />
@@ -214,13 +223,13 @@ function ReloadButtons({ rows, reload }: { rows: RowWindow; reload: () => void }
   const t = useTexts().data.records;
   const { added } = useStore(rows);
   return (
-    <div className={classes.end}>
+    <>
       {added > 0 && (
         <Button variant="light" onClick={reload}>
           {t.added(added)}
         </Button>
       )}
       <IconButton icon="refresh" label={t.refresh} onClick={reload} />
-    </div>
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import type { RecordValues } from '@tablinum/client';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { getTitle, getWriteName } from '../../data/field-names.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
@@ -26,11 +26,14 @@ export interface GridCursor {
 
 /** The active cell of a grid, its editor, and the viewport that follows both. */
 export function useGridCursor(props: GridProps): GridCursor {
-  const { rows, fields, editable, save } = props;
+  const { rows, fields, editable, save, activeCell } = props;
   const t = useTexts().data.records;
   const [active, setActive] = useState<CellPosition>({ row: 0, column: 0 });
   const [editing, setEditing] = useState<Editing | null>(null);
   const viewport = useGridViewport(props, editing);
+  useEffect(() => {
+    activeCell.current = active;
+  }, [activeCell, active]);
 
   const goTo = (position: CellPosition): void => {
     const row = Math.max(0, Math.min(viewport.count - 1, position.row));

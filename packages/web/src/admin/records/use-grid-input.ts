@@ -1,6 +1,10 @@
+import type { Field } from '@tablinum/client';
 import { type KeyboardEvent, useEffect, useEffectEvent } from 'react';
+import type { Row } from '../../data/records/row-window.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import { isPicture, toFiles } from '../files/file-values.ts';
+import { openGallery } from '../files/gallery-state.ts';
 import { formatRows, getCellText, quoteCell, tableType } from './clipboard-text.ts';
 import { findDestination } from './grid-navigation.ts';
 import { type GridProps, rowHeight } from './grid-props.ts';
@@ -13,7 +17,7 @@ interface GridInput {
 
 /** The keyboard and the clipboard of a grid. Events of elements inside of it, such as an editor, are ignored. */
 export function useGridInput(
-  { rows, fields, editable, open, paste, undo }: GridProps,
+  { rows, fields, editable, open, paste, undo, redo }: GridProps,
   { active, editing, viewport, goTo, edit, clearActiveCell }: GridCursor,
   selection: GridSelection,
 ): GridInput {
@@ -30,11 +34,14 @@ export function useGridInput(
     const page = Math.max(1, Math.floor((scroller.current.clientHeight - rowHeight) / rowHeight) - 1);
     const destination = findDestination(event, active, { count, columns: fields.length, page });
     if (destination) goTo(destination);
+    else if ((key === 'Enter' || key === ' ') && !hasControl && row && showPictures(row, field))
+      event.stopPropagation();
     else if (key === 'Enter' && row && (hasControl || !field || !editable(field))) open(row);
     else if (key === 'Enter' || key === 'F2') edit(active);
     else if (key === ' ' && row) selection.toggle(row);
     else if (key === 'Delete' && row) clearActiveCell();
-    else if (key.toLowerCase() === 'z' && hasControl && !event.shiftKey && undo()) event.stopPropagation();
+    else if (isUndo(event) && undo()) event.stopPropagation();
+    else if (isRedo(event) && redo()) event.stopPropagation();
     else if (key.length === 1 && !hasControl && !event.altKey) edit(active, key);
     else return;
     event.preventDefault();
@@ -73,4 +80,23 @@ export function useGridInput(
     };
   }, []);
   return { handleKeyDown };
+}
+
+/** Opens the gallery with the pictures of a cell. @returns false if the cell has none. */
+function showPictures(row: Row, field: Field | undefined): boolean {
+  if (field?.type !== 'file') return false;
+  const files = toFiles(row.values[field.name]);
+  const first = files.find(isPicture);
+  if (first) openGallery(files, first);
+  return first !== undefined;
+}
+
+function isUndo({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): boolean {
+  return key.toLowerCase() === 'z' && (ctrlKey || metaKey) && !shiftKey;
+}
+
+/** Ctrl+Shift+Z, and Ctrl+Y as on Windows. */
+function isRedo({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): boolean {
+  const letter = key.toLowerCase();
+  return (letter === 'z' && (ctrlKey || metaKey) && shiftKey) || (letter === 'y' && ctrlKey && !shiftKey);
 }

@@ -11,15 +11,19 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { parseRows } from './clipboard-text.ts';
 import type { CellPosition } from './grid-navigation.ts';
+import { PasteHistory } from './paste-history.ts';
 import { dropTitles, listWrites, maxPastedRows, type PastePlan, type PasteTarget, planPaste } from './paste-plan.ts';
-import { type PasteReceipt, PasteRefused, undoPaste, writePaste } from './paste-write.ts';
+import { type PasteReceipt, PasteRefused, repeatPaste, undoPaste, writePaste } from './paste-write.ts';
 import { createRelationLookup } from './relation-lookup.ts';
+import { WriteQueue } from './write-queue.ts';
 
 export interface GridPaste {
   /** Pastes text at a cell: at once if it is one cell, else after a confirmation. */
   readonly paste: (active: CellPosition, text: string) => void;
-  /** Undoes the last paste. @returns false if there is none. */
+  /** Undoes the last paste that has not been undone. @returns false if there is none, and no write is running. */
   readonly undo: () => boolean;
+  /** Repeats the paste that was undone last, unless another one came after it. @returns as undo does. */
+  readonly redo: () => boolean;
   /** The paste that waits for a confirmation. */
   readonly pending: PastePlan | null;
   /** Writes the pending paste. @throws PasteRefused */
@@ -43,40 +47,67 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
   const t = useImportTexts().paste;
   const undoLabel = useTexts().data.records.bulk.undo;
   const [pending, setPending] = useState<PastePlan | null>(null);
-  const last = useRef<PasteReceipt | null>(null);
+  const [history] = useState(() => new PasteHistory());
+  /** Each write needs the versions and the history that the one before has left. */
+  const [writes] = useState(() => new WriteQueue());
   const isBusy = useRef(false);
   const keyField = findKeyField(collection).name;
   const reportFailure = (error: unknown): void => void toast(getErrorMessage(error), { failed: true });
 
   const showWritten = ({ changed, created }: PasteReceipt): void => {
-    for (const { key } of changed) rows.refresh(key);
+    for (const { record } of changed) rows.refresh(record.key);
     if (created.length > 0) rows.renew();
   };
-  const confirm = async (plan: PastePlan): Promise<void> => {
-    const receipt = await writePaste(client, collection.name, keyField, listWrites(plan));
-    const mayUndo = receipt.created.length === 0 || schema.may(collection.name, 'destroy');
-    last.current = mayUndo ? receipt : null;
-    setPending(null);
-    showWritten(receipt);
-    const action = { label: undoLabel, run: () => undoReceipt(receipt) };
-    toast(t.done(receipt.changed.length, receipt.created.length), mayUndo ? { action } : {});
+  const confirm = (plan: PastePlan): Promise<void> =>
+    writes.run(async () => {
+      const written = await writePaste(client, collection.name, keyField, listWrites(plan));
+      const mayUndo = written.created.length === 0 || schema.may(collection.name, 'destroy');
+      if (!mayUndo) history.clear();
+      const receipt = mayUndo ? history.add(written) : written;
+      setPending(null);
+      showWritten(receipt);
+      const action = { label: undoLabel, run: () => void writes.run(() => undoLast(receipt)) };
+      toast(t.done(receipt.changed.length, receipt.created.length), mayUndo ? { action } : {});
+    });
+  const undo = (): boolean => {
+    const mayFindPaste = history.last !== null || writes.isRunning;
+    if (mayFindPaste) void writes.run(() => undoLast());
+    return mayFindPaste;
   };
-  const undoReceipt = (receipt: PasteReceipt): void => {
-    if (last.current !== receipt) return; // it has been undone, or another paste came after it
-    last.current = null;
+  /** @param expected undoes nothing if this is not the last paste any more. */
+  const undoLast = async (expected = history.last): Promise<void> => {
+    if (expected === null || expected !== history.last) return;
+    const receipt = expected;
+    history.takeLast();
     focusGrid();
-    undoPaste(client, collection.name, receipt).then(
-      () => {
-        rows.markRemoved(receipt.created);
-        showWritten(receipt);
-        toast(t.undone);
-      },
-      (error: unknown) => {
-        const isStale =
-          error instanceof PasteRefused && ['VERSION_STALE', 'RECORD_UNKNOWN'].includes(error.failure.code);
-        toast(isStale ? t.undoStale : t.undoFailed(getErrorMessage(error)), { failed: true });
-      },
-    );
+    try {
+      await undoPaste(client, collection.name, receipt);
+      history.putUndone(receipt);
+      rows.markRemoved(receipt.created.map(({ record }) => record.key));
+      showWritten(receipt);
+      toast(t.undone);
+    } catch (error) {
+      if (!isStale(error)) history.putBack(receipt);
+      toast(isStale(error) ? t.undoStale : t.undoFailed(getErrorMessage(error as Error)), { failed: true });
+    }
+  };
+  const redo = (): boolean => {
+    const mayFindPaste = history.hasUndone || writes.isRunning;
+    if (mayFindPaste) void writes.run(repeatUndone);
+    return mayFindPaste;
+  };
+  const repeatUndone = async (): Promise<void> => {
+    const receipt = history.takeUndone();
+    if (!receipt) return;
+    try {
+      await repeatPaste(client, collection.name, keyField, receipt);
+      history.putBack(receipt);
+      showWritten(receipt);
+      toast(t.repeated);
+    } catch (error) {
+      if (!isStale(error)) history.putUndone(receipt);
+      toast(isStale(error) ? t.repeatStale : t.repeatFailed(getErrorMessage(error as Error)), { failed: true });
+    }
   };
   const begin = async (active: CellPosition, text: string): Promise<void> => {
     const table = dropTitles(parseRows(text, maxPastedRows + 2), fields, active.column);
@@ -103,12 +134,7 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
         isBusy.current = false;
       });
   };
-  const undo = (): boolean => {
-    const receipt = last.current;
-    if (receipt) undoReceipt(receipt);
-    return receipt !== null;
-  };
-  return { paste, undo, pending, confirm, cancel: () => setPending(null) };
+  return { paste, undo, redo, pending, confirm, cancel: () => setPending(null) };
 }
 
 function buildTarget({ collection, schema, rows, fields, mayUpdate, mayCreate }: GridPasteOptions): PasteTarget {
@@ -125,6 +151,11 @@ function buildTarget({ collection, schema, rows, fields, mayUpdate, mayCreate }:
       !(field.primaryKey && field.autoIncrement) &&
       schema.mayWrite(collection.name, 'create', getWriteName(field)),
   };
+}
+
+/** Whether a record has been changed or deleted since. */
+function isStale(error: unknown): boolean {
+  return error instanceof PasteRefused && ['VERSION_STALE', 'RECORD_UNKNOWN'].includes(error.failure.code);
 }
 
 /** The toast with the button that had the focus disappears. */

@@ -30,7 +30,7 @@ export const records = {
   resize: (field: string) => `Width of ${field}`,
   grid: (collection: string) => `Records of ${collection}`,
   gridHint:
-    'Use the arrow keys to move. Press Enter to edit a cell, or to open the record if the cell is read-only; Delete to clear a cell; Space to select a record; Ctrl+C to copy; Ctrl+V to paste cells of a spreadsheet; Ctrl+Z to undo that; Ctrl+Enter to open the record.',
+    'Use the arrow keys to move. Press Enter to edit a cell, or to open the record if the cell is read-only; Delete to clear a cell; Space to select a record; Ctrl+C to copy; Ctrl+V to paste cells of a spreadsheet; Ctrl+Z to undo that and Ctrl+Shift+Z to repeat it; Ctrl+Enter to open the record. In a cell with pictures, Enter or Space shows them.',
   cleared: (field: string) => `${field} was cleared.`,
   copied: (n: number) => (n === 1 ? '1 record copied.' : `${n.toLocaleString('en')} records copied.`),
   tooMany: (n: number) =>
