@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FifoLock } from '../../base/fifo-lock.ts';
 import { LruMap } from '../../base/lru-map.ts';
@@ -12,8 +12,10 @@ import {
   type Transaction,
   type TransactionOptions,
 } from '../database.ts';
+import type { SharedStore } from '../shared-store.ts';
 import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
+import { SharedCounters } from './shared-counters.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { SqliteEventLog } from './sqlite-event-log.ts';
@@ -84,8 +86,12 @@ export class SqliteDatabase implements Database {
   #failedAt: number | null = null;
   #heldTimer: NodeJS.Timeout | null = null;
   #closed = false;
+  readonly #path: string;
+  /** Null while no other thread reads the store. */
+  #shared: SharedCounters | null = null;
 
   constructor(options: SqliteOptions) {
+    this.#path = options.path;
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
     const logPath = `${options.path}-wal`;
     this.#writer = new SqliteConnection(options.path);
@@ -136,6 +142,7 @@ export class SqliteDatabase implements Database {
       }
       this.#releaseState();
       this.#count(transaction.touched);
+      this.#shared?.countCommit(transaction.touched); // before the write is acknowledged
       await options.afterCommit?.();
       return { result, transaction };
     });
@@ -183,6 +190,17 @@ export class SqliteDatabase implements Database {
     let sum = this.#everyTable;
     for (const table of tables) sum += this.#counters.get(table) ?? 0;
     return sum;
+  }
+
+  /** Lets other threads read the store: they see every write that is acknowledged from now on. */
+  share(): SharedStore {
+    this.#shared ??= new SharedCounters();
+    return { path: this.#path, counters: this.#shared.buffer };
+  }
+
+  /** From now on, other threads do not read the store. */
+  withdraw(): void {
+    this.#shared?.close();
   }
 
   async close(): Promise<void> {
@@ -388,9 +406,4 @@ class ThreadTransaction extends BaseTransaction {
     if (this.#open) await this.#send(rollback, this.#milliseconds).catch(() => {});
     this.#open = false;
   }
-}
-
-/** Removes a closed database's files. */
-export function removeSqlite(path: string): void {
-  for (const each of [path, `${path}-wal`, `${path}-shm`]) rmSync(each, { force: true });
 }
