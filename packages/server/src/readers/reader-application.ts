@@ -8,12 +8,14 @@ import type { Caller } from '../identity/caller.ts';
 import { KeyUsageCounter } from '../journal/key-use.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import type { SystemTraits } from '../schema/system-traits.ts';
 import type { ReaderUses } from './reader-messages.ts';
 
 export interface ReaderApplicationParts {
   readonly name: string;
   readonly store: ReadOnlyStore;
   readonly appKeys: readonly string[];
+  readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly clock: Clock;
 }
 
@@ -42,12 +44,13 @@ export class ReaderApplication {
   readonly keyUse = new KeyUsageCounter();
   readonly #store: ReadOnlyStore;
   readonly #clock: Clock;
-  #snapshot = Snapshot.empty();
+  #snapshot: Snapshot;
   #loading: Promise<void> | null = null;
   #isLoaded = false;
 
-  constructor({ name, store, appKeys, clock }: ReaderApplicationParts) {
+  constructor({ name, store, appKeys, systemTraits, clock }: ReaderApplicationParts) {
     this.name = name;
+    this.#snapshot = Snapshot.empty(systemTraits);
     this.#store = store;
     this.#clock = clock;
     const hashers = appKeys.map((key) => new TokenHasher(key));

@@ -3,6 +3,7 @@ import type { KeyUseDelta } from '../database/key-use-rows.ts';
 import type { SharedStore } from '../database/shared-store.ts';
 import type { SharedRequestWindows } from '../http/rate-limits.ts';
 import type { CredentialUses } from '../identity/authenticator.ts';
+import type { SystemTraits } from '../schema/system-traits.ts';
 
 /** An application with its store. */
 export interface SharedApplication extends SharedStore {
@@ -22,6 +23,8 @@ export interface ReaderSettings {
   readonly windows: SharedRequestWindows;
   /** Actions of extensions, which may have the name of a record action. */
   readonly extensionActions: ReadonlySet<string>;
+  /** The traits of system collections, without their rules for writes. */
+  readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly main: SharedApplication;
 }
 

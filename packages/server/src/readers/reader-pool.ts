@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { type Application, mainApplicationName } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
+import { readTraits } from '../applications/system-definitions.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import type { HealthReporter } from '../base/server-health.ts';
@@ -114,6 +115,7 @@ export class ReaderPool implements ReaderCount {
       isBehindProxies: trustedProxies !== null,
       windows: this.windows,
       extensionActions: http.extensionActions,
+      systemTraits: readTraits,
       main: this.#share(applications.main),
     };
     if (!this.#stopping) for (let index = 0; index < this.configured; index += 1) this.#start(this.#settings);

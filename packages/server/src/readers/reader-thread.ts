@@ -72,9 +72,9 @@ export class ReaderThread {
 
   async #open({ name, ...store }: SharedApplication): Promise<void> {
     if (this.#applications.has(name)) return;
-    const { appKeys } = this.#parts.settings;
+    const { appKeys, systemTraits } = this.#parts.settings;
     const opened = this.#parts.openStore(store);
-    const application = new ReaderApplication({ name, store: opened, appKeys, clock: this.#parts.clock });
+    const application = new ReaderApplication({ name, store: opened, appKeys, systemTraits, clock: this.#parts.clock });
     this.#applications.set(name, application);
     await application.open();
   }
