@@ -26,8 +26,7 @@ const wantedFiles: Param = { storage: 'integer', list: true, read: ({ key }) => 
  *
  * Example, shortened:
  *
- *     SELECT f.id FROM (SELECT v AS id FROM (SELECT value AS v FROM json_each(?))) f WHERE EXISTS (SELECT 1 FROM "fileReferences" r
- *     CROSS JOIN "posts_5" WHERE r."fileId"=f.id AND r."collectionId"=5 AND r."fieldId"=9
+ *     SELECT f.id FROM (<ids>) f WHERE EXISTS (SELECT 1 FROM "fileReferences" r CROSS JOIN "posts_5" WHERE r."fileId"=f.id AND r."collectionId"=5 AND r."fieldId"=9
  *     AND "posts_5"."id_8"=CAST(r.key AS INTEGER) AND "posts_5"."photo_9"->>'id'=f.id AND <row filter>)
  */
 export function planShownFiles(fields: readonly ShownFileField[], context: PlanContext): GetPlan {
