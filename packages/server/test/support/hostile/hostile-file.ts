@@ -25,7 +25,7 @@ export type HostileEntry = readonly [
 ];
 
 export const refused: ImportOutcome = { code: 'FILE_INVALID' };
-export const tooLarge: ImportOutcome = { code: 'LIMIT_EXCEEDED' };
+export const tooMuch: ImportOutcome = { code: 'LIMIT_EXCEEDED' };
 export const unreadable: ImportOutcome = { code: 'IMPORT_INVALID' };
 export const rows = (...all: readonly HostileRow[]): ImportOutcome => ({ rows: all });
 export const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
