@@ -127,6 +127,10 @@ export interface Dialect {
   /** Whether a JSON list contains one of the elements, given as JSON texts; and whether it contains the same set. */
   anyElement(list: Sql, elements: Param): Sql;
   sameElements(list: Sql, elements: Param): Sql;
+  /** Whether the member `id` of a JSON object, or of an object in a JSON list of objects, is a number. */
+  hasObjectWithId(json: Sql, isList: boolean, id: Sql): Sql;
+  /** The value of a key that is given as text. */
+  keyFromText(storage: Storage, text: Sql): Sql;
   /** Null, '' or an empty list. */
   isEmpty(storage: Storage, operand: Sql): Sql;
   isTrue(operand: Sql): Sql;

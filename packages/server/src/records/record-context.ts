@@ -140,7 +140,12 @@ export function toPlanContext(context: RecordContext): PlanContext {
  * @param grant that the plan is compiled with. It is part of the key, as are the grants of the context.
  * @param key what else the plan depends on: collection, operation and shape of the request.
  */
-export function getCachedPlan<T>(context: RecordContext, grant: Grant, key: string, make: () => T): T {
+export function getCachedPlan<T>(
+  context: RecordContext,
+  grant: Pick<Grant, 'identity'>,
+  key: string,
+  make: () => T,
+): T {
   const full = `${context.grants} ${grant.identity} ${key}`;
   const cached = context.cache.plans.get(full);
   if (cached !== undefined) return cached.plan as T;
