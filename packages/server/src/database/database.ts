@@ -69,6 +69,11 @@ export interface Database {
 
 export interface TransactionOptions {
   readonly heavy?: boolean;
+  /**
+   * The write may share a commit with other ones: it is short and only waits for its own statements. If it is undone, the others are
+   * not.
+   */
+  readonly sharesCommit?: boolean;
   readonly longRunning?: boolean;
   readonly rebuild?: boolean;
   /** Milliseconds for all statements of heavy work together, if writes wait for each other; past them: the fault `timeout`. */

@@ -68,18 +68,20 @@ export function isSingleKey(key: unknown): boolean {
   return key !== undefined && !Array.isArray(key);
 }
 
-/**
- * Opens a transaction under the snapshot that the write was planned with; an open one is joined.
- *
- * @param heavy many rows: the transaction runs off the event loop.
- */
+/** How many records a write changes. `heavy`: so many that the transaction runs off the event loop. */
+export type WriteSize = 'one' | 'several' | 'heavy';
+
+/** Opens a transaction under the snapshot that the write was planned with; an open one is joined. */
 export function writeInTransaction(
-  { context }: WriteOperation,
+  { context, rules }: WriteOperation,
   work: (transaction: Transaction) => Promise<Row[]>,
-  heavy = false,
+  size: WriteSize,
 ): Promise<Row[]> {
   if (context.tx) return work(context.tx);
-  return context.database.write(work, { heavy, snapshot: getWriteSnapshot(context) });
+  const heavy = size === 'heavy';
+  // The rules of a system collection may wait for something else than statements.
+  const sharesCommit = size === 'one' && rules === null;
+  return context.database.write(work, { heavy, sharesCommit, snapshot: getWriteSnapshot(context) });
 }
 
 /**
