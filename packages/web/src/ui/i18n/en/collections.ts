@@ -233,7 +233,7 @@ export const indexAdvice = {
   create: 'Create index',
   createTitle: (fields: readonly string[]) => `Create index on ${fields.join(', ')}`,
   createText:
-    'All records are read once to build the index; writes to this collection wait until it is built, about a second for a million records. After that, every create, and every update of these fields, also writes the index, and it takes space on the disk.',
+    'All records are read once to build the index; writes to this collection wait until it is built, a few seconds for a million records. After that, every create, and every update of these fields, also writes the index, and it takes space on the disk.',
   created: 'The index was created.',
   covered: (fields: readonly string[]) => `The index on ${fields.join(', ')} serves the same requests.`,
   unused: 'No recorded request has used it.',
