@@ -170,6 +170,17 @@ const bounded: Readonly<Record<string, string>> = {
   'webhooks/delivery-outcomes.ts #outcomes': 'deliveries under way',
   'webhooks/delivery-sender.ts #retryAfterUntil': 'webhooks that exist',
   'webhooks/delivery-sender.ts #sending': 'deliveries under way',
+  'database/visited-rows.ts visited': 'results under way: weak keys',
+  'database/postgres/postgres-access.ts tables': 'lives as long as an inspection',
+  'query/index-need.ts #equal': 'lives as long as a plan is made',
+  'query/index-need.ts #named': 'lives as long as a plan is made',
+  'query/index-need.ts #ranges': 'lives as long as a plan is made',
+  'query/index-need.ts conditions': 'lives as long as a plan is made',
+  'query/index-need.ts related': 'lives as long as a plan is made',
+  'records/request-shapes.ts #changed': 'collections that exist',
+  'records/request-shapes.ts #shapes': '500 shapes of 2,000 characters; cheap ones are dropped',
+  'records/request-shapes.ts #used': 'definitions in use, as weak keys; the indexes of a collection',
+  'records/request-shapes.ts #waiting': '50 statements of 32 KiB',
 };
 /** The same for those that are members of an object which a function makes. */
 const boundedMembers: readonly string[] = [

@@ -12,8 +12,10 @@ import {
   type Transaction,
   type TransactionOptions,
 } from '../database.ts';
+import type { StatementAccess } from '../statement-access.ts';
 import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
+import { inspectSqliteStatement } from './sqlite-access.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { SqliteEventLog } from './sqlite-event-log.ts';
@@ -182,6 +184,10 @@ export class SqliteDatabase implements Database {
       for (const table of touched) transaction.touch(table);
       return transaction.run(statement);
     }, options);
+  }
+
+  inspect(statement: BoundStatement): Promise<StatementAccess> {
+    return inspectSqliteStatement(this, statement);
   }
 
   /** One process serves the file. */
