@@ -5,6 +5,10 @@ import { runInNewContext } from 'node:vm';
 const checkMilliseconds = 3000;
 /** The share of its time in which an idle server may work. */
 const idleShare = 0.02;
+/** How many checks in a row must find the server idle. */
+const idleChecks = 3;
+/** How many checks follow a collection before the next one. V8 must compile and grow again what a collection has dropped. */
+const pauseChecks = 20;
 /** How much larger than after the last collection the heap must be. */
 const minGrowthBytes = 4 * 1024 * 1024;
 
@@ -25,24 +29,24 @@ export interface CollectorParts {
  */
 export class IdleCollector {
   readonly #parts: CollectorParts;
-  #hasWorked = true;
+  #idleInARow = 0;
+  #pause = 0;
   #heapAfter = 0;
 
   constructor(parts: CollectorParts) {
     this.#parts = parts;
   }
 
-  /** Collects if the server has worked since the last collection, and is idle now. */
+  /** Collects if the server has been idle for some checks, and has worked since the last collection. */
   check(): void {
     const { measureWork, measureHeap, collect } = this.#parts;
-    if (measureWork() > idleShare) {
-      this.#hasWorked = true;
-      return;
-    }
-    if (!this.#hasWorked) return;
-    this.#hasWorked = false;
+    this.#pause -= 1;
+    this.#idleInARow = measureWork() > idleShare ? 0 : this.#idleInARow + 1;
+    if (this.#idleInARow < idleChecks || this.#pause > 0) return;
+    this.#idleInARow = 0;
     if (measureHeap() < this.#heapAfter + minGrowthBytes) return;
     collect();
+    this.#pause = pauseChecks;
     this.#heapAfter = measureHeap();
     measureWork(); // the collection itself is no work
   }

@@ -160,7 +160,7 @@ export class SqliteDatabase implements Database {
   #writeInGroup<T>(work: (transaction: Transaction) => Promise<T>, { snapshot }: TransactionOptions): Promise<T> {
     return this.#queued(() => {
       snapshot?.requireCurrent();
-      this.#releaseState();
+      if (!this.#group.isOpen) this.#releaseState();
       return this.#group.run(work);
     });
   }

@@ -48,6 +48,11 @@ export class WriteGroup {
     this.#parts = parts;
   }
 
+  /** Whether writes wait for their shared commit. */
+  get isOpen(): boolean {
+    return this.#open !== null;
+  }
+
   /** Runs one write. Call it in the queue. @throws what `work` throws, after its changes are undone. */
   async run<T>(work: (transaction: Transaction) => Promise<T>): Promise<FinishedWork<T>> {
     const { connection } = this.#parts;
