@@ -144,6 +144,8 @@ export interface Dialect {
   /** The period of a date or moment as text, in the statement's time zone. */
   dateText(format: DateFormat, storage: Storage, value: Sql, zone: Param): Sql;
   nullsLast(term: Sql, descending: boolean): Sql;
+  /** Whether an index gives the rows in an order with nulls last. */
+  indexGivesNullsLast(descending: boolean): boolean;
 
   /**
    * A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique.

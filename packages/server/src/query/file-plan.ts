@@ -17,6 +17,9 @@ export interface ShownFileField {
   readonly grant: Grant;
 }
 
+/** A plan for the files that are shown. */
+export type ShownFilesPlan = Omit<GetPlan, 'need'>;
+
 const wantedFiles: Param = { storage: 'integer', list: true, read: ({ key }) => key };
 
 /**
@@ -29,7 +32,7 @@ const wantedFiles: Param = { storage: 'integer', list: true, read: ({ key }) => 
  *     SELECT f.id FROM (<ids>) f WHERE EXISTS (SELECT 1 FROM "fileReferences" r CROSS JOIN "posts_5" WHERE r."fileId"=f.id AND r."collectionId"=5 AND r."fieldId"=9
  *     AND "posts_5"."id_8"=CAST(r.key AS INTEGER) AND "posts_5"."photo_9"->>'id'=f.id AND <row filter>)
  */
-export function planShownFiles(fields: readonly ShownFileField[], context: PlanContext): GetPlan {
+export function planShownFiles(fields: readonly ShownFileField[], context: PlanContext): ShownFilesPlan {
   const { dialect } = context;
   const scope = new StatementScope(dialect);
   const files = sql`(SELECT v AS id FROM ${dialect.listAsRows(wantedFiles)}) f`;

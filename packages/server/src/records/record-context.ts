@@ -5,10 +5,12 @@ import type { Database, Transaction, TransactionOptions, WriteSnapshot } from '.
 import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Grant, GrantLookup } from '../query/grant.ts';
+import type { IndexNeed } from '../query/index-need.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
 import type { HashedSecrets } from './hashed-secrets.ts';
 import { estimatePlanBytes, type PlanCache } from './plan-cache.ts';
+import type { RequestShape, RequestShapes } from './request-shapes.ts';
 import type { GrantsKey } from './with-grants.ts';
 
 /** What a record operation works with: the caller, the snapshot of definitions and access, and the application. */
@@ -23,6 +25,8 @@ export interface RecordContext {
   /** Values of permission variables for this caller, computed on first use. */
   readonly variables: () => Readonly<Record<string, unknown>>;
   readonly cache: PlanCache;
+  /** Records the shapes of reads. */
+  readonly shapes: RequestShapes;
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
@@ -132,6 +136,22 @@ export function readStamp({ clock, caller }: RecordContext): Stamp {
 export function toPlanContext(context: RecordContext): PlanContext {
   const { registry, findGrant, database } = context;
   return { registry, findGrant, dialect: database.dialect, fullText: database.fullText };
+}
+
+/** A plan of a read, and where its runs are recorded; null: they are not. */
+export type RecordedPlan<T> = T & { readonly shape: RequestShape | null };
+
+/** Returns the cached plan of a read, or compiles it, as {@link getCachedPlan} does. */
+export function getRecordedPlan<T extends { readonly need: IndexNeed | null }>(
+  context: RecordContext,
+  grant: Grant,
+  key: string,
+  make: () => T,
+): RecordedPlan<T> {
+  return getCachedPlan(context, grant, key, () => {
+    const plan = make();
+    return { ...plan, shape: context.shapes.open(plan.need) };
+  });
 }
 
 /**

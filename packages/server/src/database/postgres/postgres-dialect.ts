@@ -311,6 +311,8 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
   },
   isTrue: (operand) => sql`${operand} IS TRUE`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
+  // An index holds nulls last, so that its reverse order has them first.
+  indexGivesNullsLast: (descending) => !descending,
   createTable,
   // A constant default applies to existing rows without rewriting the table.
   addColumn: (table, definition, initial) => {

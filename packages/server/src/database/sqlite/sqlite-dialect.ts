@@ -270,6 +270,8 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
       : sql`_date_text(${value},${literal(format)},${zone})`,
   isTrue: (operand) => sql`${operand}=1`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
+  // SQLite reads the nulls of an index first or last, as the order needs it.
+  indexGivesNullsLast: () => true,
   createTable: (table, columns, indexes) => [
     createTable(table, columns),
     ...indexes.map((index) => createIndex(table, index)),
