@@ -120,8 +120,7 @@ export class AccountSync {
 
   /** Downloads some bodies of messages that were stored by their headers. @returns whether others may be due. */
   async #downloadBodies(): Promise<boolean> {
-    const { bodies } = this.#parts;
-    const hasDownloaded = await bodies.step();
+    const hasDownloaded = await this.#parts.bodies.step();
     await this.#reportBodies();
     const now = performance.now();
     if (hasDownloaded && now >= this.#nextInboxLook) {
@@ -160,9 +159,9 @@ export class AccountSync {
   }
 
   /** A mailbox that is not selected may have changed. IDLE goes on until the look is due. */
-  #noteNotification(): void {
+  #noteNotification(isReported = true): void {
     const now = performance.now();
-    this.#looks.note(now);
+    this.#looks.note(now, isReported);
     clearTimeout(this.#lookTimer);
     this.#lookTimer = setTimeout(this.#signal, Math.max(0, this.#looks.dueAt - now)).unref();
   }
@@ -211,7 +210,7 @@ export class AccountSync {
     if (list !== 'changed') return;
     // Dovecot does not report changes of mailboxes that were renamed until it is asked again, and misses changes at that moment.
     await this.#notifications.begin();
-    if (this.#notifications.isActive) this.#noteNotification();
+    if (this.#notifications.isActive) this.#noteNotification(false);
   }
 
   /** Synchronises the mailboxes that have changed since the last look. */
@@ -352,8 +351,7 @@ export class AccountSync {
     }
     if (hasLost) await this.#poll();
     this.#parts.onSynchronised();
-    const now = clock.now();
-    if (now - this.#lastSyncStored >= lastSyncMilliseconds) await this.#setLive();
+    if (clock.now() - this.#lastSyncStored >= lastSyncMilliseconds) await this.#setLive();
   }
 
   async #setLive(): Promise<void> {
@@ -388,6 +386,8 @@ export class AccountSync {
     const inbox = this.#inbox;
     if (!inbox || session.selected?.path === inbox.mailbox.rawPath) return inbox;
     const { exists, uidnext, highestmodseq } = await session.select(inbox.mailbox.rawPath ?? 'INBOX');
+    // Of a mailbox that was selected, a change just before that is not reported any more.
+    if (this.#notifications.isActive) this.#noteNotification(false);
     const { seen } = inbox;
     this.#isInboxChanged ||=
       seen?.messages !== exists || seen.uidnext !== uidnext || seen.highestmodseq !== highestmodseq;

@@ -15,6 +15,8 @@ export class NotifiedLooks {
   #pause = minPause;
   #begunAt = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
+  #isReported = false;
+  /** Whether a report has caused the present look. */
   #isCaused = false;
   /** When the first change was reported that no look has found yet; null: none. */
   #notedAt: number | null = null;
@@ -30,14 +32,16 @@ export class NotifiedLooks {
     return Math.max(this.#notedAt + settleMilliseconds, this.#endedAt + this.#pause);
   }
 
-  /** The server reports a change. */
-  note(now: number): void {
+  /** The server reports a change. @param isReported false: it cannot be known whether there was one. */
+  note(now: number, isReported = true): void {
     this.#notedAt ??= now;
+    this.#isReported ||= isReported;
   }
 
   /** A look begins: what was reported until now is found by it. */
   begin(now: number): void {
-    this.#isCaused = this.#notedAt !== null;
+    this.#isCaused = this.#isReported;
+    this.#isReported = false;
     this.#notedAt = null;
     this.#begunAt = now;
   }
