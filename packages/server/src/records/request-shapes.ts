@@ -154,6 +154,8 @@ export class RequestShapes {
   /** When collections changed since the start, by id. */
   readonly #changed = new Map<number, number>();
   #timer: NodeJS.Timeout | null = null;
+  /** The inspection that the timer has begun. It never rejects. */
+  #underWay: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(parts: ShapesParts) {
@@ -229,8 +231,9 @@ export class RequestShapes {
     this.#schedule();
   }
 
-  /** Inspects all statements that wait for it. */
+  /** Inspects all statements that wait for it, and ends the inspection that is under way. */
   async settle(): Promise<void> {
+    await this.#underWay;
     while (this.#waiting.length > 0 && !this.#isClosed) await this.#inspectNext();
   }
 
@@ -245,7 +248,7 @@ export class RequestShapes {
     if (this.#timer || this.#isClosed || this.#waiting.length === 0) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      void this.#inspectNext().then(() => this.#schedule());
+      this.#underWay = this.#inspectNext().then(() => this.#schedule());
     }, inspectionPause).unref();
   }
 
