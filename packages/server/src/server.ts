@@ -106,7 +106,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   main.webhooks.begin();
   main.mail.begin();
   main.imports.begin();
-  const readers = createReaderPool(parts);
+  const readers = createReaderPool(parts, extensions);
   const applications = new Applications({
     main,
     common,
@@ -145,11 +145,15 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
 }
 
 /** Threads that share the port and answer reads; null if there are none. They cannot use the clock of a test. */
-function createReaderPool({ config, logger, health, opened, options }: StartParts): ReaderPool | null {
-  if (!opened.sharing || options.clock) return null;
-  const count = countReaders(config.readers, logger);
+function createReaderPool(
+  { config, logger, health, opened, options }: StartParts,
+  extensions: readonly Extension[],
+): ReaderPool | null {
   const { sharing } = opened;
-  return count === 0 ? null : new ReaderPool({ config, sharing, logger, report: health.reporter('readers'), count });
+  const count = sharing && !options.clock ? countReaders(config.readers, logger) : 0;
+  if (!sharing || count === 0) return null;
+  const extensionActions = new Set(extensions.flatMap(({ actions = [] }) => actions.map(({ action }) => action)));
+  return new ReaderPool({ config, sharing, logger, report: health.reporter('readers'), count, extensionActions });
 }
 
 /** The parts that all applications of the server share. */

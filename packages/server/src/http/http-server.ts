@@ -28,7 +28,7 @@ import {
   systemActions,
 } from './action-table.ts';
 import { Callers } from './callers.ts';
-import { headersMilliseconds, keepAliveMilliseconds } from './connection-settings.ts';
+import { connectionSettings } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { buildCorsHeaders, buildPreflightHeaders, corsVary, isCorsDisabled, sameOriginVary } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
@@ -72,6 +72,8 @@ export interface HttpParts {
 
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
+/** No route has a schema of Fastify, so the compilers of its schemas, a second Ajv, are not loaded. */
+const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 /** How long a stop waits for running requests. The complete stop takes less than five seconds. */
 const shutdownGraceMilliseconds = 3000;
 
@@ -141,15 +143,12 @@ export class HttpServer {
       bodyLimit: limits.bodyBytes,
       exposeHeadRoutes: false,
       requestTimeout: 0, // an upload may take long: bodies have limits of their own
-      keepAliveTimeout: keepAliveMilliseconds,
+      keepAliveTimeout: connectionSettings.keepAliveTimeout,
       forceCloseConnections: 'idle',
       return503OnClosing: false, // the server's own reply has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
-      http: {
-        headersTimeout: headersMilliseconds,
-        maxHeaderSize: limits.headerBytes,
-        shouldUpgradeCallback: shouldUpgrade,
-      },
+      http: { ...connectionSettings, shouldUpgradeCallback: shouldUpgrade },
+      schemaController: { compilersFactory: noSchemas },
       routerOptions: { querystringParser: () => ({}) },
       frameworkErrors: (error, request, reply) => this.#replies.refuse(error, request, reply),
       clientErrorHandler: (error, socket) => this.#replies.refuseRaw(error, socket),
@@ -168,11 +167,6 @@ export class HttpServer {
   /** Where it listens. */
   get boundAddress(): AddressInfo {
     return this.#fastify.server.address() as AddressInfo;
-  }
-
-  /** The names of actions that extensions have added. */
-  get extensionActions(): ReadonlySet<string> {
-    return new Set(Object.keys(this.#actions).filter((name) => !(name in systemActions)));
   }
 
   /** Serves a connection that another thread has accepted. */
@@ -391,6 +385,10 @@ export class HttpServer {
     if (signature !== null) return this.#callers.authenticateAddress(signature, route.key, lease, address);
     return action?.public ? anonymous : this.#callers.authenticate(request, lease, address);
   }
+}
+
+function refuseSchemas(): never {
+  throw new Error('routes have no schemas');
 }
 
 function noop(): void {}

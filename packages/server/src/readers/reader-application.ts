@@ -8,6 +8,7 @@ import type { Caller } from '../identity/caller.ts';
 import { KeyUsageCounter } from '../journal/key-use.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { RequestShapes } from '../records/request-shapes.ts';
 import type { SystemTraits } from '../schema/system-traits.ts';
 import type { ReaderUses } from './reader-messages.ts';
 
@@ -42,6 +43,7 @@ export class ReaderApplication {
   readonly name: string;
   readonly authenticator: Authenticator;
   readonly keyUse = new KeyUsageCounter();
+  readonly #shapes: RequestShapes;
   readonly #store: ReadOnlyStore;
   readonly #clock: Clock;
   #snapshot: Snapshot;
@@ -53,6 +55,7 @@ export class ReaderApplication {
     this.#snapshot = Snapshot.empty(systemTraits);
     this.#store = store;
     this.#clock = clock;
+    this.#shapes = new RequestShapes({ inspect: (statement) => store.inspect(statement), clock });
     const hashers = appKeys.map((key) => new TokenHasher(key));
     this.authenticator = new Authenticator(store, hashers, clock, () => this.#snapshot.registry.get('users'));
   }
@@ -93,6 +96,7 @@ export class ReaderApplication {
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.#clock.now()))),
       cache,
+      shapes: this.#shapes,
       clock: this.#clock,
       requestId: null,
       grants: key,
@@ -107,15 +111,17 @@ export class ReaderApplication {
     if (type === 'apiKey' && credentialId !== null) this.keyUse.countSuccess(credentialId, endpoint, this.#clock.now());
   }
 
-  /** Returns the uses of credentials and resets them; null if there are none. */
+  /** Returns the uses of credentials and indexes, and resets them; null if there are none. */
   takeUses(): ReaderUses | null {
     const credentials = this.authenticator.takeUses();
     const keys = this.keyUse.drain();
-    if (keys.length + credentials.keys.size + credentials.logins.size === 0) return null;
-    return { name: this.name, keys, credentials };
+    const shapes = this.#shapes.drain();
+    if (keys.length + credentials.keys.size + credentials.logins.size + shapes.length === 0) return null;
+    return { name: this.name, keys, credentials, shapes };
   }
 
   async close(): Promise<void> {
+    this.#shapes.close();
     await this.#loading?.catch(() => {});
     await this.#store.close();
   }
@@ -124,6 +130,7 @@ export class ReaderApplication {
     this.#store.requireVersion(null);
     const loading = loadSnapshot(this.#store, this.#snapshot)
       .then((snapshot) => {
+        this.#shapes.noteDefinitions(this.#snapshot.registry, snapshot.registry);
         this.#snapshot = snapshot;
         this.#isLoaded = true;
         this.authenticator.invalidate();

@@ -3,6 +3,7 @@ import type { KeyUseDelta } from '../database/key-use-rows.ts';
 import type { SharedStore } from '../database/shared-store.ts';
 import type { SharedRequestWindows } from '../http/rate-limits.ts';
 import type { CredentialUses } from '../identity/authenticator.ts';
+import type { ShapeUses } from '../records/request-shapes.ts';
 import type { SystemTraits } from '../schema/system-traits.ts';
 
 /** An application with its store. */
@@ -40,6 +41,8 @@ export interface ReaderUses {
   readonly name: string;
   readonly keys: readonly KeyUseDelta[];
   readonly credentials: CredentialUses;
+  /** What its reads need of an index. */
+  readonly shapes: readonly ShapeUses[];
 }
 
 /** Numbers of requests since the last report. */

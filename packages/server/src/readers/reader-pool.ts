@@ -24,6 +24,8 @@ export interface ReaderPoolParts {
   readonly report: HealthReporter;
   /** The number of threads. */
   readonly count: number;
+  /** The names of the actions of extensions. */
+  readonly extensionActions: ReadonlySet<string>;
 }
 
 /** The number of readers if the setting does not name one. */
@@ -114,7 +116,7 @@ export class ReaderPool implements ReaderCount {
       corsOrigins,
       isBehindProxies: trustedProxies !== null,
       windows: this.windows,
-      extensionActions: http.extensionActions,
+      extensionActions: this.#parts.extensionActions,
       systemTraits: readTraits,
       main: this.#share(applications.main),
     };
@@ -174,10 +176,11 @@ export class ReaderPool implements ReaderCount {
     handle.send({ kind: 'open', application: this.#share(application) });
   }
 
-  #addUses({ name, keys, credentials }: ReaderUses): void {
+  #addUses({ name, keys, credentials, shapes }: ReaderUses): void {
     const application = this.#shared.get(name);
     this.#applications?.findOpen(name);
     application?.authenticator.addUses(credentials);
+    application?.shapes.add(shapes, application.registry);
     for (const key of keys) application?.journal.keyUse.add(key);
   }
 }

@@ -3,7 +3,9 @@ import { type BoundStatement, DatabaseFault, type Row } from '../database.ts';
 import type { EventLogStore } from '../event-log-store.ts';
 import { requireRow } from '../run-statement.ts';
 import type { ReadOnlyStore, SharedStore } from '../shared-store.ts';
+import type { StatementAccess } from '../statement-access.ts';
 import { readCommits, SharedCounters, sumTableCounters } from './shared-counters.ts';
+import { inspectSqliteStatement } from './sqlite-access.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
@@ -94,6 +96,10 @@ export class ReaderDatabase implements ReadOnlyStore {
   #countFailures(text: string): number {
     const long = this.#long.get(text);
     return long && performance.now() - long.since < longStatementMilliseconds ? long.failures : 0;
+  }
+
+  inspect(statement: BoundStatement): Promise<StatementAccess> {
+    return inspectSqliteStatement(this, statement);
   }
 
   changeCounter(tables: readonly string[]): number {
