@@ -38,6 +38,7 @@ import type { Outbound } from '../webhooks/send-message.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
 import { createImportCallers } from './import-callers.ts';
 import { loadSnapshot, Snapshot } from './snapshot.ts';
+import { systemTraits } from './system-definitions.ts';
 
 /** The application that every server has; its store holds the list of the others. */
 export const mainApplicationName = 'main';
@@ -110,7 +111,7 @@ export class Application {
   readonly #hooks: EventManager | null;
   readonly #retention: BackgroundWorker;
   readonly #closing = new AbortController();
-  #snapshot = Snapshot.empty();
+  #snapshot = Snapshot.empty(systemTraits);
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
 

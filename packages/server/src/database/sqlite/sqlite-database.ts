@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FifoLock } from '../../base/fifo-lock.ts';
 import { LruMap } from '../../base/lru-map.ts';
@@ -12,9 +12,11 @@ import {
   type Transaction,
   type TransactionOptions,
 } from '../database.ts';
+import type { SharedStore } from '../shared-store.ts';
 import type { StatementAccess } from '../statement-access.ts';
 import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
+import { SharedCounters } from './shared-counters.ts';
 import { inspectSqliteStatement } from './sqlite-access.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -89,8 +91,12 @@ export class SqliteDatabase implements Database {
   #failedAt: number | null = null;
   #heldTimer: NodeJS.Timeout | null = null;
   #closed = false;
+  readonly #path: string;
+  /** Null while no other thread reads the store. */
+  #shared: SharedCounters | null = null;
 
   constructor(options: SqliteOptions) {
+    this.#path = options.path;
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
     const logPath = `${options.path}-wal`;
     this.#writer = new SqliteConnection(options.path);
@@ -213,6 +219,17 @@ export class SqliteDatabase implements Database {
     return sum;
   }
 
+  /** Lets other threads read the store: they see every write that is acknowledged from now on. */
+  share(): SharedStore {
+    this.#shared ??= new SharedCounters();
+    return { path: this.#path, counters: this.#shared.buffer };
+  }
+
+  /** From now on, other threads do not read the store. */
+  withdraw(): void {
+    this.#shared?.close();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#checkpoints.close();
@@ -300,7 +317,9 @@ export class SqliteDatabase implements Database {
     );
   }
 
+  /** Called after each commit, and before any of its writes is acknowledged. */
   #count(touched: ReadonlySet<string>): void {
+    this.#shared?.countCommit(touched);
     for (const table of touched) {
       if (table === '*') this.#everyTable += 1;
       else this.#counters.set(table, (this.#counters.get(table) ?? 0) + 1);
@@ -323,9 +342,4 @@ export class SqliteDatabase implements Database {
 async function checkForeignKeys(transaction: Transaction): Promise<void> {
   const broken = await transaction.run({ text: 'PRAGMA foreign_key_check', values: [] });
   if (broken.length > 0) throw new DatabaseFault('foreignKey', 'a rebuild would leave references to nothing');
-}
-
-/** Removes a closed database's files. */
-export function removeSqlite(path: string): void {
-  for (const each of [path, `${path}-wal`, `${path}-shm`]) rmSync(each, { force: true });
 }
