@@ -28,9 +28,7 @@ export interface Start {
 type WithPid = Pick<ChildProcess, 'pid'>;
 
 const live = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of live) signalAll(child, 'SIGKILL');
-});
+process.once('exit', killAll);
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
@@ -66,6 +64,11 @@ export async function startProcess({ command, args, env, port, probe, cwd, log }
   child.once('exit', () => live.delete(child));
   await untilAnswers(`http://127.0.0.1:${port}${probe}`, child);
   return { port, child, startMilliseconds: performance.now() - from, stop: () => ended(child) };
+}
+
+/** Ends all servers that were started and still run, without a farewell. */
+export function killAll(): void {
+  for (const child of live) signalAll(child, 'SIGKILL');
 }
 
 /** Sends a signal to a server and to the processes that it started. */

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { freePort, type Served, startProcess } from '../child.ts';
 import { postCount, userCount } from '../seed-data.ts';
 import { Filler } from './fill-postgres.ts';
-import { folderOf, installPackages, peerNode } from './install.ts';
+import { folderOf, installPackages, pathOfNode } from './install.ts';
 import { authorRow, postRow } from './questions.ts';
 import {
   account,
@@ -24,6 +24,8 @@ import {
   type Store,
 } from './subject.ts';
 
+/** Its part `isolated-vm` does not compile with the headers of Node.js 24 (C++20). */
+const node = '22.23.3';
 const token = 'bench-static-token-of-the-administrator';
 const folder = (): string => folderOf('directus');
 const program = (): string => join(folder(), 'node_modules/directus/cli.js');
@@ -59,9 +61,9 @@ const dialect: Dialect = {
   },
 };
 
-function environment(store: Store, port: number): Record<string, string> {
+async function environment(store: Store, port: number): Promise<Record<string, string>> {
   return {
-    PATH: process.env['PATH'] ?? '',
+    PATH: await pathOfNode(node),
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
     PORT: String(port),
@@ -81,9 +83,9 @@ function environment(store: Store, port: number): Record<string, string> {
 async function start(store: Store): Promise<Served> {
   const port = await freePort();
   return startProcess({
-    command: (await peerNode()).program,
+    command: 'node',
     args: [program(), 'start'],
-    env: environment(store, port),
+    env: await environment(store, port),
     port,
     probe: '/server/ping',
     cwd: store.folder,
@@ -141,8 +143,8 @@ async function defineCollections(served: Served): Promise<void> {
 }
 
 async function fill(store: Store): Promise<void> {
-  execFileSync((await peerNode()).program, [program(), 'bootstrap'], {
-    env: environment(store, 0),
+  execFileSync('node', [program(), 'bootstrap'], {
+    env: await environment(store, 0),
     cwd: store.folder,
     stdio: 'pipe',
   });
@@ -163,7 +165,7 @@ export const directus: Peer = {
   writes: 'synced before the reply (PostgreSQL, synchronous_commit = on)',
   configuration:
     'NODE_ENV=production, one process, cache and rate limiter off (defaults), pressure limiter and activity log off, log from warnings on; static token of the administrator',
-  install: () => installPackages('directus', { directus: '12.4.0' }),
+  install: () => installPackages('directus', { dependencies: { directus: '12.4.0' }, node }),
   fill,
   start,
   signIn: async (served) => ({ served, headers: { Authorization: `Bearer ${token}` }, dialect }),

@@ -3,11 +3,12 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import type { Installed } from './subject.ts';
 
 export const scratch = process.env['PEERS_FOLDER'] ?? join(tmpdir(), 'tablinum-peers');
 
-/** The version of Node.js for the products that run on it: the newest that all of them support. */
-const nodeVersion = '24.20.0';
+/** The version of Node.js for the products that run on it: the newest that they support with long-term maintenance. */
+const currentNode = '24.20.0';
 
 export function folderOf(name: string): string {
   const folder = join(scratch, name);
@@ -51,48 +52,53 @@ export function writeFiles(folder: string, files: Readonly<Record<string, string
   }
 }
 
-/** The program `node` of {@link nodeVersion}, from the registry. */
-export async function peerNode(): Promise<{ program: string; folder: string }> {
-  const folder = folderOf('node');
+/** The program `node` of a version, from the registry. */
+async function installedNode(version: string): Promise<{ program: string; folder: string }> {
+  const folder = folderOf(`node-${version}`);
   const name = `node-${process.platform}-${process.arch}`;
   const program = join(folder, 'node_modules', name, 'bin', 'node');
   if (!existsSync(program)) {
     writeFiles(folder, { 'package.json': '{"private":true}' });
-    await run(folder, ['npm', 'install', `${name}@${nodeVersion}`, '--no-audit', '--no-fund']);
+    await run(folder, ['npm', 'install', `${name}@${version}`, '--no-audit', '--no-fund']);
   }
   return { program, folder: join(folder, 'node_modules', name) };
 }
 
-/** PATH that finds the Node.js of the products first. */
-export async function peerPath(): Promise<string> {
-  return join((await peerNode()).folder, 'bin') + delimiter + (process.env['PATH'] ?? '');
+/** PATH that finds this version of Node.js first. */
+export async function pathOfNode(version: string = currentNode): Promise<string> {
+  return join((await installedNode(version)).folder, 'bin') + delimiter + (process.env['PATH'] ?? '');
+}
+
+/** Packages of npm, and what they need to be installed. */
+export interface Packages {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly flags?: readonly string[];
+  /** Versions of packages that the dependencies depend on. */
+  readonly overrides?: Readonly<Record<string, string>>;
+  readonly node?: string;
 }
 
 /**
- * Installs packages of npm, with native parts built for the Node.js of the products.
+ * Installs packages, with native parts built for the version of Node.js that will execute them.
  *
- * @param overrides versions of packages that these depend on.
  * @returns the version of the first.
  */
 export async function installPackages(
   name: string,
-  dependencies: Readonly<Record<string, string>>,
-  flags: readonly string[] = [],
-  overrides: Readonly<Record<string, string>> = {},
-): Promise<{ version: string; runtime: string }> {
+  { dependencies, flags = [], overrides = {}, node = currentNode }: Packages,
+): Promise<Installed> {
   const folder = folderOf(name);
   const first = Object.keys(dependencies)[0]!;
   const done = join(folder, 'installed');
-  const wanted = JSON.stringify(dependencies);
+  const wanted = JSON.stringify({ dependencies, node });
   if (!existsSync(done) || readFileSync(done, 'utf8') !== wanted) {
-    const node = await peerNode();
     writeFiles(folder, { 'package.json': JSON.stringify({ name: 'peer', private: true, dependencies, overrides }) });
     await run(folder, ['npm', 'install', '--omit=dev', '--no-audit', '--no-fund', ...flags], {
-      PATH: await peerPath(),
-      npm_config_nodedir: node.folder,
+      PATH: await pathOfNode(node),
+      npm_config_nodedir: (await installedNode(node)).folder,
     });
     writeFileSync(done, wanted);
   }
   const manifest = readFileSync(join(folder, 'node_modules', first, 'package.json'), 'utf8');
-  return { version: (JSON.parse(manifest) as { version: string }).version, runtime: `Node.js ${nodeVersion}` };
+  return { version: (JSON.parse(manifest) as { version: string }).version, runtime: `Node.js ${node}` };
 }

@@ -12,7 +12,7 @@ import { Api } from '../api.ts';
 import { freePort, type Served, startProcess } from '../child.ts';
 import { postCount, userCount } from '../seed-data.ts';
 import { Filler } from './fill-postgres.ts';
-import { folderOf, installPackages, peerPath, writeFiles } from './install.ts';
+import { folderOf, installPackages, pathOfNode, writeFiles } from './install.ts';
 import { authorRow, postRow } from './questions.ts';
 import {
   account,
@@ -72,7 +72,7 @@ const dialect: Dialect = {
 async function environment(store: Store, port: number): Promise<Record<string, string>> {
   const url = new URL(store.databaseUrl!);
   return {
-    PATH: await peerPath(),
+    PATH: await pathOfNode(),
     HOME: store.folder,
     APP_ENV: 'production',
     NODE_ENV: 'production',
@@ -117,12 +117,11 @@ async function signedIn(served: Served): Promise<Api> {
 
 /** The command line of NocoBase reads this file even where no test runs. */
 async function install(): Promise<Installed> {
-  const installed = await installPackages(
-    'nocobase',
-    { '@nocobase/app': '2.2.15', pg: '8.23.1', 'pg-hstore': '2.3.4', mysql2: '3.24.4', mariadb: '2.5.6' },
-    ['--ignore-scripts', '--legacy-peer-deps'],
-    { cytoscape: '3.28.0', xlsx: '0.18.5' },
-  );
+  const installed = await installPackages('nocobase', {
+    dependencies: { '@nocobase/app': '2.2.15', pg: '8.23.1', 'pg-hstore': '2.3.4', mysql2: '3.24.4', mariadb: '2.5.6' },
+    flags: ['--ignore-scripts', '--legacy-peer-deps'],
+    overrides: { cytoscape: '3.28.0', xlsx: '0.18.5' },
+  });
   writeFiles(folder(), { '.env.e2e.example': '' });
   return installed;
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { freePort, type Served, startProcess } from '../child.ts';
 import { postCount, userCount } from '../seed-data.ts';
 import { Filler } from './fill-postgres.ts';
-import { folderOf, installPackages, peerNode } from './install.ts';
+import { folderOf, installPackages, pathOfNode } from './install.ts';
 import { authorRow, postRow } from './questions.ts';
 import type { Call, Dialect, Peer, Question, Raw, Store } from './subject.ts';
 
@@ -60,10 +60,10 @@ async function start(store: Store): Promise<Served> {
   const port = await freePort();
   const folder = folderOf('parse');
   return startProcess({
-    command: (await peerNode()).program,
+    command: 'node',
     args: [join(folder, 'node_modules/parse-server/bin/parse-server')],
     env: {
-      PATH: process.env['PATH'] ?? '',
+      PATH: await pathOfNode(),
       NODE_ENV: 'production',
       PORT: String(port),
       PARSE_SERVER_HOST: '127.0.0.1',
@@ -122,7 +122,7 @@ export const parseServer: Peer = {
   engine: 'postgres',
   writes: 'synced before the reply (PostgreSQL, synchronous_commit = on)',
   configuration: 'NODE_ENV=production, one process, log from warnings on; master key',
-  install: () => installPackages('parse', { 'parse-server': '9.10.0' }, ['--ignore-scripts']),
+  install: () => installPackages('parse', { dependencies: { 'parse-server': '9.10.0' }, flags: ['--ignore-scripts'] }),
   fill,
   start,
   signIn: async (served) => ({ served, headers, dialect }),

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { groupMegabytes, type Served, signalAll } from '../child.ts';
+import { groupMegabytes, killAll, type Served, signalAll } from '../child.ts';
 import { directus } from './directus.ts';
 import { scratch } from './install.ts';
 import { compare, type Figure, type Pace } from './measure.ts';
@@ -18,7 +18,7 @@ import { kinds, titles } from './questions.ts';
 import { type Comparison, keep, markdown, type Process } from './report.ts';
 import { analyse, engineVersion, makeStores, type Stores } from './store.ts';
 import { strapi } from './strapi.ts';
-import type { Installed, Peer, Store } from './subject.ts';
+import type { Peer, Store } from './subject.ts';
 import { tablinumOn } from './tablinum.ts';
 import { trailbase } from './trailbase.ts';
 
@@ -92,17 +92,15 @@ const date = new Date().toISOString().slice(0, 10);
 const results = join(import.meta.dirname, '..', 'results');
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
 
+function skip(name: string, error: unknown): void {
+  const reason = (error as Error).message.split('\n').slice(0, 3).join(' | ').slice(0, 500);
+  console.log(`  skipped: ${reason}`);
+  if (!options.quick && !options.prepare) keep(results, date, machine, { name, skipped: reason });
+}
+
 async function compareWith(peer: Peer): Promise<void> {
   console.log(peer.name);
-  let installed: Installed;
-  try {
-    installed = await peer.install();
-  } catch (error) {
-    const reason = (error as Error).message;
-    console.log(`  skipped: ${reason}`);
-    if (!options.quick && !options.prepare) keep(results, date, machine, { name: peer.name, skipped: reason });
-    return;
-  }
+  const installed = await peer.install();
   console.log(`  ${installed.version}, ${installed.runtime}`);
   if (options.prepare) return;
   const stores = await makeStores(peer.engine);
@@ -118,6 +116,7 @@ async function compareWith(peer: Peer): Promise<void> {
     if (options.quick) console.log(markdown(date, { machine, results: [result] }));
     else console.log(markdown(date, keep(results, date, machine, result)));
   } finally {
+    killAll();
     await stores.remove();
   }
 }
@@ -127,6 +126,6 @@ const names = options.only?.split(',') ?? Object.keys(peers);
 for (const name of names) {
   const peer = peers[name];
   if (!peer) throw new Error(`${name} is none of ${Object.keys(peers).join(', ')}`);
-  await compareWith(peer);
+  await compareWith(peer).catch((error: unknown) => skip(peer.name, error));
 }
 process.exit(0);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { freePort, type Served, startProcess } from '../child.ts';
 import { postCount, userCount } from '../seed-data.ts';
 import { Filler } from './fill-postgres.ts';
-import { folderOf, installPackages, peerPath, writeFiles } from './install.ts';
+import { folderOf, installPackages, pathOfNode, writeFiles } from './install.ts';
 import { authorRow, postRow } from './questions.ts';
 import {
   account,
@@ -81,13 +81,15 @@ const project: Readonly<Record<string, string>> = {
 
 async function install(): Promise<Installed> {
   const installed = await installPackages('strapi', {
-    '@strapi/strapi': '5.54.0',
-    '@strapi/plugin-users-permissions': '5.54.0',
-    pg: '8.20.0',
-    react: '18.3.1',
-    'react-dom': '18.3.1',
-    'react-router-dom': '6.30.1',
-    'styled-components': '6.1.19',
+    dependencies: {
+      '@strapi/strapi': '5.54.0',
+      '@strapi/plugin-users-permissions': '5.54.0',
+      pg: '8.20.0',
+      react: '18.3.1',
+      'react-dom': '18.3.1',
+      'react-router-dom': '6.30.1',
+      'styled-components': '6.1.19',
+    },
   });
   writeFiles(folder(), project);
   return installed;
@@ -137,7 +139,7 @@ async function start(store: Store): Promise<Served> {
     command: 'node',
     args: [join(folder(), 'node_modules/@strapi/strapi/bin/strapi.js'), 'start'],
     env: {
-      PATH: await peerPath(),
+      PATH: await pathOfNode(),
       NODE_ENV: 'production',
       PORT: String(port),
       DATABASE_URL: store.databaseUrl!,
