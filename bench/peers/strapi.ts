@@ -188,7 +188,6 @@ async function fill(store: Store): Promise<void> {
       id: index,
       post_id: index,
       author_id: postRow(index).author,
-      post_ord: index,
     }));
     for (const table of ['authors', 'posts', 'posts_author_lnk'])
       await filler.continueAfter(table, table === 'authors' ? userCount : postCount);
