@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
@@ -110,6 +110,15 @@ export function residentMegabytes(child: ChildProcess): number | null {
 /** The most memory that a process has had, in MB, or null where the system does not tell. */
 export function peakMegabytes(child: ChildProcess): number | null {
   return readMegabytes(child, 'VmHWM');
+}
+
+/** From now on, {@link peakMegabytes} is the most memory since this call, where the system permits it. */
+export function resetPeak(child: ChildProcess): void {
+  try {
+    writeFileSync(`/proc/${child.pid}/clear_refs`, '5');
+  } catch {
+    // the peak of the whole life of the process remains
+  }
 }
 
 function readMegabytes(child: WithPid, name: string): number | null {

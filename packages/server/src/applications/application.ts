@@ -31,6 +31,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { RequestShapes } from '../records/request-shapes.ts';
 import type { Registry } from '../schema/registry.ts';
 import { ImportJobs } from '../transfer/import/import-jobs.ts';
 import type { Outbound } from '../webhooks/send-message.ts';
@@ -100,6 +101,8 @@ export class Application {
   /** The exports that are under way, by sender. */
   readonly exportSlots = new ConcurrencyLimiter(limits.exportsOfSender, limits.exports);
   readonly imports: ImportJobs;
+  /** The shapes of the reads of this application on this server. */
+  readonly shapes: RequestShapes;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hasher: TokenHasher;
@@ -116,6 +119,7 @@ export class Application {
     this.name = parts.name;
     this.database = parts.database;
     this.clock = parts.clock;
+    this.shapes = new RequestShapes({ clock: parts.clock, inspect: (statement) => parts.database.inspect(statement) });
     this.journal = createJournal(parts);
     const hooks = EventManager.of(parts.extensions, parts.name, parts.logger);
     this.#hooks = hooks;
@@ -201,6 +205,7 @@ export class Application {
    */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
+    this.shapes.close();
     const errors: unknown[] = [];
     for (const part of [this.#hooks, this.imports, this.webhooks, this.mail])
       await part?.close().catch((error: unknown) => errors.push(error));
@@ -295,6 +300,7 @@ export class Application {
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.clock.now()))),
       cache,
+      shapes: this.shapes,
       changes: this.changes,
       clock: this.clock,
       webhooks: this.webhooks,
@@ -373,7 +379,9 @@ export class Application {
 
   async #load(): Promise<void> {
     if (this.database.multiNode) await this.#parts.requireServed?.();
+    const { registry } = this.#snapshot;
     this.#snapshot = await loadSnapshot(this.database, this.#snapshot);
+    this.shapes.noteDefinitions(registry, this.#snapshot.registry);
     this.authenticator.invalidate();
     this.webhooks.reload();
   }

@@ -67,6 +67,8 @@ export interface HttpParts {
 
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
+/** No route has a schema of Fastify, so the compilers of its schemas, a second Ajv, are not loaded. */
+const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 /** How long a stop waits for running requests. The complete stop takes less than five seconds. */
 const shutdownGraceMilliseconds = 3000;
 const sameOriginVary = 'Authorization, X-App, X-Role';
@@ -142,6 +144,7 @@ export class HttpServer {
       return503OnClosing: false, // the server's own reply has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
       http: { headersTimeout: 60_000, maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
+      schemaController: { compilersFactory: noSchemas },
       routerOptions: { querystringParser: () => ({}) },
       frameworkErrors: (error, request, reply) => this.#replies.refuse(error, request, reply),
       clientErrorHandler: (error, socket) => this.#replies.refuseRaw(error, socket),
@@ -366,6 +369,10 @@ export class HttpServer {
     if (signature !== null) return this.#callers.authenticateAddress(signature, route.key, lease, address);
     return action?.public ? anonymous : this.#callers.authenticate(request, lease, address);
   }
+}
+
+function refuseSchemas(): never {
+  throw new Error('routes have no schemas');
 }
 
 function noop(): void {}
