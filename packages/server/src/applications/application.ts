@@ -31,12 +31,14 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { RequestShapes } from '../records/request-shapes.ts';
 import type { Registry } from '../schema/registry.ts';
 import { ImportJobs } from '../transfer/import/import-jobs.ts';
 import type { Outbound } from '../webhooks/send-message.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
 import { createImportCallers } from './import-callers.ts';
 import { loadSnapshot, Snapshot } from './snapshot.ts';
+import { systemTraits } from './system-definitions.ts';
 
 /** The application that every server has; its store holds the list of the others. */
 export const mainApplicationName = 'main';
@@ -100,6 +102,8 @@ export class Application {
   /** The exports that are under way, by sender. */
   readonly exportSlots = new ConcurrencyLimiter(limits.exportsOfSender, limits.exports);
   readonly imports: ImportJobs;
+  /** The shapes of the reads of this application on this server. */
+  readonly shapes: RequestShapes;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hasher: TokenHasher;
@@ -107,7 +111,7 @@ export class Application {
   readonly #hooks: EventManager | null;
   readonly #retention: BackgroundWorker;
   readonly #closing = new AbortController();
-  #snapshot = Snapshot.empty();
+  #snapshot = Snapshot.empty(systemTraits);
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -116,6 +120,7 @@ export class Application {
     this.name = parts.name;
     this.database = parts.database;
     this.clock = parts.clock;
+    this.shapes = new RequestShapes({ clock: parts.clock, inspect: (statement) => parts.database.inspect(statement) });
     this.journal = createJournal(parts);
     const hooks = EventManager.of(parts.extensions, parts.name, parts.logger);
     this.#hooks = hooks;
@@ -201,6 +206,7 @@ export class Application {
    */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
+    this.shapes.close();
     const errors: unknown[] = [];
     for (const part of [this.#hooks, this.imports, this.webhooks, this.mail])
       await part?.close().catch((error: unknown) => errors.push(error));
@@ -295,6 +301,7 @@ export class Application {
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.clock.now()))),
       cache,
+      shapes: this.shapes,
       changes: this.changes,
       clock: this.clock,
       webhooks: this.webhooks,
@@ -373,7 +380,9 @@ export class Application {
 
   async #load(): Promise<void> {
     if (this.database.multiNode) await this.#parts.requireServed?.();
+    const { registry } = this.#snapshot;
     this.#snapshot = await loadSnapshot(this.database, this.#snapshot);
+    this.shapes.noteDefinitions(registry, this.#snapshot.registry);
     this.authenticator.invalidate();
     this.webhooks.reload();
   }
