@@ -11,6 +11,9 @@ export interface ThrowawayPostgres {
   stop(): Promise<void>;
 }
 
+/** What PostgreSQL only writes so that a half-written page, a standby or an archive can be completed. */
+const withoutPowerCuts = ['full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0'];
+
 /**
  * Starts a PostgreSQL on a free loopback port with a folder of its own, gone after `stop`.
  *
@@ -75,6 +78,7 @@ async function start(binaries: string, user: SystemUser | undefined, durable: bo
       'listen_addresses=127.0.0.1',
       `port=${port}`,
       `fsync=${durable ? 'on' : 'off'}`,
+      ...(durable ? [] : withoutPowerCuts),
     ];
     const child = spawn(join(binaries, 'postgres'), ['-D', data, ...settings.flatMap((each) => ['-c', each])], {
       ...as,

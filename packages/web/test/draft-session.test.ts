@@ -150,6 +150,23 @@ describe('composing and importing', () => {
       expect(await mails('folder=drafts')).toEqual([]);
     });
 
+    test('a draft whose creation is refused shows the refusal, and no draft is read', async () => {
+      const paths: string[] = [];
+      const client = harmed((path, go) => {
+        paths.push(new URL(path).pathname);
+        return path.includes('saveDraft')
+          ? Promise.resolve(Response.json({ error: 'No permissions', code: 'PERMISSION_DENIED' }, { status: 403 }))
+          : go();
+      });
+      const session = createSession(client, { kind: 'new', accountId: account });
+      await session.begin();
+      session.write({ text: 'Not for me.' });
+      expect(await session.save()).toBe(false);
+      expect(session.snapshot()).toMatchObject({ conflict: null, error: { status: 403 }, saving: 'soon' });
+      expect(paths).toEqual(['/api/emails:saveDraft']);
+      await session.discard();
+    });
+
     test('a lost part of a file is sent again, and accounts are read beyond the first page', async () => {
       let isCut = false;
       const client = harmed((path, go) => {

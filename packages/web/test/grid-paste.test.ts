@@ -36,6 +36,8 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await on.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
     await on.keyboard.press('Control+V');
   };
+  const gridIsFocused = (): Promise<void> =>
+    expect.poll(() => page.evaluate("document.activeElement.getAttribute('role')")).toBe('grid');
   const openGrid = async (on: Page): Promise<void> => {
     await on.goto(`${server.running.url}/a/main/data/albums?sort=id`);
     const shown = JSON.stringify({ shown: columns, widths: {} });
@@ -108,7 +110,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
       ['D', '4.00', null, null, false],
     ]);
     // The focus is on the grid again, so that the keys of the undo reach it.
-    await expect.poll(() => page.evaluate("document.activeElement.getAttribute('role')")).toBe('grid');
+    await gridIsFocused();
     await page.keyboard.press('Control+Z');
     await page.getByText('The paste was undone.').waitFor();
     expect(await list()).toEqual(before);
@@ -122,7 +124,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('The paste was undone.').waitFor();
     expect((await list())[0]?.[0]).toBe('A');
-    await expect.poll(() => page.evaluate("document.activeElement.getAttribute('role')")).toBe('grid');
+    await gridIsFocused();
   });
 
   test('an undo is refused if somebody else has changed a record meanwhile', long, async () => {
@@ -207,9 +209,10 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await paste(page, 'C2\nD\nE');
     await dialog().getByRole('button', { name: 'Paste' }).click();
     await toast('1 record updated, 2 records created.');
-    // The next paste changes a record that this one has created.
+    // The next paste changes a record that this one has created. The key needs its row, and the focus on the grid.
+    await page.getByRole('gridcell', { name: 'D', exact: true }).waitFor();
+    await gridIsFocused();
     await page.keyboard.press('ArrowDown');
-    await expect.poll(() => page.getByRole('gridcell', { name: 'D', exact: true }).count()).toBe(1);
     await paste(page, 'D2');
     await expect.poll(titles).toEqual(['A2', 'B', 'C2', 'D2', 'E']);
     for (const expected of [

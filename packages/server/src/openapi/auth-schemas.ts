@@ -84,9 +84,9 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
     ),
     examples: [{ email: 'ann@example.com', password: 'correct horse battery', nickname: 'Ann' }],
   },
-  LostPassword: { ...schema.object({ email: nonEmptyText }, ['email']), examples: [{ email: 'ann@example.com' }] },
+  LostPassword: { ...schema.complete({ email: nonEmptyText }), examples: [{ email: 'ann@example.com' }] },
   PasswordReset: {
-    ...schema.object({ token: secret, password: newPassword }, ['token', 'password']),
+    ...schema.complete({ token: secret, password: newPassword }),
     examples: [{ token: 'tbr_…', password: 'correct horse battery' }],
   },
   FirstAdmin: {

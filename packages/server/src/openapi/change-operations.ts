@@ -121,5 +121,5 @@ export const eventSchemas: Readonly<Record<string, JsonSchema>> = {
     ),
     examples: [{ name: 'campaign.sent', payload: { recipients: 12 } }],
   },
-  PublishedEvent: schema.object({ name: schema.string, at: schema.dateTime }, ['name', 'at']),
+  PublishedEvent: schema.complete({ name: schema.string, at: schema.dateTime }),
 };

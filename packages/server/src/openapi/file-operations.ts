@@ -70,7 +70,7 @@ export const fileOperations: readonly OperationDefinition[] = [
     ],
     success: jsonReply(
       'The address.',
-      schema.object({ url: schema.string, expiresAt: { type: 'string', format: 'date-time' } }, ['url', 'expiresAt']),
+      schema.complete({ url: schema.string, expiresAt: { type: 'string', format: 'date-time' } }),
     ),
   },
 ];

@@ -59,7 +59,7 @@ export const keySchemas: Readonly<Record<string, JsonSchema>> = {
     ...schema.object(
       {
         name,
-        role: { anyOf: [schema.object({ name: schema.string }, ['name']), schema.string] },
+        role: { anyOf: [schema.complete({ name: schema.string }), schema.string] },
         expiresIn: { ...lifetime, default: '30d' },
       },
       ['role'],
@@ -85,7 +85,7 @@ const usageProperties = {
   firstUsedAt: schema.dateTimeOrNull,
   lastUsedAt: schema.dateTimeOrNull,
   endpoints: {
-    ...schema.array(schema.object({ endpoint: schema.string, requests: count }, ['endpoint', 'requests'])),
+    ...schema.array(schema.complete({ endpoint: schema.string, requests: count })),
     maxItems: 10,
     description: 'In descending order of use.',
   },

@@ -31,7 +31,7 @@ const fileSchema: JsonSchema = {
       },
       ['content'],
     ),
-    schema.object({ id: schema.integer }, ['id']),
+    schema.complete({ id: schema.integer }),
   ],
   description: 'A new file with its bytes in base64, or the id of an existing attachment.',
 };

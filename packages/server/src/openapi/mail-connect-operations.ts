@@ -2,6 +2,7 @@
 import { candidateSources } from '../mail/connect/discovery/candidates.ts';
 import { problemCodes } from '../mail/connect/mail-server-problem.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
+import { changesAccount } from './mail-parameters.ts';
 import { jsonBody, jsonReply } from './operation.ts';
 import { hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
 import * as schema from './schema-parts.ts';
@@ -78,7 +79,7 @@ const providerSchema = orNull(
   ),
 );
 
-const sideSchema = orNull(schema.object({ ok: schema.boolean, problem: problemSchema }, ['ok', 'problem']));
+const sideSchema = orNull(schema.complete({ ok: schema.boolean, problem: problemSchema }));
 
 const mayWriteAccounts = (subject: Subject): boolean =>
   hasGrants(['accounts', 'create'])(subject) || hasGrants(['accounts', 'update'])(subject);
@@ -90,7 +91,7 @@ export const mailConnectOperations: readonly OperationDefinition[] = [
     description:
       'Looks at known providers, at the service records, autoconfig files and mail exchangers of the domain, and at the usual host names. A server is only proposed after a connection with TLS to it has succeeded. It takes up to 25 seconds.',
     may: mayWriteAccounts,
-    body: jsonBody(schema.object({ address: addressSchema }, ['address'])),
+    body: jsonBody(schema.complete({ address: addressSchema })),
     success: jsonReply(
       'The servers; null for a side for which none was found.',
       schema.object(
@@ -124,7 +125,7 @@ export const mailConnectOperations: readonly OperationDefinition[] = [
     ),
     success: jsonReply(
       'The result of each side; null for a side without a server.',
-      schema.object({ imap: sideSchema, smtp: sideSchema }, ['imap', 'smtp']),
+      schema.complete({ imap: sideSchema, smtp: sideSchema }),
     ),
   },
   {
@@ -132,11 +133,10 @@ export const mailConnectOperations: readonly OperationDefinition[] = [
     summary: 'Begin a sign-in with the mail provider of an account',
     description:
       'Open the URL in a browser. The provider sends the browser back to /mail-sign-in of this server with the parameters "state" and "code", which accounts:finishAuthorization takes.',
-    may: hasGrants(['accounts', 'update']),
-    parameters: [idParameter('account', 1)],
+    ...changesAccount,
     success: jsonReply(
       'The address of the provider, valid for one sign-in of this user.',
-      schema.object({ url: { type: 'string', format: 'iri' }, expiresAt: schema.dateTime }, ['url', 'expiresAt']),
+      schema.complete({ url: { type: 'string', format: 'iri' }, expiresAt: schema.dateTime }),
     ),
   },
   {
@@ -145,14 +145,8 @@ export const mailConnectOperations: readonly OperationDefinition[] = [
     description: 'Only the user who began the sign-in can finish it, once and within ten minutes.',
     may: hasGrants(['accounts', 'update']),
     body: jsonBody(
-      schema.object({ state: { type: 'string', maxLength: 4096 }, code: { type: 'string', maxLength: 4096 } }, [
-        'state',
-        'code',
-      ]),
+      schema.complete({ state: { type: 'string', maxLength: 4096 }, code: { type: 'string', maxLength: 4096 } }),
     ),
-    success: jsonReply(
-      'The account.',
-      schema.object({ id: schema.integer, signedIn: { const: true } }, ['id', 'signedIn']),
-    ),
+    success: jsonReply('The account.', schema.complete({ id: schema.integer, signedIn: { const: true } })),
   },
 ];

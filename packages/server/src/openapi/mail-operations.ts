@@ -5,6 +5,7 @@ import type { JsonSchema } from '../schema/field-type.ts';
 import { emailSchema } from './email-schema.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { mailConnectOperations } from './mail-connect-operations.ts';
+import { changesAccount } from './mail-parameters.ts';
 import { mailRuleOperations, mailRuleSchemas } from './mail-rule-operations.ts';
 import { jsonBody, jsonReply } from './operation.ts';
 import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
@@ -219,11 +220,10 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     summary: 'Rebuild the conversations of an account from its e-mails',
     description:
       'Only conversations that are wrong are changed, in several transactions. It can be repeated safely. You must be the owner or a member of the account.',
-    may: hasGrants(['accounts', 'update']),
-    parameters: [idParameter('account', 1)],
+    ...changesAccount,
     success: jsonReply(
       'The number of conversations that have e-mails, and the number that were changed.',
-      schema.object({ conversations: schema.integer, changed: schema.integer }, ['conversations', 'changed']),
+      schema.complete({ conversations: schema.integer, changed: schema.integer }),
     ),
   },
   {
@@ -231,11 +231,10 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     summary: 'Synchronise an account with its mail server now',
     description:
       'An account that waits after a failure, or whose sign-in was refused, is tried again. The reply does not wait for the end of the synchronisation; the events `accounts.status` and `accounts.progress` report it. You must be the owner or a member of the account.',
-    may: hasGrants(['accounts', 'update']),
-    parameters: [idParameter('account', 1)],
+    ...changesAccount,
     success: jsonReply(
       'The status of the account before the call, and the number of changes that have not been sent to its mail server yet.',
-      schema.object({ status: schema.string, waiting: schema.integer }, ['status', 'waiting']),
+      schema.complete({ status: schema.string, waiting: schema.integer }),
     ),
   },
   {
@@ -243,24 +242,22 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     summary: 'Send a code to an alias of an account',
     description:
       'Messages can be sent from the alias after accounts:confirmAlias was called with the code. The code is sent through SMTP_URL; it is valid once and for one day.',
-    may: hasGrants(['accounts', 'update']),
-    parameters: [idParameter('account', 1)],
-    body: jsonBody(schema.object({ address: schema.string }, ['address'])),
+    ...changesAccount,
+    body: jsonBody(schema.complete({ address: schema.string })),
     success: jsonReply(
       'The address, and when the code expires.',
-      schema.object({ address: schema.string, expiresAt: schema.dateTime }, ['address', 'expiresAt']),
+      schema.complete({ address: schema.string, expiresAt: schema.dateTime }),
     ),
   },
   {
     action: 'accounts:confirmAlias',
     summary: 'Allow an account to send from an alias',
     description: 'Takes the code that accounts:verifyAlias has sent. Administrators need no code.',
-    may: hasGrants(['accounts', 'update']),
-    parameters: [idParameter('account', 1)],
+    ...changesAccount,
     body: jsonBody(schema.object({ address: schema.string, code: schema.string }, ['address'])),
     success: jsonReply(
       'The address, and when it was verified.',
-      schema.object({ address: schema.string, verifiedAt: schema.dateTime }, ['address', 'verifiedAt']),
+      schema.complete({ address: schema.string, verifiedAt: schema.dateTime }),
     ),
   },
   {
@@ -288,11 +285,7 @@ const countProperties = {
   failed: schema.integer,
   skipped: schema.integer,
 };
-const problemSchema = schema.object({ message: schema.integer, outcome: schema.string, reason: schema.stringOrNull }, [
-  'message',
-  'outcome',
-  'reason',
-]);
+const problemSchema = schema.complete({ message: schema.integer, outcome: schema.string, reason: schema.stringOrNull });
 
 /** The resource and the actions of which a role needs one to be shown {@link mailSchemas}. */
 export const mailSchemaGrants = ['emails', ['list', 'get', 'create', 'update', 'destroy']] as const;

@@ -1,3 +1,4 @@
+import { hasGrants, idParameter } from './operation-definition.ts';
 import type { Parameter } from './parameters.ts';
 import * as schema from './schema-parts.ts';
 
@@ -24,6 +25,9 @@ export const mailListParameters: readonly Parameter[] = [
     'Received before this date or time. The parameter `after` accepts a date or time too, instead of a cursor.',
   ),
 ];
+
+/** The right that changes of one account need, and the account. */
+export const changesAccount = { may: hasGrants(['accounts', 'update']), parameters: [idParameter('account', 1)] };
 
 /** Parameters that only the plain path of an operation takes, by the id of the operation. */
 export const plainParameters: Readonly<Record<string, Parameter>> = {

@@ -20,6 +20,11 @@ export function object(properties: Readonly<Record<string, JsonSchema>>, require
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
+/** An object with all of these properties and no others. */
+export function complete(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return object(properties, Object.keys(properties));
+}
+
 /** An array of items with one schema. */
 export function array(items: JsonSchema): JsonSchema {
   return { type: 'array', items };

@@ -43,9 +43,7 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
       action: { type: 'string', enum: ['created', 'updated', 'destroyed', 'restored'] },
       actor: schema.stringOrNull,
       requestId: schema.stringOrNull,
-      changes: schema.array(
-        schema.object({ field: schema.string, before: {}, after: {} }, ['field', 'before', 'after']),
-      ),
+      changes: schema.array(schema.complete({ field: schema.string, before: {}, after: {} })),
     },
     ['id', 'at', 'action', 'actor', 'requestId', 'changes'],
   ),
@@ -53,10 +51,7 @@ export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   Query: querySchema,
   ...eventSchemas,
   ...importSchemas,
-  Health: schema.object({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }, [
-    'status',
-    'uptime',
-  ]),
+  Health: schema.complete({ status: { const: 'ok' }, uptime: { type: 'integer', description: 'Seconds.' } }),
 };
 
 const applicationOptions = schema.object({ autoStart: schema.boolean, metadata: { type: 'object' } });

@@ -56,7 +56,7 @@ const webhookProperties: Readonly<Record<string, JsonSchema>> = {
   },
   filter: { type: ['object', 'null'], description: 'Selects records, if all events are of one collection.' },
   role: {
-    anyOf: [schema.string, schema.object({ name: schema.string }, ['name'])],
+    anyOf: [schema.string, schema.complete({ name: schema.string })],
     description: 'Messages contain what this role may read.',
   },
   enabled: schema.boolean,

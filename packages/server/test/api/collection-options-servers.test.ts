@@ -12,7 +12,7 @@ describeEngines('options of collections on two servers', (engine) => {
     return;
   }
   test('the other server follows the change at once, also with a write', async () => {
-    const store = await engine.store();
+    const store = await engine.store(true);
     const shared = shareStore(engine, store);
     const [first, second] = [await TestServer.start(shared), await TestServer.start(shared)];
     await first.data('POST /api/collections:create', { body: { name: 'notes', options: { timestamps: false } } });

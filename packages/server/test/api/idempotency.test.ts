@@ -283,7 +283,7 @@ describeEngines('Idempotency-Key', (engine) => {
 
 describeEngines('Idempotency-Key and kill -9', (engine) => {
   test('a repeated request creates exactly one record, whatever happened to the first one', async () => {
-    const store = await engine.store();
+    const store = await engine.store(true);
     const first = await ServerProcess.start(store);
     await first.data('collections:create', { name: 'things', fields: things.fields.slice(0, 1) });
     const create = (server: ServerProcess, n: number): Promise<Response | null> =>
@@ -324,7 +324,7 @@ describe('Idempotency-Key on two servers', () => {
   describeEngines('of one store', (engine) => {
     test('twenty parallel requests to both servers create one record', async () => {
       if (engine.name === 'sqlite') return; // one process serves a file
-      const store = await engine.store();
+      const store = await engine.store(true);
       const shared = shareStore(engine, store);
       const nodes = [await TestServer.start(shared), await TestServer.start(shared)];
       await nodes[0]!.data('POST /api/collections:create', {

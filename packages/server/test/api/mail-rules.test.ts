@@ -258,8 +258,11 @@ describeEngines('rules for arriving mail', (engine) => {
       server.tokens.set(name, await server.signIn(`${name}@example.com`, 'correct horse'));
     await expect.poll(countArrivals).toBe(0);
     expect(await readEmail(id)).toMatchObject({ starred: true });
-    const events = await server.data('GET /api/changes:list?resource=emails&pageSize=1000', { as: 'ann' });
-    const matched = events.filter(({ name, tk }: Json) => name === 'emails.ruleMatched' && tk === String(id));
-    expect(matched).toHaveLength(1);
+    const findMatched = async (): Promise<Json[]> => {
+      const events = await server.data('GET /api/changes:list?resource=emails&pageSize=1000', { as: 'ann' });
+      return events.filter(({ name, tk }: Json) => name === 'emails.ruleMatched' && tk === String(id));
+    };
+    // On PostgreSQL an event is visible when all earlier transactions have ended.
+    await expect.poll(findMatched).toHaveLength(1);
   });
 });

@@ -253,7 +253,7 @@ describeEngines('a flood of refused requests', (engine) => {
 
 describeEngines('administrative acts and kill -9', (engine) => {
   test('every action is in the journal once, and nothing else is', async () => {
-    const store = await engine.store();
+    const store = await engine.store(true);
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round += 1) await killed(store, round, acknowledged);
     const kept: Engine = { name: engine.name, store: async () => store };
@@ -341,7 +341,7 @@ describeEngines('several servers with one journal', (engine) => {
     return;
   }
   test('write one chain and add up the use of API keys', async () => {
-    const store = await engine.store();
+    const store = await engine.store(true);
     const shared = shareStore(engine, store);
     const nodes = await Promise.all([TestServer.start(shared), TestServer.start(shared)]);
     const [first, second] = nodes as [TestServer, TestServer];

@@ -26,7 +26,7 @@ describeEngines('definition changes under readers and writers', (engine) => {
   let store: Store;
   let nodes: TestServer[];
   beforeAll(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     const shared = shareStore(engine, store);
     nodes = [await TestServer.start(shared)];
     if (engine.name === 'postgres') nodes.push(await TestServer.start(shared));

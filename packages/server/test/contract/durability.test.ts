@@ -74,7 +74,7 @@ describe('durability (sqlite)', () => {
   });
 
   test('acknowledged writes and their events exist after kill -9', async () => {
-    const store = await sqlite.store();
+    const store = await sqlite.store(true);
     const acknowledged: number[] = [];
     for (let round = 0; round < 3; round += 1) {
       const server = await ServerProcess.start(store);

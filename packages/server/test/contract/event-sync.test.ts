@@ -110,7 +110,7 @@ describeEngines('a copy that is kept current by events', (engine) => {
   let server: ServerProcess;
   const copies = [new Copy(), new Copy({ on: true })];
   beforeAll(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     server = await ServerProcess.start(store);
     await server.data('collections:create', {
       name: 'things',

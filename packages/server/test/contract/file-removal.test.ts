@@ -135,7 +135,7 @@ describeEngines('a server that is killed while files are uploaded', (engine) => 
   let store: Store;
   let server: ServerProcess;
   beforeEach(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     server = await ServerProcess.start(store);
   });
   afterEach(() => store.remove());

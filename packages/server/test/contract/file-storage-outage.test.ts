@@ -170,7 +170,7 @@ test('a blob that another server removes at the same time is not a failure', asy
 });
 
 test('a server that is killed in the middle of an upload leaves what the sweep removes', async () => {
-  const store = await sqlite.store();
+  const store = await sqlite.store(true);
   const own = await ServerProcess.start(store, s3.env('killed'));
   const arrived = Promise.withResolvers<void>();
   s3.fault = (line) => {
@@ -300,7 +300,7 @@ test.each([
   ['a service that is not there', { FILES_S3_ENDPOINT: 'http://127.0.0.1:9' }, /nothing listens there/],
   ['TLS where there is none', { FILES_S3_ENDPOINT: 'https' }, /does not speak TLS/],
 ])('%s is a clear failure at the start', async (name, wrong: Record<string, string>, sentence) => {
-  const store = await sqlite.store();
+  const store = await sqlite.store(true);
   const prefix = `start-${name.replaceAll(' ', '-')}`;
   const env = { ...s3.env(prefix), ...wrong };
   if (env['FILES_S3_ENDPOINT'] === 'https') env['FILES_S3_ENDPOINT'] = s3.endpoint.replace('http:', 'https:');

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, type Store, shareStore } from '../support/engines.ts';
+import { sendRequest } from '../support/http-client.ts';
 import type { Json } from '../support/json.ts';
 import { type Action, actions, collections, type Given } from '../support/record-actions.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -142,12 +143,12 @@ describeEngines('first requests after a change made on another server', (engine)
   ): Promise<Reply> {
     const [method, path] = request.split(/ (.*)/) as [string, string];
     const sent = { authorization: `Bearer ${as}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    const response = await fetch(node.running.url + encodeURI(path), {
+    const { status, text } = await sendRequest(node.running.url + encodeURI(path), {
       method,
       headers: { ...sent, ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      body: JSON.stringify(body),
     });
-    return { status: response.status, body: JSON.parse(await response.text()) };
+    return { status, body: JSON.parse(text) };
   }
 
   const done = async (request: string, body?: unknown): Promise<Json> => {

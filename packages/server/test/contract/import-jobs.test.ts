@@ -10,7 +10,7 @@ describeEngines('imports by servers that die', (engine) => {
   let store: Store;
   let servers: ServerProcess[] = [];
   beforeEach(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
   });
   afterEach(async () => {
     for (const server of servers) await server.kill();

@@ -23,7 +23,7 @@ describeEngines('a server that is killed while it accepts and sends mail', (engi
   /** Subjects of messages that the server has accepted. */
   const accepted = new Set<string>();
   beforeEach(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     relay = await startSmtpRelay({ users: { shop: 'secret' } });
     folder = mkdtempSync(join(tmpdir(), 'tablinum-delivery-'));
     writeFileSync(join(folder, 'ca.pem'), relay.certificate.ca);

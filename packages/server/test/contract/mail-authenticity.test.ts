@@ -88,7 +88,8 @@ describeEngines('the authenticity of received mail', (engine) => {
     const imported = await receiveAndCheck(forged);
     expect(imported.authentication).toMatchObject({ verdict: 'unverified' });
     // A message from the account's mail server: its topmost header is trusted.
-    const id = await receive(
+    // Its check as an import has ended, so that it does not take the place of the one below.
+    const { id } = await receiveAndCheck(
       compose({
         from: 'Ada <ada@example.org>',
         headers: [
@@ -141,11 +142,11 @@ describeEngines('the authenticity of received mail', (engine) => {
     const key = publishKey(dns, 'example.org');
     dns.records.set(`TXT ${key.name}`, 'ETIMEOUT');
     const raw = await sign(compose({ from: 'Ada <ada@example.org>' }), key);
-    dns.delay = 4000;
-    const begun = performance.now();
+    const answer = dns.hold();
     const id = await receive(raw);
-    expect(performance.now() - begun).toBeLessThan(3900);
-    dns.delay = 0;
+    await expect.poll(() => dns.lookups.length).toBeGreaterThan(0);
+    expect((await get(id)).authentication).toBeNull();
+    answer();
     await expect.poll(async () => (await get(id)).authentication?.verdict, { timeout: 20_000 }).toBe('undetermined');
     await checks().runNow();
     expect(await count('"mailChecks"')).toBe(1);

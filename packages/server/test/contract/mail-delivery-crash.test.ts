@@ -22,7 +22,7 @@ describeEngines('delivery of mail by servers that die', (engine) => {
   let folder: string;
   let servers: ServerProcess[] = [];
   beforeEach(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     relay = await startSmtpRelay({ users: { shop: 'secret' } });
     folder = mkdtempSync(join(tmpdir(), 'tablinum-delivery-'));
     writeFileSync(join(folder, 'ca.pem'), relay.certificate.ca);

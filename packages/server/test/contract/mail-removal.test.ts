@@ -15,7 +15,7 @@ describeEngines('a destroyed mail account', (engine) => {
   let store: Store;
   let id: number;
   beforeAll(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     server = await startMailAccountServer(shareStore(engine, store));
     await upload(server, 'ann', 1, makeRawMail({ subject: 'Stays', id: 'stays@example.net' }));
     id = (await server.data('POST /api/accounts:create', { as: 'ann', body: { address: 'big@example.com' } })).id;

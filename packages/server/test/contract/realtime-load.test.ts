@@ -21,7 +21,7 @@ describeEngines('realtime under load', (engine) => {
   let store: Store;
   let server: ServerProcess;
   beforeAll(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     server = await ServerProcess.start(store, { REALTIME_SOCKETS: '50000' });
     await server.data('collections:create', definition);
   });
@@ -119,7 +119,7 @@ describeEngines('two servers exchange events', (engine) => {
   let store: Store;
   let nodes: TestServer[];
   beforeAll(async () => {
-    store = await engine.store();
+    store = await engine.store(true);
     const shared = shareStore(postgres, store);
     nodes = [await TestServer.start(shared), await TestServer.start(shared)];
   });

@@ -32,7 +32,7 @@ describeEngines('several servers with webhooks', (engine) => {
   let receiver: WebhookReceiver;
   beforeAll(async () => {
     receiver = await WebhookReceiver.start();
-    store = await engine.store();
+    store = await engine.store(true);
     const shared = shareStore(engine, store);
     nodes = await Promise.all([1, 2, 3].map(() => TestServer.start(shared, { env })));
   });

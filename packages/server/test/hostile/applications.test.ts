@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemActions } from '../../src/http/action-table.ts';
 import { describeEngines } from '../support/engines.ts';
 import { listOperations, type Operation } from '../support/hostile/attempts.ts';
+import { sendRequest } from '../support/http-client.ts';
 import { type ExpectedRefusal, type Reply, TestServer } from '../support/scenario.ts';
 
 /** Every endpoint with the credentials of one application and the names and ids of another one. */
@@ -73,16 +74,15 @@ describeEngines('separate applications', (engine) => {
     const path = operation.template.replace('{key}', key).replace('{collection}', 'items');
     const query = operation.parameters.includes('filterByTk') ? `?filterByTk=${key}` : '';
     const method = operation.reads && operation.action !== 'query' ? 'GET' : 'POST';
-    const response = await fetch(`${server.running.url}${path}${query}`, {
+    return sendRequest(`${server.running.url}${path}${query}`, {
       method,
       headers: {
         ...headers,
         authorization: `Bearer ${server.tokens.get(as) ?? as}`,
         ...(method === 'POST' && { 'content-type': 'application/json' }),
       },
-      ...(method === 'POST' && { body: JSON.stringify(body) }),
+      body: method === 'POST' ? JSON.stringify(body) : undefined,
     });
-    return { status: response.status, text: await response.text() };
   }
 
   describe.each([

@@ -17,6 +17,7 @@ import {
   twinCollections,
   twinRoles,
 } from '../support/hostile/twin-applications.ts';
+import { sendRequest } from '../support/http-client.ts';
 import type { TestServer } from '../support/scenario.ts';
 
 /**
@@ -54,7 +55,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
     { method, path, body, headers: more }: Attempt,
   ): Promise<Answer> {
     const token = server.tokens.get(`${name} ${role}`);
-    const response = await fetch(server.running.url + path, {
+    const reply = await sendRequest(server.running.url + path, {
       method,
       headers: {
         ...headers,
@@ -63,9 +64,9 @@ describeEngines('permission checks on every alternative path', (engine) => {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...more,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      body: JSON.stringify(body),
     });
-    return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };
+    return { status: reply.status, text: reply.text, etag: reply.headers.get('etag') };
   }
 
   /** The newest event and the versions of definitions and access: cheap, and moved by whatever is written. */
@@ -79,25 +80,31 @@ describeEngines('permission checks on every alternative path', (engine) => {
       lease.release();
     }
   }
-  /** What stands behind an attempt stands before the next: nobody else writes. */
+  /** The marks after one operation are those before the next: nobody else writes. */
   const marks = new Map<string, string>();
 
   let asked = 0;
   async function tryBoth(role: string, attempt: Attempt, problems: string[]): Promise<Answer> {
     const sides = getTwinApplications(role);
-    for (const side of sides) if (!marks.has(side.name)) marks.set(side.name, await mark(side));
     const [left, right] = (await Promise.all(sides.map((side) => send(side, role, attempt)))) as [Answer, Answer];
     asked += 1;
     const said = `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} -> ${left.status} ${left.text.slice(0, 160)}`;
     if (left.text !== right.text || left.status !== right.status || left.etag !== right.etag)
       problems.push(`${said}\n   differs: ${right.status} ${right.text.slice(0, 160)} ${left.etag} ${right.etag}`);
     if (left.status >= 500) problems.push(`${said}\n   fails`);
-    const found = await Promise.all(sides.map(mark));
-    for (const [index, { name }] of sides.entries()) {
-      if (found[index] !== marks.get(name)) problems.push(`${said}\n   changes something`);
-      marks.set(name, found[index]!);
-    }
     return left;
+  }
+
+  /** Runs attempts at one operation, which must leave the marks of both applications as they are. */
+  async function unmoved(role: string, { template }: Operation, problems: string[], work: () => Promise<void>) {
+    const sides = getTwinApplications(role);
+    for (const side of sides) if (!marks.has(side.name)) marks.set(side.name, await mark(side));
+    await work();
+    for (const side of sides) {
+      const found = await mark(side);
+      if (found !== marks.get(side.name)) problems.push(`${role}: an attempt at ${template} changes something`);
+      marks.set(side.name, found);
+    }
   }
 
   function turning(): () => number {
@@ -125,13 +132,15 @@ describeEngines('permission checks on every alternative path', (engine) => {
         await unchanged(problems, async () => {
           for (const operation of operations) {
             if (operation.through.every((name) => granted.includes(name))) continue;
-            for (const attempt of some(makeBareAttempts(operation))) {
-              const reply = await tryBoth(role, attempt, problems);
-              if (reply.status !== status || !reply.text.includes(`"${label(operation)}"`))
-                problems.push(
-                  `${role}: ${attempt.method} ${attempt.path} -> ${reply.status} ${reply.text.slice(0, 160)}`,
-                );
-            }
+            await unmoved(role, operation, problems, async () => {
+              for (const attempt of some(makeBareAttempts(operation))) {
+                const reply = await tryBoth(role, attempt, problems);
+                if (reply.status !== status || !reply.text.includes(`"${label(operation)}"`))
+                  problems.push(
+                    `${role}: ${attempt.method} ${attempt.path} -> ${reply.status} ${reply.text.slice(0, 160)}`,
+                  );
+              }
+            });
           }
         });
         expect(asked).toBeGreaterThan(100);
@@ -151,18 +160,20 @@ describeEngines('permission checks on every alternative path', (engine) => {
               [],
             );
             if (bare.text.includes('"No permissions"')) continue;
-            for (const attempt of makeNamingAttempts(operation, turn, operation.template === '/api/items:list')) {
-              if (role === 'blindWriter' && !operation.reads) continue;
-              const { status, text } = await tryBoth(role, attempt, problems);
-              const refused =
-                attempt.expectedOutcome === 'denied'
-                  ? status === 403
-                  : attempt.expectedOutcome === 'same' || status >= 400;
-              if (!refused)
-                problems.push(
-                  `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} wanted ${attempt.expectedOutcome} -> ${status} ${text.slice(0, 200)}`,
-                );
-            }
+            if (role === 'blindWriter' && !operation.reads) continue;
+            await unmoved(role, operation, problems, async () => {
+              for (const attempt of makeNamingAttempts(operation, turn, operation.template === '/api/items:list')) {
+                const { status, text } = await tryBoth(role, attempt, problems);
+                const refused =
+                  attempt.expectedOutcome === 'denied'
+                    ? status === 403
+                    : attempt.expectedOutcome === 'same' || status >= 400;
+                if (!refused)
+                  problems.push(
+                    `${role}: ${attempt.method} ${attempt.path} ${JSON.stringify(attempt.body) ?? ''} wanted ${attempt.expectedOutcome} -> ${status} ${text.slice(0, 200)}`,
+                  );
+              }
+            });
           }
         });
       });
@@ -174,8 +185,10 @@ describeEngines('permission checks on every alternative path', (engine) => {
         const problems: string[] = [];
         await unchanged(problems, async () => {
           for (const operation of operations.filter(inWorld))
-            for (const attempts of [makeKeyAttempts(operation), makeLinkAttempts(operation)])
-              for (const attempt of some(attempts)) await tryBoth(role, attempt, problems);
+            await unmoved(role, operation, problems, async () => {
+              for (const attempts of [makeKeyAttempts(operation), makeLinkAttempts(operation)])
+                for (const attempt of some(attempts)) await tryBoth(role, attempt, problems);
+            });
         });
       });
   });

@@ -110,7 +110,7 @@ describeEngines('limits of realtime clients', (engine) => {
 
 describeEngines('records of several megabytes', (engine) => {
   test('use no memory for subscribers, however many different views they request', { timeout: 120_000 }, async () => {
-    const store = await engine.store();
+    const store = await engine.store(true);
     const server = await ServerProcess.start(store);
     await server.data('collections:create', { name: 'posts', fields: [{ name: 'text', type: 'text' }] });
     const one = await SocketClient.connect(server.url);

@@ -69,19 +69,24 @@ function makeStore(databaseUrl: string | null, database: DatabaseSide, isBootstr
 async function makePostgresStore(isBootstrapped = false): Promise<Store> {
   const url = inject('postgresUrl')!;
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  await administer(url, `CREATE DATABASE ${name} TEMPLATE ${isBootstrapped ? bootstrappedDatabase : 'template0'}`);
+  await createDatabase(url, name, isBootstrapped ? bootstrappedDatabase : 'template0');
   const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
   const drop = (): Promise<void> => administer(url, `DROP DATABASE ${name} WITH (FORCE)`);
   const copy = async (): Promise<() => Promise<void>> => {
     // Connections of a server that was killed may still be open.
     await administer(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`);
-    await administer(url, `CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
+    await createDatabase(url, `${name}_copy`, name);
     return async () => {
       await drop();
       await administer(url, `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
     };
   };
   return makeStore(own, { copy, drop });
+}
+
+/** Copies the files of the template, which takes half the processor time of a copy through the write-ahead log. */
+function createDatabase(url: string, name: string, template: string): Promise<void> {
+  return administer(url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
 }
 
 async function administer(url: string, statement: string): Promise<void> {

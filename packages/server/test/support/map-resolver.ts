@@ -8,6 +8,17 @@ export class MapResolver implements DnsResolver {
   readonly lookups: string[] = [];
   /** How long an answer takes, in milliseconds. */
   delay = 0;
+  #held: Promise<void> | null = null;
+
+  /** Answers nothing until the returned function is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held = promise;
+    return () => {
+      this.#held = null;
+      resolve();
+    };
+  }
 
   /** Adds TXT records. */
   addTexts(name: string, ...texts: readonly string[]): void {
@@ -20,6 +31,7 @@ export class MapResolver implements DnsResolver {
   async resolve(name: string, type: string): Promise<readonly unknown[]> {
     const key = `${type} ${name.toLowerCase()}`;
     this.lookups.push(key);
+    await this.#held;
     if (this.delay > 0) await new Promise((resolve) => setTimeout(resolve, this.delay));
     const found = this.records.get(key) ?? 'ENOTFOUND';
     if (typeof found === 'string') throw new DnsFailure(found, name, type);

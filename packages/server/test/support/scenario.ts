@@ -5,6 +5,7 @@ import type { ErrorCode } from '../../src/protocol/error-catalogue.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/server.ts';
 import { ReplyExpectation, type SentRequest } from './documented-replies.ts';
 import type { Engine, Store } from './engines.ts';
+import { sendRequest } from './http-client.ts';
 import type { Json } from './json.ts';
 import { bootstrapSettings, rootEmail, rootPassword, serverSettings } from './server-settings.ts';
 import { readStoreSnapshot } from './store-snapshot.ts';
@@ -143,19 +144,17 @@ export class TestServer {
       ...headers,
     };
     const documented = await this.#expectation(sent);
-    const response = await fetch(this.running.url + path, {
+    const {
+      status,
+      headers: replied,
+      text,
+    } = await sendRequest(this.running.url + path, {
       method,
       headers: sent,
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
     });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    const reply = {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson && text !== '' ? JSON.parse(text) : null,
-    };
+    const isJson = replied.get('content-type')?.startsWith('application/json');
+    const reply = { status, headers: replied, text, body: isJson && text !== '' ? JSON.parse(text) : null };
     await this.#requireDocumented({ method, path, headers: sent }, reply, documented);
     return reply;
   }

@@ -21,7 +21,7 @@ const tablesAtOnce = 200;
  * row of every table, hidden columns and the trash included. Read past the wire: a refusal takes two of them.
  */
 export async function readStoreSnapshot({ database, registry }: Application): Promise<string> {
-  const definitions = registry.all().map((collection) => serialiseCollection(collection, true));
+  const definitions = registry.all().map((collection) => JSON.stringify(serialiseCollection(collection, true)));
   const tables = [
     ...ownTables,
     ...registry
@@ -49,5 +49,5 @@ export async function readStoreSnapshot({ database, registry }: Application): Pr
     const [found] = await database.read([{ text, values: [] }]);
     rows.push(...found!.map(String));
   }
-  return JSON.stringify([definitions, rows.sort()], null, 1);
+  return [...definitions, ...rows.sort()].join('\n');
 }

@@ -53,7 +53,7 @@ test.skipIf(!hasDovecot())(
 test.skipIf(inject('postgresSkipped') !== null)(
   'an application that another server stops, or destroys and creates again, is closed without a request',
   async () => {
-    const store = await postgres.store();
+    const store = await postgres.store(true);
     const shared = shareStore(postgres, store);
     const env = { MAIL_SYNC: 'on', MAIL_ALLOWED_PRIVATE_HOSTS: '127.0.0.1' };
     const nodes: TestServer[] = [];

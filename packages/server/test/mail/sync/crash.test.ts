@@ -28,7 +28,7 @@ describeEngines('a server that is killed', (engine) => {
     'after kills at random moments, no message is lost or stored twice, and both sides are the same',
     async () => {
       const dovecot = await startDovecot();
-      const store = await engine.store();
+      const store = await engine.store(true);
       await deliver(dovecot, 'first of all');
       // Every third message is stored by its headers first.
       const raws = Array.from({ length: messageCount }, (_, index) =>

@@ -16,7 +16,7 @@ test.skipIf(!isThere || !hasDovecot())(
   'the newest messages of a large inbox are listed first',
   async () => {
     const dovecot = await startDovecot();
-    const store = await sqlite.store();
+    const store = await sqlite.store(true);
     const messages = readMessages(folder);
     await deliver(dovecot, 'first of all');
     fillInbox(dovecot, 'alice', messages);

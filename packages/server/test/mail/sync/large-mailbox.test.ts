@@ -100,7 +100,7 @@ test.skipIf(count === 0 || !hasDovecot())(
   `a mailbox of ${count} messages in ${folders} folders`,
   async () => {
     const dovecot = await startDovecot();
-    const store = await sqlite.store();
+    const store = await sqlite.store(true);
     await deliver(dovecot, 'first of all');
     await fill(dovecot);
     let server = await startSyncedProcess(store, dovecot);

@@ -19,7 +19,7 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
     let server: ServerProcess;
     beforeAll(async () => {
       dovecot = await startDovecot();
-      store = await engine.store();
+      store = await engine.store(true);
       await deliver(dovecot, 'first of all');
       server = await startSyncedProcess(store, dovecot, shortLease);
       reader = await openStoreReader(store);

@@ -17,7 +17,7 @@ test.skipIf(!hasDovecot() || inject('postgresSkipped') !== null)(
   async () => {
     const userNames = Array.from({ length: accountCount }, (_, index) => `user${index}`);
     const dovecot = await startDovecot({ userNames });
-    const store = await postgres.store();
+    const store = await postgres.store(true);
     const ownTimes = process.env['SYNC_DEFAULT_TIMES'] ? defaultLease : times;
     const servers: ServerProcess[] = [];
     for (let index = 0; index < 2; index += 1) servers.push(await startSyncedProcess(store, dovecot, ownTimes));

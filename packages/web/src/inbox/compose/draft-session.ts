@@ -312,6 +312,8 @@ export class DraftSession extends ObservableState<DraftState> {
    * @param isStaleVersion the version differs; otherwise the draft was not found.
    */
   async #recoverFromConflict(content: DraftContent, isStaleVersion: boolean): Promise<boolean> {
+    // The server has refused to create the draft, so there is no other version.
+    if (this.#draft.id === null) return false;
     const now = await this.#draft.fetchCurrent().catch(() => undefined);
     if (now === null) {
       this.updateState({ conflict: { kind: 'gone' }, saving: 'soon', error: null });
