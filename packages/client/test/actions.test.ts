@@ -98,6 +98,7 @@ async function callEveryMethod(
     auth.setup({ token: 't', email: 'a', password }),
     collections.list(),
     collections.get('posts'),
+    collections.indexAdvice('posts'),
     collections.importPreview({ file: 1 }),
     collections.create({ name: 'x' }),
     collections.apply([]),
