@@ -140,7 +140,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
 
 /** The parts that all applications of the server share. */
 function createCommonParts(
-  { config, clock, logger, options }: StartParts,
+  { config, clock, logger, health, options }: StartParts,
   extensions: readonly Extension[],
   { parser, mailer }: Pick<MailServices, 'parser' | 'mailer'>,
 ): CommonParts {
@@ -160,6 +160,7 @@ function createCommonParts(
   return {
     clock,
     logger,
+    health,
     mailServices: {
       ...createConnectServices(config, outbound.client, clock, { dns, ...options.mailNetwork }),
       parser,

@@ -8,10 +8,12 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
 import type { Logger } from '../base/logger.ts';
 import { SecretCipher } from '../base/secret-cipher.ts';
+import type { ServerHealth } from '../base/server-health.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
 import { createEventRetention, type EventLimits } from '../changes/retention.ts';
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
+import { SearchIndexBuilder } from '../collections/search-index-builder.ts';
 import { readVersions } from '../database/catalogue.ts';
 import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
 import { loadUser } from '../database/user-rows.ts';
@@ -59,6 +61,7 @@ export interface ApplicationParts {
   /** Stores the bytes of files and mail. */
   readonly blobs: BlobStore;
   readonly outbound: Outbound;
+  readonly health: ServerHealth;
   /** Retention of events: days and number of entries. */
   readonly events: EventLimits;
   /** Opens the separate store of the audit journal; null if its tables are in the application's store. */
@@ -106,6 +109,7 @@ export class Application {
   readonly #previousHashers: readonly TokenHasher[];
   readonly #hooks: EventManager | null;
   readonly #retention: BackgroundWorker;
+  readonly #searchIndexes: SearchIndexBuilder;
   readonly #closing = new AbortController();
   #snapshot = Snapshot.empty();
   #loading: Promise<void> | null = null;
@@ -125,6 +129,13 @@ export class Application {
       hooks && ((events, time) => hooks.emitEvents(events, time)),
     );
     this.#retention = createEventRetention({ ...parts, log: this.changes, limits: parts.events });
+    this.#searchIndexes = new SearchIndexBuilder({
+      ...parts,
+      changes: this.changes,
+      report: parts.health.reporter(`${parts.name}: search indexes`),
+      registry: () => this.registry,
+      refresh: () => this.refresh(),
+    });
     this.#hasher = new TokenHasher(parts.appKey);
     this.#previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     const hashers = [this.#hasher, ...this.#previousHashers];
@@ -189,6 +200,7 @@ export class Application {
     await this.changes.open();
     this.journal.begin();
     this.#retention.start();
+    this.#searchIndexes.start();
     this.#timer = setInterval(() => void this.#flushLastUsed(), keyUsageFlushMilliseconds);
     this.#timer.unref();
   }
@@ -205,7 +217,7 @@ export class Application {
     for (const part of [this.#hooks, this.imports, this.webhooks, this.mail])
       await part?.close().catch((error: unknown) => errors.push(error));
     this.signalClosing();
-    await this.#retention.stop();
+    await Promise.all([this.#retention.stop(), this.#searchIndexes.stop()]);
     await this.#flushLastUsed();
     for (const part of [this.journal, this.database]) await part.close().catch((error: unknown) => errors.push(error));
     if (errors.length > 0) throw errors[0];
@@ -376,6 +388,7 @@ export class Application {
     this.#snapshot = await loadSnapshot(this.database, this.#snapshot);
     this.authenticator.invalidate();
     this.webhooks.reload();
+    this.#searchIndexes.wake();
   }
 
   #createWebhooks({ name, database, clock, logger, outbound, appKey, appKeyPrevious }: ApplicationParts): Webhooks {

@@ -59,7 +59,7 @@ const fieldsCollection = createFixedCollection({ name: 'fields', title: 'Fields'
   nameField,
   ...textFields('type', 'title', 'description', 'collectionName'),
   ...fieldsOfType('json', 'uiSchema', 'defaultValue'),
-  ...fieldsOfType('boolean', 'required', 'unique', 'index', 'allowNull', 'primaryKey', 'autoIncrement', 'readOnly'),
+  ...fieldsOfType('boolean', 'required', 'unique', 'index', 'searchIndex', 'allowNull', 'primaryKey', 'autoIncrement', 'readOnly'),
   ...fieldsOfType('boolean', 'multiple', 'dateOnly', 'autoNow', 'autoNowAdd'),
   ...fieldsOfType('integer', 'maxLength', 'precision', 'scale', 'maxCount'),
   ...fieldsOfType('double', 'min', 'max', 'maxSize'),
