@@ -1,4 +1,4 @@
-import { collections, definition, diagram, indexes, relation, types } from './collections.ts';
+import { collections, definition, diagram, indexes, relation, searchIndexes, types } from './collections.ts';
 import { files } from './files.ts';
 import { record, records } from './records.ts';
 
@@ -9,6 +9,7 @@ export const data = {
   types,
   relation,
   indexes,
+  searchIndexes,
   diagram,
   records,
   record,
