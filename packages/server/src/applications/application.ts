@@ -129,13 +129,7 @@ export class Application {
       hooks && ((events, time) => hooks.emitEvents(events, time)),
     );
     this.#retention = createEventRetention({ ...parts, log: this.changes, limits: parts.events });
-    this.#searchIndexes = new SearchIndexBuilder({
-      ...parts,
-      changes: this.changes,
-      report: parts.health.reporter(`${parts.name}: search indexes`),
-      registry: () => this.registry,
-      refresh: () => this.refresh(),
-    });
+    this.#searchIndexes = new SearchIndexBuilder(this, parts.health.reporter(`${parts.name}: search indexes`));
     this.#hasher = new TokenHasher(parts.appKey);
     this.#previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     const hashers = [this.#hasher, ...this.#previousHashers];

@@ -1,7 +1,7 @@
-import { deleteSearchIndex, insertSearchIndex, readSearchIndexes } from '../database/search-index-rows.ts';
 import type { Transaction } from '../database/database.ts';
-import type { Sql } from '../database/sql.ts';
 import { bindFixed, type Database } from '../database/database.ts';
+import { deleteSearchIndex, insertSearchIndex, readSearchIndexes } from '../database/search-index-rows.ts';
+import type { Sql } from '../database/sql.ts';
 import type { Registry } from '../schema/registry.ts';
 import { listSearchFields } from '../schema/search-fields.ts';
 
@@ -22,9 +22,11 @@ export async function reconcileSearchIndexes(
     for (const statement of statements) await transaction.run(bindFixed(database.dialect, statement));
   };
   const wanted = new Map(
-    registry.all().flatMap((collection) =>
-      listSearchFields(collection).map(({ id, column }) => [id, { collection, column }] as const),
-    ),
+    registry
+      .all()
+      .flatMap((collection) =>
+        listSearchFields(collection).map(({ id, column }) => [id, { collection, column }] as const),
+      ),
   );
   const present = await readSearchIndexes(database, transaction);
   for (const { fieldId, name, column } of present) {

@@ -19,16 +19,15 @@ import { readSearchIndexes, type StoredSearchIndex, updateSearchIndex } from '..
 import { identifier, type Sql, value } from '../database/sql.ts';
 import type { Registry } from '../schema/registry.ts';
 
-export interface SearchIndexBuilderParts {
+/** The application whose search indexes are built. */
+export interface IndexedApplication {
   readonly database: Database;
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Reports that the engine cannot build search indexes. */
-  readonly report: HealthReporter;
-  readonly registry: () => Registry;
+  readonly registry: Registry;
   /** Loads the definitions again: searches use an index from then on. */
-  readonly refresh: () => Promise<void>;
+  refresh(): Promise<void>;
 }
 
 /** How long a batch may keep other writes waiting. */
@@ -48,15 +47,18 @@ interface Build {
 
 /** Builds the search indexes of one application. {@link wake} after each change of definitions. */
 export class SearchIndexBuilder {
-  readonly #parts: SearchIndexBuilderParts;
+  readonly #application: IndexedApplication;
+  readonly #report: HealthReporter;
   readonly #worker: BackgroundWorker;
   #schema = -1;
 
-  constructor(parts: SearchIndexBuilderParts) {
-    this.#parts = parts;
+  /** @param report reports that the engine cannot build search indexes. */
+  constructor(application: IndexedApplication, report: HealthReporter) {
+    this.#application = application;
+    this.#report = report;
     this.#worker = new BackgroundWorker({
       run: () => this.#run(),
-      onError: (error) => parts.logger.warn({ err: error }, 'A search index could not be built yet.'),
+      onError: (error) => application.logger.warn({ err: error }, 'A search index could not be built yet.'),
       intervalMilliseconds: retryMilliseconds,
     });
   }
@@ -68,7 +70,7 @@ export class SearchIndexBuilder {
 
   /** Looks for indexes to build, if the definitions have changed. */
   wake(): void {
-    const { version } = this.#parts.registry();
+    const { version } = this.#application.registry;
     if (version === this.#schema) return;
     this.#schema = version;
     this.#worker.wake();
@@ -79,7 +81,7 @@ export class SearchIndexBuilder {
   }
 
   async #run(): Promise<void> {
-    const { database } = this.#parts;
+    const { database } = this.#application;
     const { concurrent } = database.dialect.search;
     if (concurrent) await this.#dropUnused(concurrent);
     for (const build of await this.#listBuilds()) {
@@ -90,8 +92,8 @@ export class SearchIndexBuilder {
 
   /** The indexes that are not complete. An engine that lacked a part may have it now. */
   async #listBuilds(): Promise<Build[]> {
-    const collections = new Map(this.#parts.registry().all().map((each) => [each.id, each]));
-    const stored = await readSearchIndexes(this.#parts.database);
+    const collections = new Map(this.#application.registry.all().map((each) => [each.id, each]));
+    const stored = await readSearchIndexes(this.#application.database);
     return stored.flatMap((each) => {
       const collection = collections.get(each.collectionId);
       if (!collection || each.state === 'ready') return [];
@@ -101,7 +103,7 @@ export class SearchIndexBuilder {
   }
 
   async #build(build: Build): Promise<void> {
-    const { batches, concurrent } = this.#parts.database.dialect.search;
+    const { batches, concurrent } = this.#application.database.dialect.search;
     const isComplete = batches
       ? await this.#fill(build, batches)
       : concurrent !== null && (await this.#buildConcurrently(build, concurrent));
@@ -127,7 +129,7 @@ export class SearchIndexBuilder {
   }
 
   async #storeTotal({ name, table }: SearchIndex): Promise<boolean> {
-    const { database } = this.#parts;
+    const { database } = this.#application;
     return database.write(
       async (transaction) => {
         const total = await countRows(database, transaction, table);
@@ -143,11 +145,13 @@ export class SearchIndexBuilder {
     batches: SearchIndexBatches,
     { position, done, size }: { readonly position: number; readonly done: number; readonly size: number },
   ): Promise<{ readonly position: number; readonly done: number; readonly isLast: boolean } | null> {
-    const { database } = this.#parts;
+    const { database } = this.#application;
     const after = value('bigint', position);
     return database.write(
       async (transaction) => {
-        const next = await runInTransaction(database, transaction, batches.next(index, after, size)).catch(ignoreMissing);
+        const next = await runInTransaction(database, transaction, batches.next(index, after, size)).catch(
+          ignoreMissing,
+        );
         const [last, rows] = (next?.[0] ?? [null, 0]) as readonly [number | null, number];
         const progress = last === null ? { done } : { position: last, done: done + rows };
         if (next === null || !(await updateSearchIndex(database, transaction, index.name, progress))) return null;
@@ -162,7 +166,7 @@ export class SearchIndexBuilder {
   async #buildConcurrently({ index }: Build, concurrent: ConcurrentSearchIndex): Promise<boolean> {
     const schema = await this.#prepare(concurrent);
     if (schema === null) {
-      await this.#store(index.name, { state: 'unavailable', problem: extensionMissing });
+      await this.#store(index.name, { state: 'unavailable', problem: concurrent.missing });
       return false;
     }
     if (!(await this.#store(index.name, { state: 'building', problem: null }))) return false;
@@ -172,7 +176,7 @@ export class SearchIndexBuilder {
       await this.#runAlone(concurrent.dropConcurrently(index.name));
       await this.#runAlone(concurrent.create(index, schema));
       // Without statistics about the folded text, the planner does not know how rare a word is.
-      await this.#parts.database.runAlone?.(`ANALYZE ${identifier(index.table)}`);
+      await this.#application.database.runAlone?.(`ANALYZE ${identifier(index.table)}`);
       return true;
     } finally {
       clearInterval(progress);
@@ -180,8 +184,8 @@ export class SearchIndexBuilder {
   }
 
   /** @returns the schema of the operator class; null if the extension cannot be had. */
-  async #prepare({ prepare, probe }: ConcurrentSearchIndex): Promise<string | null> {
-    const { database, report } = this.#parts;
+  async #prepare({ prepare, probe, missing }: ConcurrentSearchIndex): Promise<string | null> {
+    const { database } = this.#application;
     const find = async (): Promise<string | null> =>
       ((await readRows<[schema: string]>(database, probe))[0]?.[0] as string | undefined) ?? null;
     let cause: unknown = null;
@@ -191,13 +195,13 @@ export class SearchIndexBuilder {
           cause = error;
         });
     const schema = await find();
-    report(schema === null ? { severity: 'warning', message: extensionMissing, cause } : null);
+    this.#report(schema === null ? { severity: 'warning', message: missing, cause } : null);
     return schema;
   }
 
   /** Drops indexes that no field has any more, and what interrupted builds have left. */
   async #dropUnused(concurrent: ConcurrentSearchIndex): Promise<void> {
-    const { database } = this.#parts;
+    const { database } = this.#application;
     const existing = await readRows<[name: string, isValid: boolean]>(database, concurrent.list);
     if (existing.length === 0) return;
     const wanted = new Set((await readSearchIndexes(database)).map(({ name }) => name));
@@ -206,38 +210,39 @@ export class SearchIndexBuilder {
   }
 
   async #storeProgress(name: string, concurrent: ConcurrentSearchIndex): Promise<void> {
-    const [row] = await readRows(this.#parts.database, concurrent.progress(name)).catch((): Row[] => []);
+    const [row] = await readRows(this.#application.database, concurrent.progress(name)).catch((): Row[] => []);
     if (!row) return;
     await this.#store(name, { done: Number(row[0]), total: Number(row[1]) }).catch(() => {});
   }
 
   #store(name: string, progress: Parameters<typeof updateSearchIndex>[3]): Promise<boolean> {
-    const { database } = this.#parts;
+    const { database } = this.#application;
     return database.write((transaction) => updateSearchIndex(database, transaction, name, progress));
   }
 
   async #runAlone(statement: Sql): Promise<void> {
-    await this.#parts.database.runAlone?.(compile(this.#parts.database.dialect, statement).text);
+    await this.#application.database.runAlone?.(compile(this.#application.database.dialect, statement).text);
   }
 
   /** Searches use the index from now on, on all servers. */
   async #complete({ stored, index, collection }: Build): Promise<void> {
-    const { database, changes, clock, refresh, logger } = this.#parts;
+    const { database, changes, clock, logger } = this.#application;
     await database.write(
       async (transaction) => {
         await bumpVersion(transaction, 'schema');
         if (!(await updateSearchIndex(database, transaction, index.name, { state: 'ready' }))) return;
         await markChanged(database, transaction, stored.collectionId);
-        await changes.append(transaction, recordEvent('collections', 'updated', [collection], {}), isoTime(clock.now()));
+        await changes.append(
+          transaction,
+          recordEvent('collections', 'updated', [collection], {}),
+          isoTime(clock.now()),
+        );
       },
-      { afterCommit: refresh },
+      { afterCommit: () => this.#application.refresh() },
     );
     logger.info({ collection, column: index.column }, 'A search index is complete.');
   }
 }
-
-const extensionMissing =
-  'Search indexes need the PostgreSQL extension pg_trgm, which is not installed and could not be created. Searches scan until an administrator of the database runs: CREATE EXTENSION pg_trgm.';
 
 /** The table or the index was dropped after the list was read. */
 function ignoreMissing(error: unknown): null {

@@ -55,9 +55,12 @@ export interface SearchIndexBatches {
 }
 
 export interface ConcurrentSearchIndex {
-  /** Whether the engine can build search indexes: one row with null, or with the reason why it cannot. */
-  prepare: readonly string[];
+  /** What the engine needs before it can build search indexes. A refusal is not an error. */
+  readonly prepare: readonly string[];
+  /** One row with the schema of the operator class; no row if search indexes cannot be built. */
   readonly probe: Sql;
+  /** For administrators: why search indexes cannot be built, and the cure. */
+  readonly missing: string;
   create(index: SearchIndex, operatorClassSchema: string): Sql;
   /** The names of all search indexes in the store, and whether each is valid. */
   readonly list: Sql;
@@ -67,7 +70,10 @@ export interface ConcurrentSearchIndex {
 }
 
 export interface SearchLookUp {
-  /** The row ids of candidates. @param further a condition on `rowid`, for example bounds of a page. */
+  /** The row id of a candidate, and of the row `alias`. */
+  readonly rowId: Sql;
+  rowIdOf(alias: string): Sql;
+  /** The row ids of candidates, as the column `id`. @param further a condition on {@link rowId}, for example bounds of a page. */
   candidates(index: string, expression: Param, further: Sql | null): Sql;
   /** The expression of an operand; null if it contains no trigram. */
   expression(operator: SearchOperator, operand: string): string;

@@ -1,6 +1,7 @@
 /** The trigrams of an operand: every text that matches contains them, after folding. */
-import type { BindEnvironment, Param } from './sql.ts';
+
 import type { SearchOperator } from './search-index.ts';
+import type { BindEnvironment, Param } from './sql.ts';
 import { foldText } from './text-fold.ts';
 
 /** More trigrams exclude hardly any further records, but each takes time to look up. */

@@ -7,8 +7,8 @@
  * a page of them. Example, shortened:
  *
  *     SELECT … FROM posts WHERE id IN (
- *       WITH few AS MATERIALIZED (SELECT rowid AS id FROM _sx7_12 WHERE _sx7_12 MATCH ? LIMIT 5001)
- *       SELECT id FROM (SELECT r.id FROM (SELECT DISTINCT id FROM few) m CROSS JOIN posts r ON r.rowid=m.id
+ *       WITH few AS MATERIALIZED (SELECT … AS id FROM _sx7_12 WHERE _sx7_12 MATCH ? LIMIT 5001)
+ *       SELECT id FROM (SELECT r.id FROM (SELECT DISTINCT id FROM few) m CROSS JOIN posts r ON r.id=m.id
  *         WHERE <condition> ORDER BY r.title,r.id LIMIT CASE WHEN <few> THEN 21 ELSE 0 END)
  *       UNION ALL SELECT id FROM (<scan> LIMIT CASE WHEN <few> THEN 0 ELSE 21 END)) ORDER BY title,id LIMIT 21
  *
@@ -58,7 +58,7 @@ function compileKeyOrder(page: PageParts, source: SearchSource, lookUp: SearchLo
   const { collection, condition } = page;
   const usable = sql`${canLookUp(source)}`;
   const descending = page.keys[0]?.descending ? ' DESC' : '';
-  const bounds = compileSegment(page, sortByRowId(page), scope).condition;
+  const bounds = compileSegment(page, sortByRowId(page, lookUp), scope).condition;
   const tests = compileSearchTests(source, 'r', collection, scope);
   const found = tests.map(({ index, operator, operand }) =>
     lookUp.candidates(index, toExpression(lookUp, operator, operand), bounds),
@@ -68,15 +68,15 @@ function compileKeyOrder(page: PageParts, source: SearchSource, lookUp: SearchLo
   const where = compileConditions({ alias: 'r', collection, conditions: [condition], scans: true }, scope);
   const table = identifier(collection.table);
   const rows = sql`SELECT r.${quoteKey(collection)} AS id FROM (${matches}) m
-CROSS JOIN ${table} r ON r.rowid=m.id WHERE ${where ?? '1=1'} ${limitWhere(page, usable)}`;
+CROSS JOIN ${table} r ON ${lookUp.rowIdOf('r')}=m.id WHERE ${where ?? '1=1'} ${limitWhere(page, usable)}`;
   return sql`SELECT id FROM (${rows}) UNION ALL SELECT id FROM (${compileScan(page, usable, scope)})`;
 }
 
 /** The order by the key, which is the row id of the index. */
-function sortByRowId({ keys }: PageParts): OrderedKeys {
+function sortByRowId({ keys }: PageParts, { rowId }: SearchLookUp): OrderedKeys {
   const [key] = keys;
   if (!key) throw new Error('A sort has at least one key.');
-  return [{ key, value: sql`rowid` }];
+  return [{ key, value: rowId }];
 }
 
 /** Up to {@link maxSorted} candidates are sorted; more of them are met by a scan in the order of the list. */
@@ -87,7 +87,7 @@ function compileFewOrScan(page: PageParts, source: SearchSource, lookUp: SearchL
   const conditions = [toCondition(segment.condition), condition];
   const where = compileConditions({ alias: 'r', collection, conditions, scans: true }, scope);
   const rows = sql`SELECT r.${quoteKey(collection)} AS id FROM (SELECT DISTINCT id FROM few) m
-CROSS JOIN ${identifier(collection.table)} r ON r.rowid=m.id WHERE ${where ?? '1=1'}
+CROSS JOIN ${identifier(collection.table)} r ON ${lookUp.rowIdOf('r')}=m.id WHERE ${where ?? '1=1'}
 ORDER BY ${segment.order} ${limitWhere(page, isFew)}`;
   return sql`WITH few AS MATERIALIZED (${compileFew(source, collection, lookUp, scope)})
 SELECT id FROM (${rows}) UNION ALL SELECT id FROM (${compileScan(page, isFew, scope)})`;
@@ -126,7 +126,9 @@ function compilePlannedKeys(page: PageParts, source: SearchSource, scope: Statem
   // The rows are found before they are sorted: the planner would read the whole order for few matches.
   const columns = keys.some(({ steps }) => steps.length > 0)
     ? 'r.*'
-    : [...new Set([key, ...keys.map(({ field }) => identifier(requireColumn(field)))])].map((each) => `r.${each}`).join();
+    : [...new Set([key, ...keys.map(({ field }) => identifier(requireColumn(field)))])]
+        .map((each) => `r.${each}`)
+        .join();
   const found = sql`SELECT r.${key} AS id FROM (
 SELECT ${columns} FROM ${identifier(collection.table)} r WHERE ${where ?? '1=1'} OFFSET 0) r
 ORDER BY ${segment.order} ${limitAll(page)}`;
@@ -177,14 +179,18 @@ export function compileSearchCount(
   const found = tests.map(({ index, operator, operand }) =>
     lookUp.candidates(index, toExpression(lookUp, operator, operand), null),
   );
-  const isFound = (): Sql => sql`${table}.rowid IN (${join(found, ' UNION ALL ')})`;
+  const isFound = (): Sql => sql`${lookUp.rowIdOf(collection.table)} IN (${join(found, ' UNION ALL ')})`;
   const few = sql`SELECT count(*) FROM (${compileFew(source, collection, lookUp, scope)})`;
   const when = source.isNarrow ? sql`(${usable} AND (${few})<=${maxSorted})` : usable;
   return { ...rows, indexed: { condition: compileAll([isFound, condition]), scan, when } };
 }
 
 /** The operand of a run as an expression; empty if it contains no trigram. */
-function toExpression(lookUp: SearchLookUp, operator: Parameters<SearchLookUp['expression']>[0], operand: Param): Param {
+function toExpression(
+  lookUp: SearchLookUp,
+  operator: Parameters<SearchLookUp['expression']>[0],
+  operand: Param,
+): Param {
   return {
     storage: 'text',
     read: (environment) => {

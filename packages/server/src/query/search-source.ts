@@ -1,7 +1,7 @@
 /** Finds the part of a condition that search indexes can answer. */
 import type { SearchOperator, SearchTest } from '../database/search-index.ts';
-import { readsTrigrams } from '../database/trigrams.ts';
 import type { Param } from '../database/sql.ts';
+import { readsTrigrams } from '../database/trigrams.ts';
 import { requireStorage } from '../schema/field-parts.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import { conjuncts, type Predicate } from './predicate.ts';

@@ -13,7 +13,15 @@ const pieces = [
 ];
 const text = fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((each) => each.join(''));
 const nullable = fc.option(text, { freq: 6 });
-const operators = ['$includes', '$notIncludes', '$startsWith', '$notStartsWith', '$endsWith', '$endWith', '$notEndsWith'];
+const operators = [
+  '$includes',
+  '$notIncludes',
+  '$startsWith',
+  '$notStartsWith',
+  '$endsWith',
+  '$endWith',
+  '$notEndsWith',
+];
 const patterns = ['$like', '$notLike', '$ilike'];
 const condition = fc.record({
   field: fc.constantFrom('title', 'body'),
@@ -126,7 +134,10 @@ describeEngines('search indexes', (engine) => {
       await both((name) => server.call(path(name), sent));
       for (const each of [title, body]) if (each !== null && each.trim() !== '') await compareSearch(each);
     }
-    await server.call('POST /api/indexed:update?filterByTk=1', { body: { title: 'unfinished' }, headers: { 'if-match': '"999"' } });
+    await server.call('POST /api/indexed:update?filterByTk=1', {
+      body: { title: 'unfinished' },
+      headers: { 'if-match': '"999"' },
+    });
     expect(await compareSearch('unfinished')).toContain('"data":[]');
   });
 
@@ -162,7 +173,9 @@ describeEngines('search indexes', (engine) => {
       body: { type: 'json' },
     });
     expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('"type"')]);
-    await both((name) => server.data(`POST /api/collections/${name}/fields:update?filterByTk=body`, { body: { type: 'string' } }));
+    await both((name) =>
+      server.data(`POST /api/collections/${name}/fields:update?filterByTk=body`, { body: { type: 'string' } }),
+    );
     await compareSearch('needle');
     await waitForIndexes('heading ready,body ready');
     await compareSearch('needle');
@@ -174,7 +187,9 @@ describeEngines('search indexes', (engine) => {
     expect(await readStates()).toBe('heading ready');
     await compareSearch('needle');
     for (const search of [['missing'], ['id'], ['heading', 'heading'], 'heading']) {
-      const reply = await server.call('POST /api/collections:update?filterByTk=indexed', { body: { options: { search } } });
+      const reply = await server.call('POST /api/collections:update?filterByTk=indexed', {
+        body: { options: { search } },
+      });
       expect(reply.status, JSON.stringify(search)).toBe(422);
     }
     await server.data('POST /api/collections/indexed/fields:destroy?filterByTk=heading');
@@ -201,10 +216,17 @@ describeEngines('search indexes', (engine) => {
     await server.data('POST /api/notes:destroy?filterByTk=b');
     await post('notes:create', { code: 'c', open: 'common sense', secret: 'common' });
     await post('roles:create', { name: 'reader' });
-    await post('permissions:create', { role: 'reader', resource: 'notes', actions: ['list'], fields: ['code', 'open'] });
+    await post('permissions:create', {
+      role: 'reader',
+      resource: 'notes',
+      actions: ['list'],
+      fields: ['code', 'open'],
+    });
     await server.createKey('reader');
     const search = async (text: string): Promise<unknown> =>
-      ((await server.data(`GET /api/notes:list?search=${text}`, { as: 'reader' })) as { code: string }[]).map((each) => each.code);
+      ((await server.data(`GET /api/notes:list?search=${text}`, { as: 'reader' })) as { code: string }[]).map(
+        (each) => each.code,
+      );
     expect(await search('treasure')).toEqual([]);
     expect(await search('common')).toEqual(['a', 'c']);
   });

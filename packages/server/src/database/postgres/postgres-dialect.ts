@@ -8,7 +8,7 @@ import type { CountedRows, PageQuery, PageQueryParts, PageResult } from '../page
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
 import { postgresCatalogue } from './postgres-catalogue.ts';
-import { foldSql, postgresSearchIndex } from './postgres-search-index.ts';
+import { buildIcuFold, postgresSearchIndex } from './postgres-search-index.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text is sorted and compared by code point, independently of the locale of the database.
@@ -283,11 +283,13 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
   },
   listAsRows: (list) => sql`(SELECT unnest(${list}) AS v) u`,
   isIn: (operand, list) => sql`${operand} = ANY(${list})`,
-  contains: (text, needle) => sql`strpos(${foldSql(text)},${foldParam(needle)})>0`,
-  startsWith: (text, needle) => sql`starts_with(${foldSql(text)},${foldParam(needle)})`,
-  endsWith: (text, needle) => sql`right(${foldSql(text)},char_length(${foldParam(needle)}))=${foldParam(needle)}`,
+  contains: (text, needle) => sql`strpos(${buildIcuFold(text)},${foldParam(needle)})>0`,
+  startsWith: (text, needle) => sql`starts_with(${buildIcuFold(text)},${foldParam(needle)})`,
+  endsWith: (text, needle) => sql`right(${buildIcuFold(text)},char_length(${foldParam(needle)}))=${foldParam(needle)}`,
   like: (text, pattern, foldCase) =>
-    foldCase ? sql`${foldSql(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+    foldCase
+      ? sql`${buildIcuFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
+      : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   anyElement: (list, elements) => sql`EXISTS (${selectElements(list)} WHERE e.value::text=ANY(${elements}))`,
   sameElements: (list, elements) => {
     const others = sql`${selectElements(list)} WHERE e.value::text<>ALL(${elements})`;

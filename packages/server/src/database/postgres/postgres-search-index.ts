@@ -7,7 +7,7 @@ import { identifier, literal, type Param, type Sql, sql } from '../sql.ts';
 import { listLiterals } from '../trigrams.ts';
 
 /** ICU lower-cases a final sigma depending on its neighbours; see text-fold.ts. */
-export const foldSql = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
+export const buildIcuFold = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
 
 /** Searches are planned for their values each time: a generic plan does not know how rare a word is. */
 export const plannedEachTime = '/* planned for its values */';
@@ -23,9 +23,11 @@ export const postgresSearchIndex: SearchIndexSql = {
     prepare: ['CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public'],
     probe: sql`SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid=e.extnamespace
 WHERE e.extname='pg_trgm'`,
+    missing:
+      'Search indexes need the PostgreSQL extension pg_trgm, which is not installed and could not be created. Searches scan until an administrator of the database runs: CREATE EXTENSION pg_trgm.',
     create: ({ name, table, column }, schema) =>
       sql`CREATE INDEX CONCURRENTLY ${identifier(name)} ON ${identifier(table)}
-USING gin ((${foldSql(sql`${identifier(column)}`)}) ${identifier(schema)}.gin_trgm_ops) WITH (fastupdate=off)`,
+USING gin ((${buildIcuFold(sql`${identifier(column)}`)}) ${identifier(schema)}.gin_trgm_ops) WITH (fastupdate=off)`,
     list: sql`SELECT c.relname,i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid=i.indexrelid
 WHERE c.relnamespace=current_schema()::regnamespace AND c.relname ~ '^_sx[0-9]'`,
     dropConcurrently: (name) => sql`DROP INDEX CONCURRENTLY IF EXISTS ${identifier(name)}`,
@@ -47,7 +49,7 @@ function compileIndexedTest({ column, operator, operand, exact }: SearchTest): S
     return typeof value === 'string' ? toFoldedPattern(operator, value) : null;
   };
   const pattern: Param = { storage: 'text', read };
-  const isLike = sql`${foldSql(column)} LIKE ${pattern} ESCAPE '\\' ${plannedEachTime}`;
+  const isLike = sql`${buildIcuFold(column)} LIKE ${pattern} ESCAPE '\\' ${plannedEachTime}`;
   return operator === 'like' || operator === 'ilike' ? sql`(${isLike} AND ${exact})` : isLike;
 }
 

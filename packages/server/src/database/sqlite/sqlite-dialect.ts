@@ -8,7 +8,7 @@ import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts'
 import { foldTextOrNull } from '../text-fold.ts';
 import { sqliteCatalogue } from './sqlite-catalogue.ts';
 import { sqliteSearchIndex } from './sqlite-search-index.ts';
-import { deadlineCheck, foldSql, isShortAscii } from './sqlite-text.ts';
+import { buildFold, deadlineCheck, isShortAscii } from './sqlite-text.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -118,7 +118,9 @@ function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
 function rebuildTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
   const temporaryTable = `${table}_new`;
   // Row ids are kept: search indexes refer to them.
-  const rowId = columns.some(({ primaryKey, storage }) => primaryKey && columnType(storage) === 'INTEGER') ? [] : ['rowid'];
+  const rowId = columns.some(({ primaryKey, storage }) => primaryKey && columnType(storage) === 'INTEGER')
+    ? []
+    : ['rowid'];
   const names = [...rowId, ...columns.map((each) => identifier(each.name)), '_v'].join(',');
   return [
     createTable(temporaryTable, columns),
@@ -231,7 +233,7 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
   },
   listAsRows: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
   isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
-  contains: (text, needle) => sql`instr(${foldSql(text)},${foldParam(needle)})>0`,
+  contains: (text, needle) => sql`instr(${buildFold(text)},${foldParam(needle)})>0`,
   startsWith: (text, needle) => {
     const start = foldParam(needle);
     return sql`iif(${isShortAscii(text)},substr(lower(${text}),1,length(${start}))=${start},_starts(${text},${start}))`;
@@ -242,7 +244,9 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     return sql`iif(${isShortAscii(text)},${tail}=${end},_ends(${text},${end}))`;
   },
   like: (text, pattern, foldCase) =>
-    foldCase ? sql`${foldSql(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+    foldCase
+      ? sql`${buildFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
+      : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   anyElement: (list, elements) => sql`_any_element(${list},${elements})=1`,
   sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
   isEmpty: (storage, operand) => {

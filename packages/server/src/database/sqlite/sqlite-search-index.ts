@@ -5,7 +5,7 @@
 import type { SearchIndex, SearchIndexSql } from '../search-index.ts';
 import { identifier, type Sql, sql } from '../sql.ts';
 import { listTrigrams } from '../trigrams.ts';
-import { deadlineCheck, foldSql } from './sqlite-text.ts';
+import { buildFold, deadlineCheck } from './sqlite-text.ts';
 
 /** The text is folded before, so the tokenizer must not fold it in its own way. */
 const options = `content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1'`;
@@ -26,10 +26,12 @@ export const sqliteSearchIndex: SearchIndexSql = {
 ORDER BY rowid LIMIT ${size})`,
     fill: ({ name, table, column }, after, until) =>
       sql`INSERT OR REPLACE INTO ${identifier(name)} (rowid,text)
-SELECT rowid,${foldSql(sql`${identifier(column)}`)} FROM ${identifier(table)} WHERE rowid>${after} AND rowid<=${until}`,
+SELECT rowid,${buildFold(sql`${identifier(column)}`)} FROM ${identifier(table)} WHERE rowid>${after} AND rowid<=${until}`,
   },
   concurrent: null,
   lookUp: {
+    rowId: sql`rowid`,
+    rowIdOf: (alias) => sql`${identifier(alias)}.rowid`,
     candidates: (index, expression, further) => {
       const name = identifier(index);
       const where = further === null ? sql`` : sql` AND ${further}`;
@@ -50,7 +52,7 @@ function createTriggers({ name, table, column }: SearchIndex): Sql[] {
   const index = identifier(name);
   const on = identifier(table);
   const insert = sql`INSERT OR REPLACE INTO ${index} (rowid,text)
-VALUES (NEW.rowid,${foldSql(sql`NEW.${identifier(column)}`)});`;
+VALUES (NEW.rowid,${buildFold(sql`NEW.${identifier(column)}`)});`;
   const create = (event: string, when: string, work: Sql): Sql =>
     sql`CREATE TRIGGER IF NOT EXISTS ${identifier(`${name}_${event}`)} AFTER ${when} ON ${on} BEGIN ${work} END`;
   const isChanged = `OF ${identifier(column)}`;

@@ -9,7 +9,7 @@ export const isShortAscii = (text: Sql): Sql =>
   sql`octet_length(${text})<${maxNativeFold} AND octet_length(${text})=length(${text})`;
 
 /** See text-fold.ts. */
-export const foldSql = (text: Sql): Sql => sql`iif(${isShortAscii(text)},lower(${text}),_fold(${text}))`;
+export const buildFold = (text: Sql): Sql => sql`iif(${isShortAscii(text)},lower(${text}),_fold(${text}))`;
 
 /**
  * Checks the deadline once in about a thousand rows, or about 8,000 conditions. The multiplier spreads the row ids, so that it

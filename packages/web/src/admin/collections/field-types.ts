@@ -61,7 +61,7 @@ const typeSpecificOptions: Readonly<Record<string, readonly OptionName[]>> = {
   url: ['maxLength', ...textOptions],
   phone: ['maxLength', ...textOptions],
   color: ['maxLength', ...textOptions],
-  uid: textOptions,
+  uid: columnOptions,
   password: ['required', 'allowNull'],
   integer: [...numberOptions, ...columnOptions],
   bigInt: [...numberOptions, ...columnOptions],

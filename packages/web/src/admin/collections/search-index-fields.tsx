@@ -5,7 +5,7 @@ import { useApiQuery } from '../../data/queries.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 
 /** The types of fields that can have a search index. */
-const searchableTypes = new Set(['string', 'text', 'email', 'url', 'phone', 'color', 'uid']);
+const searchableTypes = new Set(['string', 'text', 'email', 'url', 'phone', 'color']);
 const pollMilliseconds = 1000;
 
 interface SearchIndexFieldsProps {
@@ -18,9 +18,7 @@ interface SearchIndexFieldsProps {
 /** Selects the fields that have a search index, and shows how far each index is built. */
 export function SearchIndexFields({ collection, search, change, error }: SearchIndexFieldsProps): ReactNode {
   const t = useTexts().data.searchIndexes;
-  const names = collection.fields
-    .filter(({ type }) => searchableTypes.has(type))
-    .map(({ name }) => name);
+  const names = collection.fields.filter(({ type }) => searchableTypes.has(type)).map(({ name }) => name);
   return (
     <Stack gap="xs" component="section" aria-label={t.title}>
       <MultiSelect
