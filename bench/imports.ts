@@ -4,21 +4,20 @@
  *
  *     npm run bench:imports -- [--engine sqlite|postgres] [--rows 100000]
  */
-import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
 import { Api } from './api.ts';
 import { cpuMicroseconds, peakMegabytes, type Served } from './child.ts';
 import { type Engine, places } from './places.ts';
 import { account, startServer } from './server-under-test.ts';
+import { formatTimes, startGets } from './steady-gets.ts';
 
 const { values: options } = parseArgs({
   options: { engine: { type: 'string' }, rows: { type: 'string', default: '100000' } },
 });
 const rows = Number(options.rows);
-const connections = 4;
-/** Gets of one connection in a second. */
-const getsPerSecond = 25;
 const probes = 1000;
+/** Gets without an import show what is due to the machine. */
+const baselineMilliseconds = 5000;
 const statuses = ['new', 'open', 'done', 'lost'];
 const fields = [
   { name: 'name', type: 'string', required: true },
@@ -57,40 +56,6 @@ function makeCsv(): Uint8Array<ArrayBuffer> {
       .join(','),
   );
   return new TextEncoder().encode([fields.map(({ name }) => name).join(','), ...lines, ''].join('\r\n'));
-}
-
-/** Gets at a steady rate until it is stopped. @returns stops them, and returns their times in milliseconds. */
-function startGets(port: number, token: string): () => Promise<number[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const times: number[] = [];
-  let isRunning = true;
-  const get = (id: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const from = performance.now();
-      const path = `/api/probes:get?filterByTk=${id}`;
-      request({ agent, port, path, headers: { authorization: `Bearer ${token}` } }, (response) => {
-        response.resume().on('end', () => {
-          if (response.statusCode !== 200) return reject(new Error(`${path}: ${response.statusCode}`));
-          times.push(performance.now() - from);
-          resolve();
-        });
-      })
-        .on('error', reject)
-        .end();
-    });
-  const run = async (first: number): Promise<void> => {
-    for (let index = first; isRunning; index += connections) {
-      await get(1 + ((index * 7919) % probes));
-      await new Promise((resolve) => setTimeout(resolve, 1000 / getsPerSecond));
-    }
-  };
-  const all = Promise.all(Array.from({ length: connections }, (_, index) => run(index)));
-  return async () => {
-    isRunning = false;
-    await all;
-    agent.destroy();
-    return times.sort((one, other) => one - other);
-  };
 }
 
 const contentTypes = {
@@ -133,7 +98,12 @@ async function measure(
       'probes:create',
       Array.from({ length: probes }, (_, index) => makeRecord(index + 1)),
     );
-    const stopGets = startGets(served.port, token);
+    const start = (): ReturnType<typeof startGets> =>
+      startGets(served.port, token, (index) => `/api/probes:get?filterByTk=${1 + ((index * 7919) % probes)}`);
+    const stopBaseline = start();
+    await new Promise((resolve) => setTimeout(resolve, baselineMilliseconds));
+    const baseline = await stopBaseline();
+    const stopGets = start();
     const [from, cpuBefore] = [performance.now(), cpuMicroseconds(served.child)];
     const mode = dryRun ? 'dryRun' : 'wait';
     const reply = await send(served, token, `items:import?${mode}=true`, file, contentTypes[format]);
@@ -141,11 +111,10 @@ async function measure(
     const times = await stopGets();
     const { data } = (await reply.json()) as { data: { created: number } };
     if (data.created !== rows) throw new Error(`only ${data.created} of ${rows} rows were imported`);
-    const at = (share: number): string => (times[Math.floor(share * (times.length - 1))] ?? 0).toFixed(1);
     const cpu = cpuBefore === null ? 0 : ((cpuMicroseconds(served.child) ?? 0) - cpuBefore) / 1e6;
     console.log(
       `${engine}, ${format}${dryRun ? ', dry run' : ''}: ${rows} rows in ${seconds.toFixed(1)} s (${cpu.toFixed(1)} s of processor time); ` +
-        `${times.length} gets p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms; ${peakMegabytes(served.child)?.toFixed(0)} MB`,
+        `${formatTimes(times)} (before the import: ${formatTimes(baseline)}); ${peakMegabytes(served.child)?.toFixed(0)} MB`,
     );
     if (format === 'xlsx' || dryRun) return file;
     const names = fields.map(({ name }) => name).join(',');

@@ -21,6 +21,14 @@ export interface LoadResult {
   readonly count: number;
 }
 
+const lastChunk = Buffer.from('\r\n0\r\n\r\n');
+
+/** Whether the body that begins at `from` is complete. JSON has no bare line break, so the last chunk is unmistakable. */
+function whole(head: string, received: Buffer, from: number): boolean {
+  if (/transfer-encoding: chunked/i.test(head)) return received.subarray(-lastChunk.length).equals(lastChunk);
+  return received.length >= from + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+}
+
 class Client {
   readonly #job: LoadJob;
   readonly #socket: Socket;
@@ -44,6 +52,7 @@ class Client {
     this.#socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true }, () => this.#send());
     this.#socket.on('data', (chunk) => this.#read(chunk as Buffer));
     this.#socket.on('error', (error) => this.#fail(error));
+    this.#socket.on('close', () => this.#fail(new Error('the server closed a connection')));
   }
 
   #send(): void {
@@ -57,8 +66,7 @@ class Client {
     const end = this.#pending.indexOf('\r\n\r\n');
     if (end < 0) return;
     const head = this.#pending.toString('latin1', 0, end);
-    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (this.#pending.length < end + 4 + length) return;
+    if (!whole(head, this.#pending, end + 4)) return;
     const status = Number(head.slice(9, 12));
     if (status !== this.#job.expect) {
       this.#fail(
@@ -69,8 +77,8 @@ class Client {
     this.#pending = Buffer.alloc(0);
     if (this.measuring) this.latencies.push(performance.now() - this.#sent);
     if (this.stopping) {
-      this.#socket.destroy();
       this.#finish();
+      this.#socket.destroy();
     } else this.#send();
   }
 }

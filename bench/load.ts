@@ -26,12 +26,18 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
 }
 
 /** The text of a request; every request of a case differs, so that no reply can come from a cache of replies. */
-export function requestText(method: string, path: string, token: string | null, body?: unknown): string {
+export function requestText(
+  method: string,
+  path: string,
+  credentials: string | Readonly<Record<string, string>> | null,
+  body?: unknown,
+): string {
+  const headers = typeof credentials === 'string' ? { Authorization: `Bearer ${credentials}` } : (credentials ?? {});
   const payload = body === undefined ? '' : JSON.stringify(body);
   const head = [
     `${method} ${path} HTTP/1.1`,
     'Host: 127.0.0.1',
-    ...(token ? [`Authorization: Bearer ${token}`] : []),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(payload)}`]),
   ];
   return `${head.join('\r\n')}\r\n\r\n${payload}`;

@@ -1,6 +1,6 @@
 /** The definitions of collections and fields. */
 import type { CollectionOptions } from '@tablinum/server/protocol';
-import type { Collection, Field, Impact, List, ListMeta, ReadParameters } from './dto.ts';
+import type { Collection, Field, Impact, IndexAdvice, List, ListMeta, ReadParameters } from './dto.ts';
 import {
   buildImportBody,
   type CollectionPreview,
@@ -55,6 +55,12 @@ export class Definitions {
   async get(name: string): Promise<Collection> {
     const query = { filterByTk: name, appends: ['fields'] };
     return (await this.#transport.call<Collection>('collections:get', { query })).data;
+  }
+
+  /** The indexes that the requests to this server miss, and those that they do not need; of one collection, or of all. */
+  async indexAdvice(collection?: string): Promise<IndexAdvice> {
+    const query = collection === undefined ? {} : { collectionName: collection };
+    return (await this.#transport.call<IndexAdvice>('indexes:advice', { query })).data;
   }
 
   /** What a file looks like, and a definition for its records. Nothing is changed. */

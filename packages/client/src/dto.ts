@@ -117,6 +117,48 @@ export interface Impact {
   readonly records: Readonly<Record<string, number>>;
 }
 
+/** What calls have cost: `calls` is a number, the others are averages of one call. */
+export interface RequestCosts {
+  readonly calls: number;
+  /** Records that were looked at; on PostgreSQL by its statistics. */
+  readonly rowsVisited: number;
+  readonly rowsReturned: number;
+  readonly milliseconds: number;
+}
+
+/** A shape of requests, without values: `conditions` are fields with operators, such as `views $gt`. */
+export interface RequestShape extends RequestCosts {
+  readonly conditions: readonly string[];
+  readonly sort: readonly string[];
+}
+
+export interface MissingIndex extends RequestCosts {
+  readonly collection: string;
+  readonly fields: readonly string[];
+  readonly summary: string;
+  /** Records that a call would look at with the index; null if that depends on the values. */
+  readonly expectedRows: number | null;
+  readonly requests: readonly RequestShape[];
+}
+
+export interface UnneededIndex {
+  readonly collection: string;
+  readonly fields: readonly string[];
+  readonly summary: string;
+  /** Where it is defined: the property `index` of the field, or `options.indexes`. */
+  readonly source: 'field' | 'options';
+  readonly reason: 'covered' | 'unused';
+  readonly coveredBy: readonly string[] | null;
+}
+
+/** Advice by the requests that one server has answered since a time. */
+export interface IndexAdvice {
+  readonly since: string;
+  readonly server: string;
+  readonly missing: readonly MissingIndex[];
+  readonly unneeded: readonly UnneededIndex[];
+}
+
 export interface Application {
   readonly name: string;
   readonly displayName: string | null;

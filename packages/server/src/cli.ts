@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { readConfig } from './base/config.ts';
 import { limitHeapGrowth } from './base/heap-growth.ts';
+import { collectWhenIdle } from './base/idle-collection.ts';
 import { ConfigError } from './base/setting.ts';
 import { describeStartFailure } from './base/start-failure.ts';
 import type { RunningServer } from './server.ts';
@@ -35,6 +36,7 @@ async function start(): Promise<void> {
   const { startServer } = await import('./server.ts');
   const server = await startServer({ config }).catch((error: unknown) => fail(describeStartFailure(error)));
   exitWithServer(server);
+  collectWhenIdle();
   flushCompileCache(); // a process that is killed would not write it; it takes 1 ms where nothing is new
   const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);

@@ -14,6 +14,7 @@ import { folderFailure, isFileFault, postgresFailure, StartFailure, sqliteFailur
 import { DatabaseBlobs } from './database/blob-rows.ts';
 import { readEpoch } from './database/catalogue.ts';
 import type { Database } from './database/database.ts';
+import type { StoreSharing } from './database/shared-store.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 
 export interface StoreParts {
@@ -36,6 +37,8 @@ export interface OpenedStores {
   checkFiles(main: Database): Promise<void>;
   /** Releases the lock on the data. Call it after all stores are closed. */
   release(): void;
+  /** Shares stores with other threads; null if the engine cannot. */
+  readonly sharing: StoreSharing | null;
   /** Converts an error of the engine to one with a message for the operator. */
   toOperatorError(error: unknown): unknown;
 }
@@ -91,9 +94,9 @@ async function withBucket(
 }
 
 async function openSqliteStores({ config, clock, health, syncFile }: StoreParts): Promise<OpenedStores> {
-  const { SqliteDatabase, removeSqlite } = await import('./database/sqlite/sqlite-database.ts');
+  const { SqliteDatabase } = await import('./database/sqlite/sqlite-database.ts');
   const { FolderLock } = await import('./database/sqlite/folder-lock.ts');
-  const { requireStoreFile } = await import('./database/sqlite/store-files.ts');
+  const { removeSqlite, requireStoreFile } = await import('./database/sqlite/store-files.ts');
   const { dataDir, readerThreads } = config;
   const lock = await FolderLock.acquire(dataDir, isoTime(clock.now())).catch((error: unknown) => {
     throw error instanceof StartFailure ? error : folderFailure('DATA_DIR', dataDir, error);
@@ -106,7 +109,7 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     return (problem) =>
       report(problem?.severity === 'failing' && !isMain ? { ...problem, severity: 'warning' } : problem);
   };
-  const openDatabase = (name: string): Database =>
+  const openDatabase = (name: string): InstanceType<typeof SqliteDatabase> =>
     new SqliteDatabase({
       path: storePath(name),
       readerThreads,
@@ -135,6 +138,10 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     announce: (url) => lock.announce(url),
     checkFiles: async () => {},
     release: () => lock.release(),
+    sharing: {
+      share: (database) => (database as InstanceType<typeof SqliteDatabase>).share(),
+      withdraw: (database) => (database as InstanceType<typeof SqliteDatabase>).withdraw(),
+    },
     toOperatorError,
   };
 }
@@ -181,6 +188,7 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     announce: () => {},
     checkFiles: async () => {},
     release: () => {},
+    sharing: null,
     toOperatorError: (error) => postgresFailure(url, error),
   };
 }

@@ -35,6 +35,7 @@ import { ParsePool } from './mail/parse/parse-pool.ts';
 import { createSyncServices, type SyncTimes } from './mail/sync/sync-services.ts';
 import { mainStoreName, type OpenedStores, openStores } from './open-stores.ts';
 import { ApiError } from './protocol/api-error.ts';
+import { countReaders, ReaderPool } from './readers/reader-pool.ts';
 
 /** Maximum concurrent messages to webhooks. */
 const maxMessagesPerHost = 4;
@@ -63,6 +64,8 @@ export interface RunningServer {
   readonly setupToken: string | null;
   readonly applications: Applications;
   readonly health: ServerHealth;
+  /** The threads that answer reads; null: none. */
+  readonly readers: ReaderPool | null;
   /** Lets requests under way finish within three seconds, then closes the stores. */
   stop(): Promise<void>;
 }
@@ -86,7 +89,7 @@ interface StartParts {
   readonly logger: Logger;
   readonly health: ServerHealth;
   readonly opened: OpenedStores;
-  readonly options: Pick<ServerOptions, 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'>;
+  readonly options: Pick<ServerOptions, 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'>;
 }
 
 async function startWithStores(parts: StartParts): Promise<RunningServer> {
@@ -103,21 +106,24 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   main.webhooks.begin();
   main.mail.begin();
   main.imports.begin();
+  const readers = createReaderPool(parts, extensions);
   const applications = new Applications({
     main,
     common,
     stores: opened.stores,
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     maxOpen: config.applicationsOpen,
+    endSharing: readers ? (application) => readers.endSharing(application) : undefined,
   });
   const accounts = { signUpApplications: config.signUpApplications, mail };
-  const http = new HttpServer({ applications, config, logger, accounts, extensions, health });
+  const http = new HttpServer({ applications, config, logger, accounts, extensions, health, readers });
   const url = await http.listen().catch(async (error: unknown) => {
     await applications.close();
     throw listenFailure(config.host, config.port, error);
   });
   opened.announce(url);
   health.begin();
+  readers?.begin(http, applications);
   const delayWatch = main.database.eventLog.watchDelays(health.reporter('events'));
   const starting = applications
     .begin()
@@ -125,7 +131,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const stop = async (): Promise<void> => {
     delayWatch.close();
     try {
-      await stopServing(http, mail);
+      await Promise.all([stopServing(http, mail), readers?.stop()]);
       common.thumbnailPool.close();
       await applications.close();
       await parser.close();
@@ -135,7 +141,19 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     }
   };
   const setupToken = (await applicationHasUsers(main)) ? null : await makeSetupToken(main);
-  return { url, engine: main.database.dialect.name, setupToken, applications, health, stop };
+  return { url, engine: main.database.dialect.name, setupToken, applications, health, readers, stop };
+}
+
+/** Threads that share the port and answer reads; null if there are none. They cannot use the clock of a test. */
+function createReaderPool(
+  { config, logger, health, opened, options }: StartParts,
+  extensions: readonly Extension[],
+): ReaderPool | null {
+  const { sharing } = opened;
+  const count = sharing && !options.clock ? countReaders(config.readers, logger) : 0;
+  if (!sharing || count === 0) return null;
+  const extensionActions = new Set(extensions.flatMap(({ actions = [] }) => actions.map(({ action }) => action)));
+  return new ReaderPool({ config, sharing, logger, report: health.reporter('readers'), count, extensionActions });
 }
 
 /** The parts that all applications of the server share. */

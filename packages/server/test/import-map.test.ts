@@ -26,11 +26,13 @@ const rooms = [
   'realtime',
   'openapi',
   'http',
+  'readers',
 ];
 /** changes/ comes before records/ and lends it the event insert; database/ lends its seam to all. */
 const roots = [
   'server.ts',
   'open-stores.ts',
+  'reader-thread.ts',
   'cli.ts',
   'cli-mail.ts',
   'cli-export.ts',
@@ -117,7 +119,7 @@ test('SQL text only occurs in query, database, changes and the write compiler', 
 });
 
 /** Read the status of other servers' replies. */
-const clients: ReadonlySet<string> = new Set(['base/outbound.ts', 'base/s3-client.ts']);
+const clients: ReadonlySet<string> = new Set(['base/outbound.ts', 'base/s3-client.ts', 'readers/hand-over.ts']);
 
 test('status numbers only occur in http', () => {
   expect(

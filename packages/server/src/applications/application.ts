@@ -15,7 +15,7 @@ import { createEventRetention, type EventLimits } from '../changes/retention.ts'
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
 import { SearchIndexBuilder } from '../collections/search-index-builder.ts';
 import { readVersions } from '../database/catalogue.ts';
-import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
+import { type Database, StaleVersion } from '../database/database.ts';
 import { loadUser } from '../database/user-rows.ts';
 import { EventManager } from '../extensions/event-manager.ts';
 import type { Extension } from '../extensions/extension.ts';
@@ -33,12 +33,15 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { variableValues } from '../query/variables.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { RequestShapes } from '../records/request-shapes.ts';
 import type { Registry } from '../schema/registry.ts';
 import { ImportJobs } from '../transfer/import/import-jobs.ts';
 import type { Outbound } from '../webhooks/send-message.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
 import { createImportCallers } from './import-callers.ts';
 import { loadSnapshot, Snapshot } from './snapshot.ts';
+import { backOff, isStale } from './stale-snapshot.ts';
+import { systemTraits } from './system-definitions.ts';
 
 /** The application that every server has; its store holds the list of the others. */
 export const mainApplicationName = 'main';
@@ -74,8 +77,6 @@ export interface ApplicationParts {
 export type CommonParts = Omit<ApplicationParts, 'name' | 'database' | 'blobs' | 'openJournal' | 'requireServed'>;
 
 const maxAttempts = 10;
-/** Maximum random wait before another attempt, so that writers that change permissions do not collide again. */
-const maxBackoffMilliseconds = 100;
 const keyUsageFlushMilliseconds = 30_000;
 
 /**
@@ -103,6 +104,8 @@ export class Application {
   /** The exports that are under way, by sender. */
   readonly exportSlots = new ConcurrencyLimiter(limits.exportsOfSender, limits.exports);
   readonly imports: ImportJobs;
+  /** The shapes of the reads of this application on this server. */
+  readonly shapes: RequestShapes;
   readonly clock: Clock;
   readonly #parts: ApplicationParts;
   readonly #hasher: TokenHasher;
@@ -111,7 +114,7 @@ export class Application {
   readonly #retention: BackgroundWorker;
   readonly #searchIndexes: SearchIndexBuilder;
   readonly #closing = new AbortController();
-  #snapshot = Snapshot.empty();
+  #snapshot = Snapshot.empty(systemTraits);
   #loading: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -120,6 +123,7 @@ export class Application {
     this.name = parts.name;
     this.database = parts.database;
     this.clock = parts.clock;
+    this.shapes = new RequestShapes({ clock: parts.clock, inspect: (statement) => parts.database.inspect(statement) });
     this.journal = createJournal(parts);
     const hooks = EventManager.of(parts.extensions, parts.name, parts.logger);
     this.#hooks = hooks;
@@ -207,6 +211,7 @@ export class Application {
    */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
+    this.shapes.close();
     const errors: unknown[] = [];
     for (const part of [this.#hooks, this.imports, this.webhooks, this.mail])
       await part?.close().catch((error: unknown) => errors.push(error));
@@ -301,6 +306,7 @@ export class Application {
       caller,
       variables: () => (values ??= variableValues(caller.role, caller.user, isoTime(this.clock.now()))),
       cache,
+      shapes: this.shapes,
       changes: this.changes,
       clock: this.clock,
       webhooks: this.webhooks,
@@ -379,7 +385,9 @@ export class Application {
 
   async #load(): Promise<void> {
     if (this.database.multiNode) await this.#parts.requireServed?.();
+    const { registry } = this.#snapshot;
     this.#snapshot = await loadSnapshot(this.database, this.#snapshot);
+    this.shapes.noteDefinitions(registry, this.#snapshot.registry);
     this.authenticator.invalidate();
     this.webhooks.reload();
     this.#searchIndexes.wake();
@@ -413,13 +421,4 @@ function createJournal(parts: ApplicationParts): AuditJournal {
   const { name, database, openJournal, clock, logger, appKey, appKeyPrevious, audit } = parts;
   const signer = new ChainSigner(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
   return new AuditJournal({ database, openStore: openJournal, signer, clock, logger, ...audit });
-}
-
-function backOff(attempt: number): Promise<void> {
-  const wait = Math.random() * Math.min(maxBackoffMilliseconds, 5 * 2 ** attempt);
-  return new Promise((resolve) => setTimeout(resolve, wait));
-}
-
-function isStale(error: unknown): boolean {
-  return error instanceof StaleVersion || (error instanceof DatabaseFault && error.kind === 'stale');
 }

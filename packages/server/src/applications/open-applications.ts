@@ -24,6 +24,8 @@ export interface OpenApplicationsParts {
   readonly idleMilliseconds: number;
   /** Maximum number of open applications; above it, the least recently used is closed. */
   readonly maxOpen: number;
+  /** Ends the reads of other threads. Called before an application is closed, and awaited before its store is. */
+  readonly endSharing?: ((application: Application) => Promise<void>) | undefined;
 }
 
 /** An application in use. Until it is released it stays open. */
@@ -127,7 +129,9 @@ export class OpenApplications {
     if (!slot) return void (await this.#transitions.get(name)?.catch(noop));
     this.#slots.delete(name);
     slot.application.signalClosing();
+    const unshared = this.#parts.endSharing?.(slot.application);
     await this.#runTransition(name, async () => {
+      await unshared;
       await waitUntilUnused(slot, this.#closed ? stopTimeoutMilliseconds : closeTimeoutMilliseconds);
       await slot.application.webhooks.close();
       await this.#logErrors(`Scheduling the work of application "${name}"`, () =>

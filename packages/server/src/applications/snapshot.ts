@@ -11,7 +11,7 @@ import { createPlanCache, type PlanCache } from '../records/plan-cache.ts';
 import { type GrantsKey, roleGrantsKey } from '../records/with-grants.ts';
 import { buildNextRegistry } from '../schema/load-registry.ts';
 import { Registry } from '../schema/registry.ts';
-import { systemTraits } from './system-definitions.ts';
+import type { SystemTraits } from '../schema/system-traits.ts';
 
 /** The grants of a role, and their part of the keys of cached plans. */
 export interface RoleGrants {
@@ -33,8 +33,12 @@ export class Snapshot {
     this.access = access;
   }
 
-  /** The snapshot of an application that has not been opened: without collections and roles. */
-  static empty(): Snapshot {
+  /**
+   * The snapshot of an application that has not been opened: without collections and roles.
+   *
+   * @param systemTraits of its system collections.
+   */
+  static empty(systemTraits: ReadonlyMap<string, SystemTraits>): Snapshot {
     return new Snapshot({ version: 0, schema: -1 }, new Registry(0, new Map(), systemTraits), { roles: new Map() });
   }
 

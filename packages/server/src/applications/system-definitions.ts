@@ -21,3 +21,24 @@ export const systemRelations: readonly SystemRelation[] = [...coreRelations, ...
 export const systemTraits: ReadonlyMap<string, SystemTraits> = new Map(
   systemCollections.map((collection) => [collection.name, collection]),
 );
+
+/** Every trait except the rules, which are functions for writes. */
+const plainTraits: Readonly<Record<Exclude<keyof SystemTraits, 'rules'>, true>> = {
+  visibility: true,
+  hiddenWhile: true,
+  importedOnly: true,
+  reservedNames: true,
+  readableWith: true,
+  fullText: true,
+  hasUnauditedCascades: true,
+  notices: true,
+  builtInPermissions: true,
+};
+
+/** The traits that reads need, as plain data that can be sent to another thread. */
+export const readTraits: ReadonlyMap<string, SystemTraits> = new Map(
+  systemCollections.map((collection) => [
+    collection.name,
+    Object.fromEntries(Object.entries(collection).filter(([member]) => member in plainTraits)),
+  ]),
+);

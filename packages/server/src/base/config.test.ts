@@ -36,6 +36,8 @@ describe('configuration', () => {
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be/],
     [{ RATE_LIMIT_ANONYMOUS: '100' }, /^RATE_LIMIT_ANONYMOUS must look like/],
     [{ RATE_LIMIT_CREDENTIAL: '0/10s' }, /^RATE_LIMIT_CREDENTIAL must look like/],
+    [{ READERS: '65' }, /^READERS must be a whole number from 0 to 64/],
+    [{ READERS: '1', DATABASE_URL: 'postgres://x' }, /^READERS is for SQLite, but DATABASE_URL is set/],
     [{ READER_THREADS: '0' }, /^READER_THREADS must be/],
     [{ SMTP_URL: 'http://x' }, /^SMTP_URL must look like/],
     [{ SMTP_URL: 'smtp://x' }, /^SMTP_FROM is missing/],

@@ -29,6 +29,8 @@ export interface Config extends MailConfig {
   readonly rateLimitSignIn: RateLimit | null;
   readonly trustedProxies: string | null;
   readonly readerThreads: number;
+  /** Threads that answer reads on SQLite; null: as many as the machine has processors to spare. */
+  readonly readers: number | null;
   /** `required`: refuse a PostgreSQL that may lose acknowledged writes in a crash. */
   readonly databaseDurability: 'required' | 'unchecked';
   readonly poolSize: number;
@@ -95,6 +97,11 @@ export const settings: readonly Setting[] = [
     'TRUSTED_PROXIES',
     '',
     'Addresses or ranges of proxies whose X-Forwarded-For header is trusted, separated by commas.',
+  ),
+  defineSetting(
+    'READERS',
+    '',
+    'Threads that listen on the same port and answer reads of records on SQLite (0–64); empty: one less than the processors, at most 8. 0: only the main thread. Not for PostgreSQL: start several servers.',
   ),
   defineSetting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
   defineSetting('LIMIT_FIELDS', '200', 'Maximum number of fields of a collection.'),
@@ -204,6 +211,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustedProxies: trustedProxies(optional('TRUSTED_PROXIES')),
     databaseDurability: parseChoice('DATABASE_DURABILITY', read('DATABASE_DURABILITY'), ['required', 'unchecked']),
     readerThreads: parseInteger('READER_THREADS', read('READER_THREADS'), 1, 16),
+    readers: readers(optional('READERS'), optional('DATABASE_URL')),
     poolSize: parseInteger('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
     maxFields: parseInteger('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
     maxCollections: parseInteger('LIMIT_COLLECTIONS', read('LIMIT_COLLECTIONS'), 1, 100_000),
@@ -254,6 +262,17 @@ function parseInteger(name: string, text: string, min: number, max: number): num
   if (!/^\d+$/.test(text) || number < min || number > max)
     throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
   return number;
+}
+
+const maxReaders = 64;
+
+function readers(text: string | null, url: string | null): number | null {
+  const count = text === null ? null : parseInteger('READERS', text, 0, maxReaders);
+  if (count !== null && count > 0 && url !== null)
+    throw new ConfigError(
+      'READERS is for SQLite, but DATABASE_URL is set. Remove READERS; on PostgreSQL, start several servers.',
+    );
+  return count;
 }
 
 function databaseUrl(text: string | null): string | null {

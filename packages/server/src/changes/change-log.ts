@@ -2,14 +2,21 @@
  * The event log of an application. An event is written in the transaction of the change that it describes. It can be read
  * once it is durable, so no reader ever sees an event that a crash could undo.
  */
+import { LruMap } from '../base/lru-map.ts';
 import { readEpoch } from '../database/catalogue.ts';
-import type { Database, Transaction } from '../database/database.ts';
+import {
+  bind,
+  bindFixed,
+  createBindEnvironment,
+  type Database,
+  type Statement,
+  type Transaction,
+} from '../database/database.ts';
 import type { PublishedPayload } from '../database/delivery-rows.ts';
-import { type EventParams, insertEvents } from '../database/event-insert.ts';
+import { compileEventInsert, type EventName, type EventParams, insertEvents } from '../database/event-insert.ts';
 import type { EventLogStore, LoggedEvent, PruneOptions } from '../database/event-log-store.ts';
 import { splitPosition, startPosition } from '../database/event-position.ts';
-import { runInTransaction } from '../database/run-statement.ts';
-import { listValue, value } from '../database/sql.ts';
+import { type BindEnvironment, listValue, value } from '../database/sql.ts';
 import type { Caller } from '../identity/caller.ts';
 import { recordAdminAction, toAdminAction } from './admin-actions.ts';
 import { decodeEventCursor, encodeEventCursor, hashEvent } from './cursor.ts';
@@ -40,6 +47,12 @@ export class ChangeLog {
   readonly #database: Database;
   readonly #store: EventLogStore;
   readonly #onAdminAction: () => void;
+  readonly #eventInserts = new LruMap<Statement>({
+    entries: 1000,
+    bytes: 1024 * 1024,
+    keyLength: 500,
+    sizeOf: ({ text }) => text.length,
+  });
   readonly #listeners = new Set<() => void>();
   readonly #onEvents: ((events: NewEvents, time: string) => void) | null;
   #epoch = '';
@@ -68,17 +81,31 @@ export class ChangeLog {
   /** Logs events in a transaction. Readers see them when it is durable. */
   async append(transaction: Transaction, events: NewEvents, time: string): Promise<void> {
     if (events.keys.length === 0) return;
-    const keys = this.#database.dialect.listAsRows(listValue('text', events.keys));
-    const rows = await runInTransaction(
-      this.#database,
-      transaction,
-      insertEvents(events, keys, toParams(events, time)),
-    );
+    const { dialect } = this.#database;
+    const statement =
+      events.keys.length === 1
+        ? bind(dialect, this.#getEventInsert(events), toEnvironment(events, time))
+        : bindFixed(
+            dialect,
+            insertEvents(events, dialect.listAsRows(listValue('text', events.keys)), toParams(events, time)),
+          );
+    const rows = await transaction.run(statement);
     const id = rows.at(-1)?.[0] as number;
     transaction.afterDurable(() => this.advance(id));
     const onEvents = this.#onEvents;
     if (onEvents) transaction.afterDurable(() => onEvents(events, time));
     if (events.by !== null) await this.#appendAdminAction(transaction, events, events.by, time);
+  }
+
+  /** The statement of one event. Most writes log one, so it is compiled once. */
+  #getEventInsert({ name, resource }: EventName): Statement {
+    const key = `${resource} ${name}`;
+    let statement = this.#eventInserts.get(key);
+    if (!statement) {
+      statement = compileEventInsert(this.#database.dialect, { name, resource });
+      this.#eventInserts.set(key, statement);
+    }
+    return statement;
   }
 
   async #appendAdminAction(transaction: Transaction, events: NewEvents, caller: Caller, time: string): Promise<void> {
@@ -158,6 +185,10 @@ export class ChangeLog {
   prune(options: PruneOptions): Promise<boolean> {
     return this.#store.prune(options);
   }
+}
+
+function toEnvironment({ keys, actor, requestId, changed }: NewEvents, time: string): BindEnvironment {
+  return createBindEnvironment({ key: keys[0], event: { at: time, actor, requestId, changed } });
 }
 
 function toParams({ actor, requestId, changed }: NewEvents, time: string): EventParams {

@@ -58,11 +58,16 @@ export function planFieldIndex(collection: Collection, field: Field): IndexPlan 
 function makeIndexPlan(collection: Collection, fields: readonly ColumnField[], unique: boolean): IndexPlan {
   const columns = fields.map((field) => field.column);
   const key = collection.primaryKey.column;
-  const name = `${unique ? 'u' : 'i'}_${collection.id}_${fields.map((field) => field.id).join('_')}`;
+  const name = nameIndex(collection, fields, unique);
   // Records in the trash do not block unique values, unless foreign keys refer to the column.
   const live = unique && !fields.some((field) => field.referencedKey) ? collection.trash : null;
   const where = live?.deletedAt.column ?? null;
   return { name, columns: unique || columns.includes(key) ? columns : [...columns, key], unique, where };
+}
+
+/** The name of the index of a collection over some of its fields. */
+export function nameIndex({ id }: Collection, fields: readonly Field[], unique: boolean): string {
+  return `${unique ? 'u' : 'i'}_${id}_${fields.map((field) => field.id).join('_')}`;
 }
 
 /** The options of a collection without the indexes that contain one of the fields. */

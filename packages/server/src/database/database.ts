@@ -3,6 +3,7 @@ import type { Dialect } from './dialect.ts';
 import type { EventLogStore } from './event-log-store.ts';
 import type { FullTextIndex } from './full-text-index.ts';
 import type { BindEnvironment, BindParts, Param, Sql } from './sql.ts';
+import type { StatementAccess } from './statement-access.ts';
 
 /**
  * The interface between the server and an engine. Statements go in compiled, rows come out as arrays of column values,
@@ -48,6 +49,8 @@ export interface Database {
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Like {@link Database.write}, for one statement whose result need not be checked before the commit. */
   writeOne(statement: BoundStatement, touched: readonly string[], options?: TransactionOptions): Promise<Row[]>;
+  /** How the planner would read the tables of a read statement. The statement is not run. */
+  inspect(statement: BoundStatement): Promise<StatementAccess>;
   /** A number that changes with every committed change of one of the tables; null if the engine cannot tell cheaply. */
   changeCounter(tables: readonly string[]): number | null;
   /** Runs `work` while no other server on this store runs such work: for bootstrap and migrations. */
@@ -71,6 +74,11 @@ export interface Database {
 
 export interface TransactionOptions {
   readonly heavy?: boolean;
+  /**
+   * The write may share a commit with other ones: it is short and only waits for its own statements. If it is undone, the others are
+   * not.
+   */
+  readonly sharesCommit?: boolean;
   readonly longRunning?: boolean;
   readonly rebuild?: boolean;
   /** Milliseconds for all statements of heavy work together, if writes wait for each other; past them: the fault `timeout`. */

@@ -128,6 +128,10 @@ export interface Dialect {
   /** Whether a JSON list contains one of the elements, given as JSON texts; and whether it contains the same set. */
   anyElement(list: Sql, elements: Param): Sql;
   sameElements(list: Sql, elements: Param): Sql;
+  /** Whether the member `id` of a JSON object, or of an object in a JSON list of objects, is a number. */
+  hasObjectWithId(json: Sql, isList: boolean, id: Sql): Sql;
+  /** The value of a key that is given as text. */
+  keyFromText(storage: Storage, text: Sql): Sql;
   /** Null, '' or an empty list. */
   isEmpty(storage: Storage, operand: Sql): Sql;
   isTrue(operand: Sql): Sql;
@@ -141,6 +145,8 @@ export interface Dialect {
   /** The period of a date or moment as text, in the statement's time zone. */
   dateText(format: DateFormat, storage: Storage, value: Sql, zone: Param): Sql;
   nullsLast(term: Sql, descending: boolean): Sql;
+  /** Whether an index gives the rows in an order with nulls last. */
+  indexGivesNullsLast(descending: boolean): boolean;
 
   /**
    * A table with its indexes. Its columns may refer to the table itself, by any column that one of the indexes keeps unique.

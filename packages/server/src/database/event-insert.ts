@@ -1,5 +1,7 @@
 /** The statement that logs events. It is the same on both engines, with fixed values or inside a statement that writes records. */
 import type { Storage } from '../schema/field-type.ts';
+import { compile, type Statement } from './database.ts';
+import type { Dialect } from './dialect.ts';
 import { type BindEnvironment, literal, type Param, type Sql, sql } from './sql.ts';
 
 /** What every event of one statement has in common. */
@@ -30,6 +32,14 @@ export const environmentEventParams: EventParams = {
   requestId: readEventValue('requestId', 'text'),
   changed: readEventValue('changed', 'json'),
 };
+
+/** The key of an environment as the key of an event. */
+const environmentKey: Param = { storage: 'text', read: ({ key }) => key };
+
+/** The statement that logs one event. Its key and its other values are read from the environment. */
+export function compileEventInsert(dialect: Dialect, name: EventName): Statement {
+  return compile(dialect, insertEvents(name, sql`(SELECT ${environmentKey} AS v) u`, environmentEventParams));
+}
 
 function readEventValue(member: keyof BindEnvironment['event'], storage: Storage): Param {
   return { storage, read: ({ event }) => event[member] };

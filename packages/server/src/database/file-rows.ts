@@ -86,34 +86,6 @@ export interface FileReference {
   readonly key: string;
 }
 
-/**
- * The references to some files. Of a file with more than `max`, the oldest and the newest: new references neither hide the old
- * ones nor those of other files.
- */
-export async function readFileReferences(
-  database: Database,
-  ids: readonly number[],
-  max: number,
-  transaction: Transaction | null = null,
-): Promise<FileReference[]> {
-  if (ids.length === 0) return [];
-  const run = createRunner(database, transaction);
-  const columns = sql`"fileId","collectionId","fieldId",key,id`;
-  const isWanted = database.dialect.isIn(sql`"fileId"`, listValue('integer', ids));
-  const maxRows = Math.max(max, 10 * ids.length);
-  const rows = await run(sql`SELECT ${columns} FROM "fileReferences" WHERE ${isWanted} LIMIT ${maxRows + 1}`);
-  if (rows.length <= maxRows) return rows.map(toReference);
-  const references: FileReference[] = [];
-  for (const id of ids) {
-    const all = sql`SELECT ${columns} FROM "fileReferences" WHERE "fileId"=${value('integer', id)} ORDER BY id`;
-    const some = await run(
-      sql`SELECT * FROM (${all} LIMIT ${max / 2}) a UNION SELECT * FROM (${all} DESC LIMIT ${max / 2}) b`,
-    );
-    references.push(...some.map(toReference));
-  }
-  return references;
-}
-
 /** Whether a field of a record refers to a file, or has referred to it. */
 export async function hasFileReference(database: Database, reference: FileReference): Promise<boolean> {
   const rows = await createReader(database)(

@@ -14,6 +14,7 @@ import { mediaTypeUnsupported } from './error-reply.ts';
 import { fileActions, readFileBytes } from './file-actions.ts';
 import { runIdempotentAcrossTransactions } from './idempotency.ts';
 import { importActions } from './import-actions.ts';
+import { indexActions } from './index-actions.ts';
 import { journalAdminAction } from './journaling.ts';
 import { keyActions } from './key-actions.ts';
 import { mailActions } from './mail-actions.ts';
@@ -34,6 +35,7 @@ export const systemActions: ActionTable = {
   ...keyActions,
   ...permissionActions,
   ...definitionActions,
+  ...indexActions,
   ...applicationActions,
   ...auditActions,
   ...docsActions,

@@ -11,10 +11,12 @@ import { isObject } from '../protocol/json-text.ts';
 import { limits } from '../protocol/limits.ts';
 import { type NormalisedAction, normaliseRequest } from '../protocol/request-normaliser.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { findNestedLocks } from '../records/relations/nested-locks.ts';
 import { getRules } from '../records/system/system-rules.ts';
 import { BatchResults, parseLiteral } from '../records/write/batch-references.ts';
 import { collectSecrets, hashAllSecrets, type SecretBody } from '../records/write/secrets.ts';
 import { findWriteLocks } from '../records/write/write-records.ts';
+import type { Collection, Relation } from '../schema/registry.ts';
 import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { runRecordAction } from './record-actions.ts';
@@ -233,22 +235,48 @@ const changingOperations: ReadonlySet<Op> = new Set<Op>(['update', 'destroy', 'r
 /** The locks of the rules of changed records. A record that an earlier operation finds is not known yet: it may be any. */
 async function findRuleLocks(context: RecordContext, parsed: readonly Operation[]): Promise<readonly string[]> {
   const { registry } = context;
-  const keysByTarget = new Map<string, unknown[] | null>();
-  for (const { op, resource, relation, selection } of parsed) {
-    if (!changingOperations.has(op)) continue;
-    const target = relation === null ? resource : registry.find(resource)?.byName.get(relation)?.relation?.target;
-    if (target === undefined) continue;
-    const keys = [selection['filterByTk'] ?? '$'].flat();
-    const isKnown = keys.every((key) => typeof key !== 'string' || !key.startsWith('$'));
-    const others = keysByTarget.get(target);
-    keysByTarget.set(target, isKnown && others !== null ? [...(others ?? []), ...keys] : null);
-  }
+  const keysByTarget = new Map<Collection, unknown[] | null>();
   const locks: string[] = [];
-  for (const [target, keys] of keysByTarget) {
-    const collection = registry.find(target);
-    if (collection) locks.push(...(await findWriteLocks(context, getRules(collection), { filterByTk: keys })));
+  for (const operation of parsed) {
+    const source = registry.find(operation.resource);
+    const relation = source?.byName.get(operation.relation ?? '')?.relation ?? null;
+    const target = operation.relation === null ? source : registry.find(relation?.target ?? '');
+    if (!source || !target) continue;
+    if (operation.values !== undefined && !linkOperations.has(operation.op))
+      locks.push(...(await findNestedLocks(context, target, { updateAssociationValues: [] }, operation.values)));
+    const changed = findChanged(operation, { source, target, relation });
+    if (!changed) continue;
+    const others = keysByTarget.get(changed.collection);
+    const keys = changed.keys !== null && others !== null ? [...(others ?? []), ...changed.keys] : null;
+    keysByTarget.set(changed.collection, keys);
   }
+  for (const [collection, keys] of keysByTarget)
+    locks.push(...(await findWriteLocks(context, getRules(collection), { filterByTk: keys })));
   return locks;
+}
+
+interface OperationTarget {
+  readonly source: Collection;
+  readonly target: Collection;
+  readonly relation: Relation | null;
+}
+
+/** The existing records that an operation changes itself; null: none. Keys null: they are not known. */
+function findChanged(
+  { op, of, selection }: Operation,
+  { source, target, relation }: OperationTarget,
+): { readonly collection: Collection; readonly keys: readonly unknown[] | null } | null {
+  if (changingOperations.has(op)) return { collection: target, keys: selectKnown(selection['filterByTk'] ?? '$') };
+  if (!linkOperations.has(op) || relation === null || relation.through) return null;
+  // The record with the foreign key changes.
+  return relation.kind === 'belongsTo'
+    ? { collection: source, keys: selectKnown(of) }
+    : { collection: target, keys: null };
+}
+
+function selectKnown(keys: unknown): readonly unknown[] | null {
+  const list = [keys].flat();
+  return list.every((key) => typeof key !== 'string' || !key.startsWith('$')) ? list : null;
 }
 
 /** Adds the index of the operation to a refusal. Other errors are thrown unchanged. */

@@ -31,16 +31,25 @@ export class Callers {
     return socket.remoteAddress ?? ip;
   }
 
-  /** @throws ApiError 401 for a credential that does not hold here, 403 for another application's key. */
-  async authenticate({ headers }: FastifyRequest, lease: Lease, address: string): Promise<Caller> {
+  /**
+   * The caller of a request: without a promise if the credential was verified before.
+   *
+   * @throws ApiError 401 for a credential that does not hold here, 403 for another application's key.
+   */
+  authenticate({ headers }: FastifyRequest, lease: Lease, address: string): Caller | Promise<Caller> {
     const { authorization } = headers;
     if (authorization === undefined) return anonymous;
-    try {
-      const caller = await lease.application.authenticator.authenticate(parseBearerToken(authorization));
-      return withRole(caller, headers['x-role'] as string | undefined);
-    } catch (error) {
+    const role = headers['x-role'] as string | undefined;
+    const refuse = async (error: unknown): Promise<never> => {
       const wanted = headers['x-app'] as string | undefined;
       throw await this.#refusal(error, { lease, authorization, wanted, address });
+    };
+    try {
+      const found = lease.application.authenticator.authenticate(parseBearerToken(authorization));
+      if (!(found instanceof Promise)) return withRole(found, role);
+      return found.then((caller) => withRole(caller, role)).catch(refuse);
+    } catch (error) {
+      return refuse(error);
     }
   }
 

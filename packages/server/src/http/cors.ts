@@ -10,6 +10,13 @@ const exposedHeaders =
   'ETag, Location, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-API-Version, Deprecation, Sunset';
 const preflightSeconds = 600;
 export const corsVary = 'Authorization, X-App, X-Role, Origin';
+/** The headers that replies depend on where no other origin may call. */
+export const sameOriginVary = 'Authorization, X-App, X-Role';
+
+/** Whether no other origin may call. */
+export function isCorsDisabled(origins: ReadonlySet<string> | null): boolean {
+  return origins?.size === 0;
+}
 
 /**
  * The headers that let a page read a reply: none for origins that are not allowed. Allowed origins may send cookies (only

@@ -6,11 +6,24 @@ interface Window {
   readonly ends: number;
 }
 
+/** Counts points by key in windows that begin with a key's first point. */
+export interface PointWindow {
+  readonly limit: RateLimit;
+  /** Takes a point. @returns 0, or the milliseconds until points are available, if none is left. */
+  consume(key: string): number;
+  /** Milliseconds until a point is available. Takes none. */
+  wait(key: string): number;
+  /** Takes points even if not enough are left. The balance stays negative until the window ends. */
+  charge(key: string, points: number): void;
+  /** Returns a point. */
+  refund(key: string): void;
+}
+
 /**
  * Counts points by key in windows that begin with a key's first point. Memory is bounded: expired windows are dropped when
  * others begin, and above `capacity` the oldest window is dropped.
  */
-export class FixedWindow {
+export class FixedWindow implements PointWindow {
   readonly limit: RateLimit;
   readonly #now: () => number;
   readonly #capacity: number;
@@ -27,7 +40,6 @@ export class FixedWindow {
     return this.#windows.size;
   }
 
-  /** Takes a point. @returns 0, or the milliseconds until points are available, if none is left. */
   consume(key: string): number {
     const now = this.#now();
     const window = this.#windows.get(key);
@@ -37,13 +49,11 @@ export class FixedWindow {
     return 0;
   }
 
-  /** Milliseconds until a point is available. Takes none. */
   wait(key: string): number {
     const window = this.#windows.get(key);
     return window && window.points >= this.limit.points ? Math.max(0, window.ends - this.#now()) : 0;
   }
 
-  /** Takes points even if not enough are left. The balance stays negative until the window ends. */
   charge(key: string, points: number): void {
     const window = this.#windows.get(key);
     if (window) window.points += points;

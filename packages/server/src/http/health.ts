@@ -7,7 +7,8 @@ import type { Applications } from '../applications/applications.ts';
 import type { ServerHealth } from '../base/server-health.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Callers } from './callers.ts';
-import { apiVersion, jsonContentType, type Replies } from './replies.ts';
+import { apiVersion, jsonContentType } from './json-reply.ts';
+import type { Replies } from './replies.ts';
 import { readRequestId } from './request-head.ts';
 
 export interface HealthParts {
@@ -15,8 +16,19 @@ export interface HealthParts {
   readonly health: ServerHealth;
   readonly callers: Callers;
   readonly replies: Replies;
+  /** The number of reader threads; null if the server has none. */
+  readonly readers: ReaderCount | null;
   /** The refusal while the server stops, or null. */
   readonly stopping: () => ApiError | null;
+}
+
+/** The threads that answer reads next to the main thread. */
+export interface ReaderCount {
+  readonly configured: number;
+  readonly running: number;
+  /** Requests that they have answered since the server started, and those that the main thread has answered for them. */
+  readonly answered: number;
+  readonly handedOver: number;
 }
 
 /** Requests are not limited: one probe serves all requests within this time. */
@@ -39,11 +51,18 @@ export function registerHealth(fastify: FastifyInstance, parts: HealthParts): vo
   fastify.get('/ready', async (request, reply) => {
     try {
       const problems = await readiness.check(request);
-      return sendHealth(request, reply, problems === null ? status() : { ...status(), problems });
+      if (problems === null) return sendHealth(request, reply, status());
+      return sendHealth(request, reply, { ...status(), ...describeReaders(parts.readers), problems });
     } catch (error) {
       return parts.replies.refuse(error, request, reply);
     }
   });
+}
+
+function describeReaders(count: ReaderCount | null): { readers?: ReaderCount } {
+  if (count === null) return {};
+  const { configured, running, answered, handedOver } = count;
+  return { readers: { configured, running, answered, handedOver } };
 }
 
 function sendHealth(request: FastifyRequest, reply: FastifyReply, data: object): FastifyReply {

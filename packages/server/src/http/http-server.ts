@@ -2,6 +2,7 @@
  * The HTTP layer: one catch-all route below /api/ with its own router. Every request gets a reply in the common shapes, also if
  * the HTTP library refuses it.
  */
+import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
@@ -27,16 +28,18 @@ import {
   systemActions,
 } from './action-table.ts';
 import { Callers } from './callers.ts';
+import { connectionSettings } from './connection-settings.ts';
 import { Connections } from './connections.ts';
-import { buildCorsHeaders, buildPreflightHeaders, corsVary } from './cors.ts';
+import { buildCorsHeaders, buildPreflightHeaders, corsVary, isCorsDisabled, sameOriginVary } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { extensionActions } from './extension-actions.ts';
 import { readAddressSignature } from './file-actions.ts';
-import { registerHealth } from './health.ts';
+import { requireFreePort } from './free-port.ts';
+import { type ReaderCount, registerHealth } from './health.ts';
 import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
 import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
 import { toNetwork } from './network.ts';
-import { RateLimits } from './rate-limits.ts';
+import { RateLimits, type SharedRequestWindows } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { Replies } from './replies.ts';
 import {
@@ -63,13 +66,16 @@ export interface HttpParts {
   readonly accounts: AccountSettings;
   readonly extensions: readonly Extension[];
   readonly health: ServerHealth;
+  /** The threads that listen on the same port; null: none. */
+  readonly readers: (ReaderCount & { readonly windows: SharedRequestWindows }) | null;
 }
 
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
+/** No route has a schema of Fastify, so the compilers of its schemas, a second Ajv, are not loaded. */
+const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 /** How long a stop waits for running requests. The complete stop takes less than five seconds. */
 const shutdownGraceMilliseconds = 3000;
-const sameOriginVary = 'Authorization, X-App, X-Role';
 
 /** A request before its application and body are known. */
 interface IncomingRequest {
@@ -122,7 +128,7 @@ export class HttpServer {
 
   constructor(parts: HttpParts) {
     this.#parts = parts;
-    this.#limits = new RateLimits(parts.config);
+    this.#limits = new RateLimits(parts.config, parts.readers?.windows);
     const added = extensionActions(parts.extensions, systemActions, parts.logger);
     this.#actions = { ...systemActions, ...added };
     this.#sockets = new RealtimeSockets(parts, this.#limits);
@@ -137,11 +143,12 @@ export class HttpServer {
       bodyLimit: limits.bodyBytes,
       exposeHeadRoutes: false,
       requestTimeout: 0, // an upload may take long: bodies have limits of their own
-      keepAliveTimeout: 65_000,
+      keepAliveTimeout: connectionSettings.keepAliveTimeout,
       forceCloseConnections: 'idle',
       return503OnClosing: false, // the server's own reply has the common shape
       trustProxy: parts.config.trustedProxies ?? false,
-      http: { headersTimeout: 60_000, maxHeaderSize: limits.headerBytes, shouldUpgradeCallback: shouldUpgrade },
+      http: { ...connectionSettings, shouldUpgradeCallback: shouldUpgrade },
+      schemaController: { compilersFactory: noSchemas },
       routerOptions: { querystringParser: () => ({}) },
       frameworkErrors: (error, request, reply) => this.#replies.refuse(error, request, reply),
       clientErrorHandler: (error, socket) => this.#replies.refuseRaw(error, socket),
@@ -153,7 +160,18 @@ export class HttpServer {
   /** Starts to listen. @returns the URL. */
   async listen(): Promise<string> {
     const { host, port } = this.#parts.config;
-    return this.#fastify.listen({ host, port });
+    if (this.#parts.readers) await requireFreePort(host, port);
+    return this.#fastify.listen({ host, port, ...(this.#parts.readers && { reusePort: true }) });
+  }
+
+  /** Where it listens. */
+  get boundAddress(): AddressInfo {
+    return this.#fastify.server.address() as AddressInfo;
+  }
+
+  /** Serves a connection that another thread has accepted. */
+  takeOver(socket: Socket): void {
+    this.#fastify.server.emit('connection', socket);
   }
 
   /**
@@ -183,6 +201,7 @@ export class HttpServer {
       health: this.#parts.health,
       callers: this.#callers,
       replies: this.#replies,
+      readers: this.#parts.readers,
       stopping: () => (this.#stopping ? stoppingError() : null),
     });
     registerDocsPage(fastify);
@@ -368,6 +387,10 @@ export class HttpServer {
   }
 }
 
+function refuseSchemas(): never {
+  throw new Error('routes have no schemas');
+}
+
 function noop(): void {}
 
 /** The key of the memory limit for bodies: a user with all logins and keys, or a network. */
@@ -378,11 +401,6 @@ function buildSenderKey({ application }: Lease, { type, user, credentialId }: Ca
 
 function stoppingError(): ApiError {
   return new ApiError('STOPPING', 'The server is stopping. Try again.', { retryAfter: 5 });
-}
-
-/** Whether no other origin may call. */
-function isCorsDisabled(origins: ReadonlySet<string> | null): boolean {
-  return origins?.size === 0;
 }
 
 /** Keeps the application open until a streamed reply ends. */

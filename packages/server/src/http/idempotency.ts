@@ -21,6 +21,7 @@ import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../records/record-context.ts';
+import { containsSecret } from './contains-secret.ts';
 import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
 
 /** Identifies a request with an Idempotency-Key. */
@@ -196,13 +197,6 @@ function replayResult(stored: StoredReply, request: RequestContext): ActionResul
     );
   return { ...(JSON.parse(stored.reply) as { data: string; meta?: object; counter?: number }), replayed: true };
 }
-
-/** Whether a reply contains a token or a webhook secret. Such a reply is neither stored nor compressed. */
-export function containsSecret(text: string): boolean {
-  return secretPattern.test(text);
-}
-
-const secretPattern = /\btb[a-z]_[0-9A-Za-z]{40,}|\bwhsec_/;
 
 function serialiseReply(result: ActionResult): string | null {
   if (!('data' in result)) return null;

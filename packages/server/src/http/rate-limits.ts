@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import type { Config, RateLimit } from '../base/config.ts';
 import { LruMap } from '../base/lru-map.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
-import { FixedWindow } from './fixed-window.ts';
+import { FixedWindow, type PointWindow } from './fixed-window.ts';
 import { toNetwork } from './network.ts';
 import { OpenConnections } from './open-connections.ts';
+import { createSharedWindow, SharedWindow, type SharedWindowState } from './shared-window.ts';
 
 /** A running sign-in. Its point is taken before the password is checked, so that parallel guesses count too. */
 export interface SignInAttempt {
@@ -15,13 +17,36 @@ export interface SignInAttempt {
   withdraw(): void;
 }
 
+/** The windows in which all threads of the process count requests; null for limits that are off. */
+export interface SharedRequestWindows {
+  readonly credential: SharedWindowState | null;
+  readonly anonymous: SharedWindowState | null;
+}
+
+/** Creates the windows of {@link SharedRequestWindows}. */
+export function createSharedRequestWindows({
+  rateLimitCredential,
+  rateLimitAnonymous,
+}: Pick<Config, 'rateLimitCredential' | 'rateLimitAnonymous'>): SharedRequestWindows {
+  const seed = randomUUID();
+  return {
+    credential: rateLimitCredential && createSharedWindow(rateLimitCredential, seed),
+    anonymous: rateLimitAnonymous && createSharedWindow(rateLimitAnonymous, seed),
+  };
+}
+
+/** The name under which the requests of a credential are counted. */
+export function credentialKey(application: string, { type, credentialId }: Caller): string {
+  return `${application} ${type} ${credentialId}`;
+}
+
 /** Maximum number of remembered pairs of account and network. */
 const maxKnownPairs = 20_000;
 
 /** The rate limits of this server. Keys are verified credentials and addresses, never values that a client chooses. */
 export class RateLimits {
-  readonly #credential: FixedWindow | null;
-  readonly #anonymous: FixedWindow | null;
+  readonly #credential: PointWindow | null;
+  readonly #anonymous: PointWindow | null;
   readonly #signIn: FixedWindow | null;
   readonly #known = new LruMap<true>({
     entries: maxKnownPairs,
@@ -34,23 +59,25 @@ export class RateLimits {
   /** Requests that wait for events. */
   readonly waiters = new OpenConnections(limits.waiters, 'waiting requests');
 
+  /** @param shared the windows for requests, if other threads count in them too. */
   constructor(
     config: Pick<Config, 'rateLimitCredential' | 'rateLimitAnonymous' | 'rateLimitSignIn' | 'realtimeSockets'>,
+    shared: SharedRequestWindows | null = null,
   ) {
     this.connections = new OpenConnections(config.realtimeSockets, 'open connections');
-    this.#credential = createWindow(config.rateLimitCredential);
-    this.#anonymous = createWindow(config.rateLimitAnonymous);
+    this.#credential = shared ? openSharedWindow(shared.credential) : createWindow(config.rateLimitCredential);
+    this.#anonymous = shared ? openSharedWindow(shared.anonymous) : createWindow(config.rateLimitAnonymous);
     this.#signIn = createWindow(config.rateLimitSignIn);
   }
 
   /** @throws ApiError 429 if the limit is reached. */
-  countCredential(application: string, { type, credentialId }: Caller): void {
-    if (this.#credential) consumePoint(this.#credential, `${application} ${type} ${credentialId}`, 'credential');
+  countCredential(application: string, caller: Caller): void {
+    if (this.#credential) consumePoint(this.#credential, credentialKey(application, caller), 'credential');
   }
 
   /** Charges a request more than the one point that admitted it. */
-  charge(application: string, { type, credentialId }: Caller, points: number): void {
-    this.#credential?.charge(`${application} ${type} ${credentialId}`, points);
+  charge(application: string, caller: Caller, points: number): void {
+    this.#credential?.charge(credentialKey(application, caller), points);
   }
 
   countAnonymous(address: string): void {
@@ -93,19 +120,24 @@ function createWindow(limit: RateLimit | null): FixedWindow | null {
   return limit && new FixedWindow(limit);
 }
 
-function consumePoint(bucket: FixedWindow, key: string, policy: string): void {
+/** The view of this thread of a shared window. */
+export function openSharedWindow(state: SharedWindowState | null): SharedWindow | null {
+  return state && new SharedWindow(state);
+}
+
+function consumePoint(bucket: PointWindow, key: string, policy: string): void {
   const wait = bucket.consume(key);
   if (wait > 0) throw rateLimitError(bucket, wait, policy);
 }
 
 /** Takes a point of every key, or of none. */
-function consumePoints(bucket: FixedWindow, keys: readonly string[]): void {
+function consumePoints(bucket: PointWindow, keys: readonly string[]): void {
   const wait = Math.max(...keys.map((key) => bucket.wait(key)));
   if (wait > 0) throw rateLimitError(bucket, wait, 'sign-in');
   for (const key of keys) bucket.consume(key);
 }
 
-function rateLimitError({ limit }: FixedWindow, wait: number, policy: string): ApiError {
+function rateLimitError({ limit }: PointWindow, wait: number, policy: string): ApiError {
   const retryAfter = Math.max(1, Math.ceil(wait / 1000));
   return new ApiError('RATE_LIMITED', `Too many requests. Try again in ${retryAfter} seconds.`, {
     retryAfter,

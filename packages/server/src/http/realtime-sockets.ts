@@ -5,9 +5,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket, WebSocketServer } from 'ws';
 import type { Applications } from '../applications/applications.ts';
 import type { Config } from '../base/config.ts';
+import { loadLater } from '../base/load-later.ts';
 import type { Logger } from '../base/logger.ts';
 import { nodeHttp } from '../base/node-http.ts';
 import { limits } from '../protocol/limits.ts';
@@ -32,6 +33,16 @@ const heartbeatMilliseconds = 30_000;
 /** Maximum time of the closing handshake. */
 const closeMilliseconds = 1000;
 
+const loadWebSockets = loadLater<typeof import('ws')>('ws');
+
+function createServer(): WebSocketServer {
+  return new (loadWebSockets().WebSocketServer)({
+    noServer: true,
+    maxPayload: limits.messageBytes,
+    perMessageDeflate: false,
+  });
+}
+
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
 /** Other upgrades are ignored: their requests get normal replies. */
@@ -48,7 +59,7 @@ export function isSocketRequest(request: IncomingMessage): boolean {
 export class RealtimeSockets {
   readonly #parts: SocketParts;
   readonly #limits: RateLimits;
-  readonly #server = new WebSocketServer({ noServer: true, maxPayload: limits.messageBytes, perMessageDeflate: false });
+  #server: WebSocketServer | null = null;
   readonly #open = new Set<RealtimeSocket>();
   readonly #beat: NodeJS.Timeout;
 
@@ -79,6 +90,7 @@ export class RealtimeSockets {
     const release = this.#limits.connections.acquire();
     response.detachSocket(socket);
     socket.once('close', release);
+    this.#server ??= createServer();
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#begin(webSocket, request, address));
   }
 
@@ -86,7 +98,7 @@ export class RealtimeSockets {
   async close(): Promise<void> {
     clearInterval(this.#beat);
     await Promise.all([...this.#open].map((socket) => socket.closeAndWait('restart', closeMilliseconds)));
-    this.#server.close();
+    this.#server?.close();
   }
 
   #begin(webSocket: WebSocket, request: IncomingMessage, address: string): void {

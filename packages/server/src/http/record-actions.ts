@@ -16,6 +16,7 @@ import { readHistory } from '../records/read/read-history.ts';
 import { getRecord, listRecords, requireGrant } from '../records/read/read-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { findOrCreate, findOrCreateLockKey } from '../records/relations/find-or-create.ts';
+import { findNestedLocks } from '../records/relations/nested-locks.ts';
 import { createWithNested, updateWithNested } from '../records/relations/nested-values.ts';
 import { getRules } from '../records/system/system-rules.ts';
 import { moveRecord } from '../records/write/move-record.ts';
@@ -122,10 +123,22 @@ async function write(
     lockKey: [
       ...(isFindOrCreate ? [findOrCreateLockKey(collection, recordRequest, request.body)] : []),
       // Without an Idempotency-Key, the operation itself begins the transaction.
-      ...(request.idempotencyKey ? await findWriteLocks(ready, getRules(collection), recordRequest) : []),
+      ...(request.idempotencyKey ? await findAllLocks(ready, { collection, recordRequest }, request.body) : []),
     ],
   };
   return performWrite(request, ready, options, (tx) => runWrite(action, request, tx, { collection, recordRequest }));
+}
+
+/** The locks of the rules of all records that a write may change. */
+async function findAllLocks(
+  context: RecordContext,
+  { collection, recordRequest }: WriteTarget,
+  body: unknown,
+): Promise<readonly string[]> {
+  return [
+    ...(await findWriteLocks(context, getRules(collection), recordRequest)),
+    ...(await findNestedLocks(context, collection, recordRequest, body)),
+  ];
 }
 
 /** A create or update with files. */
@@ -140,7 +153,8 @@ async function writeForm(
   const { collection, recordRequest } = target;
   const form = await receiveRecordForm(request, upload, context, collection);
   const ready = await hashBodySecrets(form.context, collection, form.values);
-  const options = { dryRun: recordRequest.dryRun, joined: true };
+  const lockKey = await findAllLocks(ready, target, form.values);
+  const options = { dryRun: recordRequest.dryRun, joined: true, lockKey };
   return performWrite(request, ready, options, async (tx) =>
     runWrite(action, { ...request, body: await insertRecordForm(tx, form) }, tx, target),
   );

@@ -13,6 +13,7 @@ import {
   updateLinked,
 } from '../records/relations/linked-records.ts';
 import { changeLinks, type LinkAction, parseLinks, requireLinkRights } from '../records/relations/links.ts';
+import { findLinkLocks, findNestedLocks } from '../records/relations/nested-locks.ts';
 import { type RecordRelation, resolveRelation } from '../records/relations/related-parent.ts';
 import { getRules } from '../records/system/system-rules.ts';
 import { hashBodySecrets } from '../records/write/secrets.ts';
@@ -111,7 +112,8 @@ async function create(request: RequestContext, context: RecordContext, related: 
   // What the relation itself sets is never dropped.
   const unrestricted = { ...recordRequest, whitelist: null, blacklist: [] };
   const ready = await hashBodySecrets(context, related.target, body);
-  return performRelationWrite(request, ready, { recordRequest, lockKey: [] }, (tx) =>
+  const lockKey = await findNestedLocks(ready, related.target, recordRequest, body);
+  return performRelationWrite(request, ready, { recordRequest, lockKey }, (tx) =>
     createLinked(tx, related, unrestricted, body),
   );
 }
@@ -120,7 +122,10 @@ async function update(request: RequestContext, context: RecordContext, related: 
   const recordRequest = toRelationRequest(request, related);
   const match = parseIfMatch(request.ifMatch);
   const ready = await hashBodySecrets(context, related.target, request.body);
-  const lockKey = await findWriteLocks(ready, getRules(related.target), recordRequest);
+  const lockKey = [
+    ...(await findWriteLocks(ready, getRules(related.target), recordRequest)),
+    ...(await findNestedLocks(ready, related.target, recordRequest, request.body)),
+  ];
   return performRelationWrite(request, ready, { recordRequest, lockKey }, (tx) =>
     updateLinked(tx, related, recordRequest, { body: request.body, match }),
   );
@@ -161,7 +166,7 @@ function createLinkAction(action: LinkAction): RelationAction {
     requireLinkRights(context, related);
     refuseIfMatch(request);
     const links = parseLinks(readLinkTargets(request, action, related), related);
-    const lockKey = buildLinksLockKey(related.source, related.key);
+    const lockKey = [buildLinksLockKey(related.source, related.key), ...(await findLinkLocks(context, related))];
     const options = { dryRun: isDryRun(request.parameters()), lockKey, heavy: true };
     return performInTransaction(request, context, options, async (tx) => ({
       data: JSON.stringify(await changeLinks(tx, related, { action, links })),

@@ -4,48 +4,36 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hashBody } from '../base/body-hash.ts';
 import type { Logger } from '../base/logger.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import {
-  addCodingToEtag,
-  type Coding,
-  compress,
-  compressStream,
-  minCompressedLength,
-  negotiateCoding,
-  stripCodingFromEtag,
-} from './compression.ts';
+import { compressStream, negotiateCoding } from './compression.ts';
 import { toErrorReply } from './error-reply.ts';
 import { buildDownloadHeaders, sendFile } from './file-reply.ts';
-import { containsSecret } from './idempotency.ts';
+import {
+  apiVersion,
+  buildCommonHeaders,
+  type CommonHeaders,
+  isNotModified,
+  JsonReplies,
+  jsonContentType,
+} from './json-reply.ts';
 import { discardRest } from './request-body.ts';
 import type { ActionResult, DocumentResult } from './request-context.ts';
 import { readRequestId } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
-import { accepted, notModified, ok } from './status.ts';
-
-export const jsonContentType = 'application/json; charset=utf-8';
-/** Headers of every reply: the API version, and that browsers must not guess the type. */
-export const apiVersion = { 'x-api-version': '1', 'x-content-type-options': 'nosniff' };
-
-/** Headers of successful replies. */
-interface CommonHeaders {
-  readonly 'cache-control': string;
-  readonly vary: string;
-  readonly 'x-api-version': string;
-  readonly 'x-content-type-options': string;
-}
+import { notModified } from './status.ts';
 
 /** Sends replies and errors. */
 export class Replies {
   readonly #logger: Logger;
   readonly #common: CommonHeaders;
+  readonly #json: JsonReplies;
 
   /** @param vary request headers that replies depend on, in addition to Accept-Encoding. */
   constructor(logger: Logger, vary: string) {
     this.#logger = logger;
-    this.#common = { 'cache-control': 'private, no-cache', vary: `${vary}, Accept-Encoding`, ...apiVersion };
+    this.#json = new JsonReplies(vary);
+    this.#common = buildCommonHeaders(vary);
   }
 
   /** Written to the socket directly: Fastify's own reply would cost as much as reading a record by key. */
@@ -53,33 +41,8 @@ export class Replies {
     if ('stream' in send) return this.#stream(send, request, reply, requestId);
     if ('file' in send) return sendFile(send, request, reply, requestId);
     if ('document' in send) return this.#document(send, request, reply, requestId);
-    const body =
-      send.meta === undefined ? `{"data":${send.data}}` : `{"data":${send.data},"meta":${JSON.stringify(send.meta)}}`;
     reply.hijack();
-    const coding = chooseCoding(body, request);
-    const headers: OutgoingHttpHeaders = { ...this.#common, 'x-request-id': requestId };
-    if (send.counter !== undefined) {
-      const tag = addCodingToEtag(`"${send.counter}.${hashBody(body)}"`, coding);
-      headers['etag'] = tag;
-      if (isNotModified(request, tag)) {
-        reply.raw.writeHead(notModified, headers).end();
-        return reply;
-      }
-    }
-    if (send.replayed) headers['idempotency-replayed'] = 'true';
-    if (send.cookie !== undefined) {
-      headers['set-cookie'] = send.cookie;
-      headers['cache-control'] = 'no-store';
-    }
-    headers['content-type'] = jsonContentType;
-    const status = send.isAccepted ? accepted : ok;
-    if (coding === null) {
-      headers['content-length'] = Buffer.byteLength(body);
-      sendWhole(reply.raw, { status, headers }, body, request);
-    } else {
-      headers['content-encoding'] = coding;
-      sendCompressed(reply.raw, { status, headers }, compress(body, coding), request);
-    }
+    this.#json.send(send, request, reply.raw, requestId);
     return reply;
   }
 
@@ -171,52 +134,4 @@ export class Replies {
       `${head}\r\nContent-Type: ${jsonContentType}\r\nX-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }
-}
-
-/** Whether the client already has this reply. Reads by POST are never conditional. */
-function isNotModified({ method, headers }: FastifyRequest, tag: string): boolean {
-  const ifNoneMatch = method === 'POST' ? undefined : headers['if-none-match'];
-  if (ifNoneMatch === undefined) return false;
-  const plain = stripCodingFromEtag(tag); // the compression does not matter
-  return (
-    ifNoneMatch.trim() === '*' ||
-    ifNoneMatch.split(',').some((each) => stripCodingFromEtag(each.trim().replace(/^W\//, '')) === plain)
-  );
-}
-
-/** The compression of a reply; null if it is short, contains a secret, or is not accepted. Only writes return secrets. */
-function chooseCoding(body: string, { method, headers }: FastifyRequest): Coding | null {
-  const accepted = headers['accept-encoding'];
-  if (accepted === undefined || body.length < minCompressedLength) return null;
-  const mayContainSecret = method !== 'GET' && method !== 'HEAD';
-  return mayContainSecret && containsSecret(body) ? null : negotiateCoding(accepted);
-}
-
-/** The beginning of a reply. */
-interface ReplyHead {
-  readonly status: number;
-  readonly headers: OutgoingHttpHeaders;
-}
-
-function sendWhole(
-  response: ServerResponse,
-  { status, headers }: ReplyHead,
-  body: string | Buffer,
-  { method }: FastifyRequest,
-): void {
-  response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
-}
-
-function sendCompressed(
-  response: ServerResponse,
-  { status, headers }: ReplyHead,
-  compressed: Buffer | Promise<Buffer>,
-  request: FastifyRequest,
-): void {
-  const send = (body: Buffer): void => {
-    headers['content-length'] = body.length;
-    sendWhole(response, { status, headers }, body, request);
-  };
-  if (compressed instanceof Promise) compressed.then(send, () => response.destroy());
-  else send(compressed);
 }

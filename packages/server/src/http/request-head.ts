@@ -1,5 +1,6 @@
 /** Reads the headers of a request. */
 import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { LruMap } from '../base/lru-map.ts';
 import { parseBearerToken } from '../identity/authenticator.ts';
@@ -8,7 +9,7 @@ import { findZone } from '../query/period.ts';
 import type { ConnectionCredential } from '../realtime/connection.ts';
 
 /** The request id that the client has sent, or a generated one. */
-export function readRequestId(request: FastifyRequest): string {
+export function readRequestId(request: { readonly headers: IncomingHttpHeaders }): string {
   const given = request.headers['x-request-id'];
   if (typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given)) return given;
   const generated = randomUUID();

@@ -43,7 +43,9 @@ const uploadActions = Object.entries({ ...uploadTypes, ...fileUploads }).map(
 
 /** The type of an upload; null if the action does not accept uploads of this type. */
 export function readUploadType({ raw, headers }: FastifyRequest): string | null {
-  const [type = ''] = (headers['content-type'] ?? '')
+  const header = headers['content-type'];
+  if (header === undefined || header === 'application/json') return null; // most requests
+  const [type = ''] = header
     .toLowerCase()
     .split(';', 1)
     .map((each) => each.trim());

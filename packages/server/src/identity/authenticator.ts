@@ -42,6 +42,12 @@ export function parseBearerToken(header: string): string {
   return token;
 }
 
+/** When keys and logins were last used, by their ids, in milliseconds since the epoch. */
+export interface CredentialUses {
+  readonly keys: ReadonlyMap<number, number>;
+  readonly logins: ReadonlyMap<number, number>;
+}
+
 /** Verifies API keys and logins of one application, with a cache. */
 export class Authenticator {
   readonly #database: Database;
@@ -95,11 +101,23 @@ export class Authenticator {
 
   /** Stores when keys and logins were last used. */
   async flushLastUsed(): Promise<void> {
-    const [keys, logins] = [this.#usedKeys, this.#usedLogins];
-    this.#usedKeys = new Map();
-    this.#usedLogins = new Map();
+    const { keys, logins } = this.takeUses();
     await setLastUsedTimes(this.#database, 'apiKeys', toIsoTimes(keys));
     await setLastUsedTimes(this.#database, 'logins', toIsoTimes(logins));
+  }
+
+  /** Returns when keys and logins were used since the last call. */
+  takeUses(): CredentialUses {
+    const uses = { keys: this.#usedKeys, logins: this.#usedLogins };
+    this.#usedKeys = new Map();
+    this.#usedLogins = new Map();
+    return uses;
+  }
+
+  /** Adds uses that another thread has seen. */
+  addUses({ keys, logins }: CredentialUses): void {
+    for (const [id, time] of keys) this.#usedKeys.set(id, Math.max(time, this.#usedKeys.get(id) ?? 0));
+    for (const [id, time] of logins) this.#usedLogins.set(id, Math.max(time, this.#usedLogins.get(id) ?? 0));
   }
 
   async #verify(token: string, now: number): Promise<Caller> {

@@ -44,6 +44,20 @@ export class KeyUsageCounter {
     usage.last = now ?? usage.last;
   }
 
+  /** Adds what another thread has counted. */
+  add({ id, requests, failed, firstAt, lastAt, endpoints }: KeyUseDelta): void {
+    const usage = this.#getUsage(id);
+    usage.requests += requests;
+    usage.failed += failed;
+    usage.first ??= firstAt === null ? null : Date.parse(firstAt);
+    if (lastAt !== null) usage.last = Math.max(usage.last ?? 0, Date.parse(lastAt));
+    for (const [endpoint, count] of endpoints) {
+      const known = usage.endpoints.get(endpoint);
+      if (known !== undefined) usage.endpoints.set(endpoint, known + count);
+      else addEndpoint(usage.endpoints, endpoint, count);
+    }
+  }
+
   /** Returns the counts and resets them. */
   drain(): KeyUseDelta[] {
     const usages = this.#usages;
@@ -68,12 +82,12 @@ export class KeyUsageCounter {
   }
 }
 
-function addEndpoint(endpoints: Map<string, number>, endpoint: string): void {
+function addEndpoint(endpoints: Map<string, number>, endpoint: string, added = 1): void {
   let inherited = 0;
   if (endpoints.size >= maxCountedEndpoints) {
     const [leastUsed, count] = [...endpoints].reduce((one, other) => (other[1] < one[1] ? other : one));
     endpoints.delete(leastUsed);
     inherited = count;
   }
-  endpoints.set(endpoint, inherited + 1);
+  endpoints.set(endpoint, inherited + added);
 }

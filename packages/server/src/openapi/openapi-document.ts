@@ -34,6 +34,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   auth: 'Sign in and out',
   collections: 'Define collections',
   fields: 'Define fields',
+  indexes: 'Indexes',
   docs: 'Documentation',
   changes: 'Past events',
   realtime: 'Events in real time',

@@ -7,6 +7,7 @@ import { definitionOperations } from './definition-operations.ts';
 import { listExtensionOperations } from './extension-operations.ts';
 import { fileOperations } from './file-operations.ts';
 import { importOperations } from './import-operations.ts';
+import { indexOperations } from './index-operations.ts';
 import { keyOperations } from './key-operations.ts';
 import { documentedMailActions } from './mail-operations.ts';
 import { jsonReply, type Operation } from './operation.ts';
@@ -56,6 +57,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...keyOperations,
   ...permissionOperations,
   ...definitionOperations,
+  ...indexOperations,
   ...applicationOperations,
   ...auditOperations,
   ...eventOperations,

@@ -6,6 +6,7 @@ import { eventSchemas } from './change-operations.ts';
 import { definitionSchemas } from './definition-schemas.ts';
 import { errorSchema } from './error-responses.ts';
 import { importSchemas } from './import-operations.ts';
+import { indexSchemas } from './index-operations.ts';
 import { keySchemas, keyUseSchemas } from './key-operations.ts';
 import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
@@ -93,6 +94,7 @@ export function systemSchemas({ caller, application, findGrant, mayConfigure }: 
     ...(isAnyGranted('apiKeys', ['list']) && keyUseSchemas),
     ...(mayConfigure && explanationSchemas),
     ...((isAnyGranted('collections', definitions) || isAnyGranted('fields', definitions)) && definitionSchemas),
+    ...(isAnyGranted('collections', ['list']) && isAnyGranted('collections', ['update']) && indexSchemas),
     ...(application === mainApplicationName &&
       isAnyGranted('applications', ['create', 'update']) &&
       applicationSchemas),

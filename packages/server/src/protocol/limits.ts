@@ -56,8 +56,6 @@ export const limits = {
   thumbnailRequests: 100,
   thumbnailRequestsOfSender: 25,
   thumbnailWaitMilliseconds: 20_000,
-  /** References to a file that a read looks at. */
-  fileReferences: 1000,
   pageSizeDefault: 20,
   maxPageSize: 1000,
   maxExactCount: 100_000,

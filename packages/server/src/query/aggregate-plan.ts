@@ -11,6 +11,7 @@ import { type Collection, type Field, makeCollection } from '../schema/registry.
 import { noTraits } from '../schema/system-traits.ts';
 import { planFilter } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
+import { type IndexNeed, planNeed } from './index-need.ts';
 import { compilePredicate } from './predicate-compiler.ts';
 import { compileWhere, type PlanContext, planCondition } from './read-plan.ts';
 import { compileSortKey, planSortKey } from './sort-plan.ts';
@@ -20,6 +21,8 @@ import { StatementScope } from './statement-scope.ts';
 export interface QueryPlan {
   readonly statement: Statement;
   readonly read: ReadPage;
+  /** What it needs of an index to find its records; null for system collections. */
+  readonly need: IndexNeed | null;
 }
 
 /** A column of the result before it is JSON. A sum may have another storage than its type. */
@@ -62,7 +65,8 @@ export function planQuery(query: ParsedQuery, collection: Collection, grant: Gra
     fullText: null,
     folders: [],
   } as const;
-  const where = compileWhere([planCondition(request, collection, grant, context)], true, collection, scope);
+  const condition = planCondition(request, collection, grant, context);
+  const where = compileWhere([condition], true, collection, scope);
   const columns = results.map(({ value }, index) => sql`${value} AS ${column(index)}`);
   const ordinals = dimensions.map((_, index) => sql`${index + 1}`);
   const groups = ordinals.length > 0 ? sql` GROUP BY ${join(ordinals, ',')}` : sql``;
@@ -73,7 +77,8 @@ export function planQuery(query: ParsedQuery, collection: Collection, grant: Gra
   const order = compileOrder(query, results, dimensions.length, dialect);
   const rows = sql`SELECT ${dialect.object(members)} AS j FROM (${grouped}) g${having}${order} ${range}`;
   const { page, read } = dialect.pageQuery({ rows: dialect.pageText(rows), columns: 2, count: null, cap: 0 });
-  return { statement: compile(dialect, page), read };
+  const need = planNeed(condition, null, collection, dialect);
+  return { statement: compile(dialect, page), read, need };
 }
 
 /** A field that a query groups by or measures. */

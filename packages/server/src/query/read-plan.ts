@@ -12,6 +12,7 @@ import { type Collection, getField } from '../schema/registry.ts';
 import { compileCounter, compileWhere, keyCondition } from './conditions.ts';
 import { planFilter, planRows, requireRelationAccess } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
+import { type IndexNeed, planNeed } from './index-need.ts';
 import { type OrderedKeys, wholeOrder } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
 import { compilePage, compileSourcedPage, orderKeys, type PageParts, type PageShape } from './page-compiler.ts';
@@ -50,12 +51,16 @@ export interface ListPlan {
   readonly keyNames: readonly string[] | null;
   /** Tables on which the count depends. */
   readonly tables: readonly string[];
+  /** What it needs of an index; null for reads by key and of system collections. */
+  readonly need: IndexNeed | null;
 }
 
 /** One record by key, or the first match of a filter. `read` gives rows of: the object as JSON text, the write counter. */
 export interface GetPlan {
   readonly statement: Statement;
   readonly read: ReadPage;
+  /** As in {@link ListPlan}. */
+  readonly need: IndexNeed | null;
 }
 
 type Conditions = Pick<RecordRequest, 'filter' | 'trash' | 'within' | 'search' | 'fullText' | 'folders'>;
@@ -151,6 +156,7 @@ export function planList(
     keys,
     keyNames,
     tables: [...collectTables(condition, new Set([collection.table]))],
+    need: keyed === null ? planNeed(condition, keys, collection, dialect) : null,
   };
 }
 
@@ -249,7 +255,8 @@ export function planGet(request: RecordRequest, collection: Collection, grant: G
   const columns = sql`${object},${compileCounter(collection)}`;
   const select = sql`SELECT ${columns} FROM ${identifier(collection.table)}${where}${order}`;
   const { page, read } = dialect.pageQuery({ rows: select, columns: 2, count: null, cap: 0 });
-  return { statement: compile(dialect, page), read };
+  const need = isByFilter ? planNeed(condition, keys, collection, dialect) : null;
+  return { statement: compile(dialect, page), read, need };
 }
 
 /** The names of the keys in a page's objects, from which the next page's cursor is made; null if they do not show them exactly. */

@@ -5,10 +5,12 @@ import type { Database, Transaction, TransactionOptions, WriteSnapshot } from '.
 import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Grant, GrantLookup } from '../query/grant.ts';
+import type { IndexNeed } from '../query/index-need.ts';
 import type { PlanContext } from '../query/read-plan.ts';
 import type { Registry } from '../schema/registry.ts';
 import type { HashedSecrets } from './hashed-secrets.ts';
 import { estimatePlanBytes, type PlanCache } from './plan-cache.ts';
+import type { RequestShape, RequestShapes } from './request-shapes.ts';
 import type { GrantsKey } from './with-grants.ts';
 
 /** What a record operation works with: the caller, the snapshot of definitions and access, and the application. */
@@ -23,6 +25,8 @@ export interface RecordContext {
   /** Values of permission variables for this caller, computed on first use. */
   readonly variables: () => Readonly<Record<string, unknown>>;
   readonly cache: PlanCache;
+  /** Records the shapes of reads. */
+  readonly shapes: RequestShapes;
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly requestId: string | null;
@@ -134,13 +138,34 @@ export function toPlanContext(context: RecordContext): PlanContext {
   return { registry, findGrant, dialect: database.dialect, fullText: database.fullText };
 }
 
+/** A plan of a read, and where its runs are recorded; null: they are not. */
+export type RecordedPlan<T> = T & { readonly shape: RequestShape | null };
+
+/** Returns the cached plan of a read, or compiles it, as {@link getCachedPlan} does. */
+export function getRecordedPlan<T extends { readonly need: IndexNeed | null }>(
+  context: RecordContext,
+  grant: Grant,
+  key: string,
+  make: () => T,
+): RecordedPlan<T> {
+  return getCachedPlan(context, grant, key, () => {
+    const plan = make();
+    return { ...plan, shape: context.shapes.open(plan.need) };
+  });
+}
+
 /**
  * Returns the cached plan of a key, or compiles it. The cache belongs to one snapshot.
  *
  * @param grant that the plan is compiled with. It is part of the key, as are the grants of the context.
  * @param key what else the plan depends on: collection, operation and shape of the request.
  */
-export function getCachedPlan<T>(context: RecordContext, grant: Grant, key: string, make: () => T): T {
+export function getCachedPlan<T>(
+  context: RecordContext,
+  grant: Pick<Grant, 'identity'>,
+  key: string,
+  make: () => T,
+): T {
   const full = `${context.grants} ${grant.identity} ${key}`;
   const cached = context.cache.plans.get(full);
   if (cached !== undefined) return cached.plan as T;

@@ -215,6 +215,8 @@ export const coreCollections: readonly SystemCollection[] = [
     title: 'Records that refer to files',
     internal: true,
     timestamps: false,
+    // Many records can refer to one file.
+    indexes: [{ fields: ['fileId', 'collectionId', 'fieldId', 'key'] }],
     fields: [
       { ...id, type: 'bigInt' },
       { name: 'file', type: 'belongsTo', target: 'files', foreignKey: 'fileId', onDelete: 'cascade' },

@@ -1,5 +1,5 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { loadLater } from '../base/load-later.ts';
 import { isWellFormedJson, isWellFormedText, jsonDepth } from '../base/well-formed.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import { JsonNumber } from '../protocol/exact-json.ts';
@@ -14,6 +14,7 @@ import { canonicalDatetime } from './types/datetime.ts';
 import { canonicalDecimal } from './types/decimal.ts';
 import { isFileId, toFileId } from './types/file.ts';
 import { type TextForm, textFormats } from './types/formatted-text.ts';
+import { loadRe2 } from './types/string.ts';
 import { canonicalTime } from './types/time.ts';
 
 interface Digits {
@@ -24,24 +25,47 @@ interface Digits {
 /** The rule `decimal`. */
 type DecimalDigits = Required<Digits>;
 
+/** Loaded with the first write: together they take as long to load as a quarter of the server's own modules. */
+const loadAjv = loadLater<typeof import('ajv/dist/2020.js')>('ajv/dist/2020.js');
+
 /** Matches user-defined patterns in linear time, so that no value and no pattern can block the server. */
 const linearRegExp = Object.assign(
   (pattern: string) => {
-    const compiled = RE2JS.compile(pattern);
+    const compiled = loadRe2().RE2JS.compile(pattern);
     // Ajv identifies patterns by their text.
     return { test: (text: string): boolean => compiled.matcher(text).find(), toString: () => pattern };
   },
   { code: 'linearRegExp' },
 );
 
-/** `verbose` adds the violated rule to the error, for its message. */
-const ajv = new Ajv2020({
-  allErrors: true,
-  strict: false,
-  strictNumbers: true,
-  verbose: true,
-  code: { regExp: linearRegExp as never },
-});
+let ajv: Ajv2020 | null = null;
+
+function getAjv(): Ajv2020 {
+  ajv ??= createAjv();
+  return ajv;
+}
+
+function createAjv(): Ajv2020 {
+  const created = new (loadAjv().Ajv2020)({
+    allErrors: true,
+    strict: false,
+    meta: false, // the schemas are made here, so they are not checked by a schema of schemas
+    validateSchema: false,
+    strictNumbers: true,
+    verbose: true, // adds the violated rule to the error, for its message
+    code: { regExp: linearRegExp as never },
+  });
+  for (const [name, { isValid }] of Object.entries(formats)) created.addFormat(name, (text) => isValid(text));
+  created.addKeyword({
+    keyword: 'wellFormed',
+    type: 'string',
+    validate: (_: unknown, text: string) => isWellFormedText(text),
+    errors: false,
+  });
+  for (const [keyword, validate] of Object.entries(rules)) created.addKeyword({ keyword, validate, errors: false });
+  return created;
+}
+
 /** Text formats by name: the check, and the message for other texts. */
 const formats: Record<string, TextForm> = {
   ...textFormats,
@@ -59,22 +83,15 @@ const formats: Record<string, TextForm> = {
     message: 'Give a UUID.',
   },
 };
-for (const [name, { isValid }] of Object.entries(formats)) ajv.addFormat(name, isValid);
 
 /** Adds a text format by name; false if the name is taken. */
 export function addFormat(name: string, form: TextForm): boolean {
   if (name in formats) return false;
   formats[name] = form;
-  ajv.addFormat(name, (text) => form.isValid(text));
+  ajv?.addFormat(name, (text) => form.isValid(text));
   return true;
 }
 
-ajv.addKeyword({
-  keyword: 'wellFormed',
-  type: 'string',
-  validate: (_: unknown, text: string) => isWellFormedText(text),
-  errors: false,
-});
 /** Rules of our own: the schema's value, then the record's. */
 // biome-ignore lint/suspicious/noExplicitAny: Ajv hands over whatever the schema and the record hold
 const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
@@ -100,7 +117,6 @@ const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
   choicesOf: (choices: readonly unknown[], value: unknown) =>
     Array.isArray(value) && new Set(value).size === value.length && value.every((each) => choices.includes(each)),
 };
-for (const [keyword, validate] of Object.entries(rules)) ajv.addKeyword({ keyword, validate, errors: false });
 
 /** Checks a whole record. Returns all problems by field, or null. */
 export type RecordCheck = (values: Readonly<Record<string, unknown>>) => Record<string, string> | null;
@@ -159,7 +175,7 @@ export function findValueProblem(type: FieldType, definition: FieldDefinition, v
 }
 
 function compileCheck(schema: ValidationSchema): RecordCheck {
-  const validate = ajv.compile(schema);
+  const validate = getAjv().compile(schema);
   return (values) => (validate(values) ? null : toProblems(validate));
 }
 

@@ -67,8 +67,38 @@ describeEngines('permissions of files', (engine) => {
     await server.data(`POST /api/posts:update?filterByTk=${oldest.id}`, { body: { title: 'blue' } });
     await server.data(`POST /api/posts:update?filterByTk=${middle.id}`, { body: { title: 'red' } });
     expect(await statusOf(`/api/posts/${middle.id}/papers/0`, 'red')).toBe(200);
+    // It is neither among the oldest nor among the newest records with the file.
+    expect(await statusOf(paper.url, 'red')).toBe(200);
+    await server.data(`POST /api/posts:update?filterByTk=${middle.id}`, { body: { papers: [] } });
+    expect(await statusOf(paper.url, 'red')).toBe(404);
     // Who may get none of the records still may not read it.
     expect(await statusOf(paper.url, 'titles')).toBe(404);
+  });
+
+  test.each([
+    ['integer', [7]],
+    ['bigInt', ['9007199254740993']],
+    ['string', ["it's", '007']],
+    ['uid', ['0193588E-6f0f-7b57-9a43-6f0f4b579a43']],
+  ])('a file of a record with a key of the type %s is readable by its id', async (type, keys) => {
+    const name = `keyed_${type}`;
+    const fields = [
+      { name: 'key', type, primaryKey: true },
+      { name: 'paper', type: 'file' },
+    ];
+    await server.data('POST /api/collections:create', { body: { name, fields } });
+    const permission = {
+      role: 'red',
+      resource: name,
+      actions: ['get', 'list'],
+      filter: { 'key.$ne': keys[1] ?? null },
+    };
+    await server.data('POST /api/permissions:create', { body: permission });
+    const papers = await Promise.all(keys.map((key) => uploadFile(server, { name: 'k.txt', content: String(key) })));
+    for (const [index, key] of keys.entries())
+      await server.data(`POST /api/${name}:create`, { as: 'ann', body: { key, paper: papers[index]?.id } });
+    expect(await statusOf(papers[0]?.url, 'red')).toBe(200);
+    if (papers[1]) expect(await statusOf(papers[1].url, 'red')).toBe(404);
   });
 
   test('a role without the permission to create files uploads none', async () => {

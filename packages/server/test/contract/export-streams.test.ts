@@ -1,10 +1,17 @@
-import { readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { parseCsv } from '../support/csv-parser.ts';
 import { describeEngines, sqlite } from '../support/engines.ts';
 import { startLargeCollectionServer } from '../support/large-collection-server.ts';
 import { TestServer } from '../support/scenario.ts';
+import { ServerProcess } from '../support/server-process.ts';
+
+const tablinum = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 
 const formats = ['csv', 'xlsx', 'json', 'ndjson'] as const;
 type Format = (typeof formats)[number];
@@ -77,6 +84,70 @@ describeEngines('long-running exports', (engine) => {
       await change(null);
       expect(isComplete).toBe(false);
     });
+});
+
+describeEngines('a server that is killed while it exports', (engine) => {
+  test('ends every file so that its client notices it, and leaves nothing', { timeout: 60_000 }, async () => {
+    const store = await engine.store();
+    const server = await ServerProcess.start(store);
+    const fields = [{ name: 'text', type: 'text' }];
+    await server.data('collections:create', { name: 'items', fields });
+    const makeText = (): string => randomBytes(3000).toString('hex');
+    for (let batch = 0; batch < 6; batch += 1)
+      await server.data(
+        'items:create',
+        Array.from({ length: 500 }, () => ({ text: makeText() })),
+      );
+    const listFiles = (): string[] => readdirSync(store.dataDir, { recursive: true, encoding: 'utf8' }).sort();
+    const temporary = (): string[] =>
+      readdirSync(tmpdir()).filter((name) => /\.(?:xlsx|csv|json|zip|part)$/.test(name));
+    const [filesBefore, temporaryBefore] = [listFiles(), temporary()];
+
+    const headers = { authorization: `Bearer ${server.token}`, 'accept-encoding': 'identity' };
+    const open = async (format: Format): Promise<ReadableStreamDefaultReader<Uint8Array>> => {
+      const { status, body } = await fetch(`${server.url}/api/items:export?format=${format}`, { headers });
+      expect(status).toBe(200);
+      const reader = body!.getReader();
+      expect((await reader.read()).done).toBe(false);
+      return reader;
+    };
+    const folder = mkdtempSync(join(tmpdir(), 'killed-export-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const command = spawn(
+      process.execPath,
+      [tablinum, 'export', 'items', '--url', server.url, '--out', join(folder, 'items.csv')],
+      { env: { PATH: process.env['PATH'] ?? '', TABLINUM_TOKEN: server.token }, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    const exitCode = new Promise((resolve) => command.once('close', resolve));
+    const printed = command.stderr.toArray();
+    await vi.waitFor(() => expect(statSync(join(folder, 'items.csv.part')).size).toBeGreaterThan(0), {
+      timeout: 20_000,
+      interval: 1,
+    });
+    command.kill('SIGSTOP'); // so that it cannot have read everything when the server is killed
+    const readers = await Promise.all(formats.map(open));
+    await server.kill();
+    command.kill('SIGCONT');
+    for (const reader of readers)
+      await expect(
+        (async () => {
+          while (!(await reader.read()).done);
+        })(),
+      ).rejects.toThrow();
+    expect(await exitCode).toBe(1);
+    expect((await printed).join('')).toMatch(/incomplete|broke off|terminated|ended/);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(temporary()).toEqual(temporaryBefore);
+
+    const restarted = await ServerProcess.start(store);
+    onTestFinished(async () => {
+      await restarted.kill();
+      await store.remove();
+    });
+    expect(listFiles()).toEqual(filesBefore);
+    const complete = await restarted.call('items:export', { format: 'csv', fields: ['id'] });
+    expect((await complete!.text()).trimEnd().split('\r\n')).toHaveLength(1 + 3000);
+  });
 });
 
 test('an export of many records needs bounded memory, and one that is abandoned leaves nothing', {

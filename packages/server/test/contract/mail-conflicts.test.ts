@@ -165,6 +165,20 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     const { id, conversationId } = await find(account, 'waiting');
     const { database } = sides.server.running.applications.main;
     const { server } = sides;
+    // Tickets own e-mails, and their notes refer to one.
+    const mails = { name: 'mails', type: 'hasMany', target: 'emails', foreignKey: 'ticketId' };
+    await server.data('POST /api/collections:create', { body: { name: 'tickets', fields: [mails] } });
+    const about = { name: 'about', type: 'belongsTo', target: 'emails' };
+    const ticket = { name: 'ticket', type: 'belongsTo', target: 'tickets' };
+    await server.data('POST /api/collections:create', { body: { name: 'ticketNotes', fields: [about, ticket] } });
+    const { id: ticketId } = await server.data('POST /api/tickets:create', { as: 'ann', body: {} });
+    const { id: noteId } = await server.data('POST /api/ticketNotes:create', { as: 'ann', body: { aboutId: id } });
+    const nested = (more: object, headers = {}) =>
+      server.data(`POST /api/ticketNotes:update?filterByTk=${noteId}&updateAssociationValues=about`, {
+        as: 'ann',
+        headers,
+        body: { about: { id, ...more } },
+      });
     const byFilter = { op: 'update', resource: 'emails', filter: { subject: 'waiting' }, values: { read: true } };
     const batch = (operation: object) =>
       server.data('POST /api/batch', { as: 'ann', body: { operations: [operation] } });
@@ -185,6 +199,12 @@ describeEngines('mail that both sides change at the same time', (engine) => {
           as: 'ann',
           body: { read: true },
         }),
+      () => nested({ read: false }),
+      () => nested({ read: true }, { 'idempotency-key': 'nested' }),
+      () => server.data('POST /api/tickets:create', { as: 'ann', body: { mails: [id] } }),
+      () => server.data(`POST /api/tickets/${ticketId}/mails:set`, { as: 'ann', body: [id] }),
+      () => batch({ op: 'remove', resource: 'tickets', relation: 'mails', of: ticketId, values: [id] }),
+      () => batch({ op: 'update', resource: 'tickets', filterByTk: ticketId, values: { mails: [id] } }),
       () => sides.server.data('POST /api/emails:batchUpdate', { as: 'ann', body: { ids: [id], starred: true } }),
       () => move(id, 'Work'),
     ];

@@ -35,7 +35,7 @@ export async function startCliProcess(
 ): Promise<CliProcess> {
   const child = spawn(process.execPath, [...nodeOptions, program, 'start'], {
     cwd: tmpdir(), // where no .env lies
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...env },
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent', READERS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

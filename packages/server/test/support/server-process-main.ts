@@ -19,6 +19,7 @@ const config = readConfig({
   DATABASE_DURABILITY: 'unchecked',
   RATE_LIMIT_CREDENTIAL: 'off',
   MAIL_SYNC: 'off',
+  READERS: '0',
   ...settings,
 });
 const { url } = await startServer({ config, mailSyncTimes, clock: { now: () => Date.now() + Number(ahead) } });

@@ -11,6 +11,8 @@ export const serverSettings = {
   RATE_LIMIT_CREDENTIAL: 'off',
   RATE_LIMIT_ANONYMOUS: 'off',
   RATE_LIMIT_SIGN_IN: 'off',
+  // Tests of reader threads set this to 2.
+  READERS: '0',
   // Tests of mail accounts that are synchronised with a server of their own set this to on.
   MAIL_SYNC: 'off',
   // The PostgreSQL of the tests does not wait for the disk.

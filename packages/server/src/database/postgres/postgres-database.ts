@@ -11,9 +11,11 @@ import {
   type Transaction,
   type TransactionOptions,
 } from '../database.ts';
+import type { StatementAccess } from '../statement-access.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { NamedLocks } from './named-locks.ts';
+import { inspectPostgresStatement } from './postgres-access.ts';
 import { replyMilliseconds } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { PostgresEventLog } from './postgres-event-log.ts';
@@ -142,6 +144,10 @@ export class PostgresDatabase implements Database {
     return rows?.[0]?.[0] === 'on'
       ? 'The database is read only: it is a standby, or default_transaction_read_only is on.'
       : null;
+  }
+
+  inspect(statement: BoundStatement): Promise<StatementAccess> {
+    return inspectPostgresStatement({ read: (statements) => this.read(statements) }, statement);
   }
 
   changeCounter(): null {

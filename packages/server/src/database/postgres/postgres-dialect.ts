@@ -297,6 +297,9 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
     const missing = sql`SELECT 1 FROM unnest(${elements}) w WHERE w NOT IN (${present})`;
     return sql`(json_typeof(${list})='array' AND NOT EXISTS (${others}) AND NOT EXISTS (${missing}))`;
   },
+  hasObjectWithId: (json, isList, id) =>
+    isList ? sql`EXISTS (${selectElements(json)} WHERE e.value->>'id'=${id}::text)` : sql`${json}->>'id'=${id}::text`,
+  keyFromText: (storage, text) => sql`${text}::${toColumnType(castTypes, storage)}`,
   isEmpty: (storage, operand) => {
     if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
     return storage === 'json'
@@ -317,6 +320,8 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
   },
   isTrue: (operand) => sql`${operand} IS TRUE`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
+  // An index holds nulls last, so that its reverse order has them first.
+  indexGivesNullsLast: (descending) => !descending,
   createTable,
   // A constant default applies to existing rows without rewriting the table.
   addColumn: (table, definition, initial) => {

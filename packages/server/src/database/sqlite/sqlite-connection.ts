@@ -5,6 +5,8 @@ import type { DateFormat } from '../../protocol/query-request.ts';
 import { type BoundStatement, DatabaseFault, type FaultKind, type Row } from '../database.ts';
 import { formatDateText } from '../date-text.ts';
 import { foldText } from '../text-fold.ts';
+import { noteVisitedRows } from '../visited-rows.ts';
+import { readCheckedRows } from './sqlite-access.ts';
 
 type SqlInput = null | number | bigint | string;
 
@@ -33,6 +35,8 @@ export class SqliteConnection {
   });
   #deadline = Number.POSITIVE_INFINITY;
   #timeUp = false;
+  /** How often the deadline was checked by `_tick` in the current statement. */
+  #ticks = 0;
 
   constructor(path: string, options: { readOnly?: boolean; foreignKeys?: boolean } = {}) {
     this.#database = new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5000 });
@@ -85,7 +89,10 @@ export class SqliteConnection {
       },
       useBigIntArguments: true,
     });
-    this.#database.function('_tick', {}, this.#tick);
+    this.#database.function('_tick', {}, () => {
+      this.#ticks += 1;
+      return this.#tick();
+    });
     const foreignKeys = options.foreignKeys === false ? 'OFF' : 'ON';
     this.#database.exec(`PRAGMA busy_timeout=5000; PRAGMA foreign_keys=${foreignKeys}; PRAGMA case_sensitive_like=ON;
       PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=0;`);
@@ -102,14 +109,17 @@ export class SqliteConnection {
   run(statement: BoundStatement, deadline = Number.POSITIVE_INFINITY): Row[] {
     this.#deadline = deadline;
     this.#timeUp = false;
+    this.#ticks = 0;
     const cached = this.#statements.get(statement.text);
     try {
       const prepared = cached ?? this.#prepare(statement.text);
       try {
-        return prepared.all(...(statement.values as SqlInput[])) as unknown as Row[];
+        const rows = prepared.all(...(statement.values as SqlInput[])) as unknown as Row[];
+        if (this.#ticks > 0) noteVisitedRows(rows, this.#ticks * readCheckedRows(statement.text));
+        return rows;
       } finally {
         // Only after the run: a statement that the cache does not take is finalized.
-        if (!cached) this.#statements.set(statement.text, prepared);
+        if (!cached) this.#keep(statement.text, prepared);
       }
     } catch (error) {
       throw this.#timeUp ? new DeadlineExceeded() : toSqliteFault(error);
@@ -131,6 +141,12 @@ export class SqliteConnection {
   close(): void {
     this.#statements.clear();
     this.#database.close();
+  }
+
+  /** A prepared EXPLAIN never notices that the schema has changed, so it is not used again. */
+  #keep(text: string, prepared: StatementSync): void {
+    if (text.startsWith('EXPLAIN ')) finalize(prepared);
+    else this.#statements.set(text, prepared);
   }
 
   #prepare(text: string): StatementSync {

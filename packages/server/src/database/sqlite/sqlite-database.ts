@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FifoLock } from '../../base/fifo-lock.ts';
 import { LruMap } from '../../base/lru-map.ts';
@@ -12,13 +12,19 @@ import {
   type Transaction,
   type TransactionOptions,
 } from '../database.ts';
+import type { SharedStore } from '../shared-store.ts';
+import type { StatementAccess } from '../statement-access.ts';
 import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
+import { SharedCounters } from './shared-counters.ts';
+import { inspectSqliteStatement } from './sqlite-access.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { SqliteEventLog } from './sqlite-event-log.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
+import { type BaseTransaction, beginRead, commit, LoopTransaction, ThreadTransaction } from './sqlite-transactions.ts';
 import { WorkerThreads } from './worker-thread.ts';
+import { type FinishedWork, WriteGroup } from './write-group.ts';
 
 export interface SqliteOptions {
   readonly path: string;
@@ -53,7 +59,7 @@ function isLong({ text, values }: BoundStatement): boolean {
  * An application's SQLite file: a reader and a writer on the event loop, and threads for long statements.
  *
  * All writes go through one queue. A commit is visible to readers at once, and acknowledged when {@link Durability} has synced it to
- * the disk. Checkpoints run in a thread: concurrently with writes while the log is small, and in the queue when it is large.
+ * the disk. Short writes that arrive while the disk is busy share a commit, see {@link WriteGroup}. Checkpoints run in a thread: concurrently with writes while the log is small, and in the queue when it is large.
  */
 export class SqliteDatabase implements Database {
   readonly dialect = sqliteDialect;
@@ -68,6 +74,7 @@ export class SqliteDatabase implements Database {
   readonly #rebuilder: WorkerThreads;
   readonly #durability: Durability;
   readonly #queue = new FifoLock();
+  readonly #group: WriteGroup;
   readonly #checkpoints: Checkpoints;
   readonly #reportWrites: HealthReporter;
   /** Statements that took too long on the event loop, and when. */
@@ -84,8 +91,12 @@ export class SqliteDatabase implements Database {
   #failedAt: number | null = null;
   #heldTimer: NodeJS.Timeout | null = null;
   #closed = false;
+  readonly #path: string;
+  /** Null while no other thread reads the store. */
+  #shared: SharedCounters | null = null;
 
   constructor(options: SqliteOptions) {
+    this.#path = options.path;
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
     const logPath = `${options.path}-wal`;
     this.#writer = new SqliteConnection(options.path);
@@ -98,6 +109,15 @@ export class SqliteDatabase implements Database {
     // Foreign key enforcement cannot be changed in a transaction, so rebuilds have their own connection.
     this.#rebuilder = new WorkerThreads(options.path, { readOnly: false, size: 1, foreignKeys: false });
     this.#durability = new Durability(logPath, options.syncFile);
+    this.#group = new WriteGroup({
+      connection: this.#writer,
+      queue: this.#queue,
+      sync: () => this.#durability.sync(),
+      committed: (touched) => {
+        this.#releaseState();
+        this.#count(touched);
+      },
+    });
     this.#reportWrites = options.report.writes;
     this.#checkpoints = new Checkpoints({ logPath, run: (mode) => this.#checkpoint(mode), report: options.report.log });
   }
@@ -120,7 +140,9 @@ export class SqliteDatabase implements Database {
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    if (options.sharesCommit && !options.heavy) return this.#writeInGroup(work, options);
     return this.#queued(async () => {
+      this.#group.commit();
       options.snapshot?.requireCurrent();
       const transaction = this.#transaction(options);
       this.#releaseState();
@@ -138,6 +160,14 @@ export class SqliteDatabase implements Database {
       this.#count(transaction.touched);
       await options.afterCommit?.();
       return { result, transaction };
+    });
+  }
+
+  #writeInGroup<T>(work: (transaction: Transaction) => Promise<T>, { snapshot }: TransactionOptions): Promise<T> {
+    return this.#queued(() => {
+      snapshot?.requireCurrent();
+      if (!this.#group.isOpen) this.#releaseState();
+      return this.#group.run(work);
     });
   }
 
@@ -160,6 +190,10 @@ export class SqliteDatabase implements Database {
       for (const table of touched) transaction.touch(table);
       return transaction.run(statement);
     }, options);
+  }
+
+  inspect(statement: BoundStatement): Promise<StatementAccess> {
+    return inspectSqliteStatement(this, statement);
   }
 
   /** One process serves the file. */
@@ -185,6 +219,17 @@ export class SqliteDatabase implements Database {
     return sum;
   }
 
+  /** Lets other threads read the store: they see every write that is acknowledged from now on. */
+  share(): SharedStore {
+    this.#shared ??= new SharedCounters();
+    return { path: this.#path, counters: this.#shared.buffer };
+  }
+
+  /** From now on, other threads do not read the store. */
+  withdraw(): void {
+    this.#shared?.close();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#checkpoints.close();
@@ -192,7 +237,7 @@ export class SqliteDatabase implements Database {
     const patience = setTimeout(() => {
       for (const threads of [this.#heavyWriter, this.#rebuilder]) void threads.close();
     }, closeMilliseconds);
-    await this.#queue.run(async () => {});
+    await this.#queue.run(async () => this.#group.commit());
     clearTimeout(patience);
     await this.#readers.close();
     await this.#heavyWriter.close();
@@ -206,15 +251,15 @@ export class SqliteDatabase implements Database {
   }
 
   /** Holds the queue during the transaction only; the wait for the disk overlaps with the next transactions. */
-  async #queued<T>(work: () => Promise<{ result: T; transaction: BaseTransaction }>): Promise<T> {
+  async #queued<T>(work: () => Promise<FinishedWork<T>>): Promise<T> {
     if (this.#closed) throw new DatabaseFault('other', 'the database is closed');
     try {
-      const { result, transaction } = await this.#queue.run(async () => {
+      const { result, transaction, durable } = await this.#queue.run(async () => {
         const refusal = this.#durability.failure ?? this.#checkpoints.refusal;
         if (refusal) throw refusal;
         return work();
       });
-      await this.#durability.sync();
+      await (durable ?? this.#durability.sync());
       for (const each of transaction.durableWork) each();
       this.#checkpoints.countWrites(transaction.statements);
       if (this.#failedAt !== null) this.#noteSuccess(this.#failedAt);
@@ -272,7 +317,9 @@ export class SqliteDatabase implements Database {
     );
   }
 
+  /** Called after each commit, and before any of its writes is acknowledged. */
   #count(touched: ReadonlySet<string>): void {
+    this.#shared?.countCommit(touched);
     for (const table of touched) {
       if (table === '*') this.#everyTable += 1;
       else this.#counters.set(table, (this.#counters.get(table) ?? 0) + 1);
@@ -283,7 +330,11 @@ export class SqliteDatabase implements Database {
   async #checkpoint(mode: CheckpointMode): Promise<Row | undefined> {
     const statement = { text: `PRAGMA wal_checkpoint(${mode})`, values: [] };
     const run = (): Promise<Row[][]> => this.#checkpointer.run({ kind: 'run', statement });
-    const [rows] = await (mode === 'PASSIVE' ? run() : this.#queue.run(run));
+    const runAlone = (): Promise<Row[][]> => {
+      this.#group.commit();
+      return run();
+    };
+    const [rows] = await (mode === 'PASSIVE' ? run() : this.#queue.run(runAlone));
     return rows![0];
   }
 }
@@ -291,106 +342,4 @@ export class SqliteDatabase implements Database {
 async function checkForeignKeys(transaction: Transaction): Promise<void> {
   const broken = await transaction.run({ text: 'PRAGMA foreign_key_check', values: [] });
   if (broken.length > 0) throw new DatabaseFault('foreignKey', 'a rebuild would leave references to nothing');
-}
-
-abstract class BaseTransaction implements Transaction {
-  readonly touched = new Set<string>();
-  readonly durableWork: (() => void)[] = [];
-  statements = 0;
-
-  abstract run(statement: BoundStatement): Promise<Row[]>;
-  abstract begin(): void | Promise<void>;
-  abstract commit(): void | Promise<void>;
-  abstract rollback(): void | Promise<void>;
-
-  touch(table: string): void {
-    this.touched.add(table);
-  }
-
-  afterDurable(work: () => void): void {
-    this.durableWork.push(work);
-  }
-}
-
-const beginRead: BoundStatement = { text: 'BEGIN', values: [] };
-const begin: BoundStatement = { text: 'BEGIN IMMEDIATE', values: [] };
-const commit: BoundStatement = { text: 'COMMIT', values: [] };
-const rollback: BoundStatement = { text: 'ROLLBACK', values: [] };
-
-class LoopTransaction extends BaseTransaction {
-  readonly #connection: SqliteConnection;
-
-  constructor(connection: SqliteConnection) {
-    super();
-    this.#connection = connection;
-  }
-
-  async run(statement: BoundStatement): Promise<Row[]> {
-    this.statements += 1;
-    return this.#connection.run(statement);
-  }
-
-  begin(): void {
-    this.#connection.run(begin);
-  }
-
-  commit(): void {
-    this.#connection.run(commit);
-  }
-
-  rollback(): void {
-    if (this.#connection.inTransaction) this.#connection.run(rollback);
-  }
-}
-
-class ThreadTransaction extends BaseTransaction {
-  readonly #thread: WorkerThreads;
-  readonly #milliseconds: number;
-  readonly #within: number;
-  #ends = Number.POSITIVE_INFINITY;
-  #open = false;
-
-  /**
-   * @param milliseconds after which a statement is ended.
-   * @param totalMilliseconds after which the transaction is.
-   */
-  constructor(thread: WorkerThreads, milliseconds: number, totalMilliseconds = Number.POSITIVE_INFINITY) {
-    super();
-    this.#thread = thread;
-    this.#milliseconds = milliseconds;
-    this.#within = totalMilliseconds;
-  }
-
-  async run(statement: BoundStatement): Promise<Row[]> {
-    const remaining = this.#ends - performance.now();
-    if (remaining <= 0) throw new DatabaseFault('timeout', 'the transaction took too long');
-    return this.#send(statement, Math.min(this.#milliseconds, remaining));
-  }
-
-  async #send(statement: BoundStatement, milliseconds: number): Promise<Row[]> {
-    this.statements += 100;
-    const [rows] = await this.#thread.run({ kind: 'run', statement, milliseconds }, milliseconds);
-    return rows!;
-  }
-
-  async begin(): Promise<void> {
-    await this.#send(begin, this.#milliseconds);
-    this.#ends = performance.now() + this.#within;
-    this.#open = true;
-  }
-
-  async commit(): Promise<void> {
-    await this.#send(commit, this.#milliseconds);
-    this.#open = false;
-  }
-
-  async rollback(): Promise<void> {
-    if (this.#open) await this.#send(rollback, this.#milliseconds).catch(() => {});
-    this.#open = false;
-  }
-}
-
-/** Removes a closed database's files. */
-export function removeSqlite(path: string): void {
-  for (const each of [path, `${path}-wal`, `${path}-shm`]) rmSync(each, { force: true });
 }

@@ -249,6 +249,9 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
       : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   anyElement: (list, elements) => sql`_any_element(${list},${elements})=1`,
   sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
+  hasObjectWithId: (json, isList, id) =>
+    isList ? sql`EXISTS (SELECT 1 FROM json_each(${json}) e WHERE e.value->>'id'=${id})` : sql`${json}->>'id'=${id}`,
+  keyFromText: (storage, text) => (storage === 'text' || storage === 'uuid' ? text : sql`CAST(${text} AS INTEGER)`),
   isEmpty: (storage, operand) => {
     if (storage === 'text') return sql`(${operand} IS NULL OR ${operand}='')`;
     return storage === 'json' ? sql`(${operand} IS NULL OR ${operand} IN ('null','""','[]'))` : sql`${operand} IS NULL`;
@@ -268,6 +271,8 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
       : sql`_date_text(${value},${literal(format)},${zone})`,
   isTrue: (operand) => sql`${operand}=1`,
   nullsLast: (term, descending) => sql`${term}${descending ? ' DESC' : ''} NULLS LAST`,
+  // SQLite reads the nulls of an index first or last, as the order needs it.
+  indexGivesNullsLast: () => true,
   createTable: (table, columns, indexes) => [
     createTable(table, columns),
     ...indexes.map((index) => createIndex(table, index)),

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type BoundStatement, DatabaseFault, type Row } from '../database.ts';
+import { readVisitedRows } from '../visited-rows.ts';
 import { DeadlineExceeded, SqliteConnection } from './sqlite-connection.ts';
 
 /** A task that the event loop sends to a worker. A worker gets one task at a time. */
@@ -9,7 +10,11 @@ export type WorkerTask =
   | { readonly kind: 'script'; readonly text: string };
 
 export type WorkerReply =
-  | { readonly rows: Row[][] }
+  | {
+      readonly rows: Row[][];
+      /** How many rows each statement has visited. */
+      readonly visited: readonly number[];
+    }
   | {
       readonly fault: {
         kind: DatabaseFault['kind'];
@@ -28,10 +33,10 @@ function runTask(task: WorkerTask): WorkerReply {
   try {
     if (task.kind === 'script') connection.script(task.text);
     if (task.kind === 'run')
-      return {
-        rows: [connection.run(task.statement, performance.now() + (task.milliseconds ?? Number.POSITIVE_INFINITY))],
-      };
-    return { rows: task.kind === 'read' ? readAll(task.statements, task.milliseconds) : [] };
+      return toReply([
+        connection.run(task.statement, performance.now() + (task.milliseconds ?? Number.POSITIVE_INFINITY)),
+      ]);
+    return toReply(task.kind === 'read' ? readAll(task.statements, task.milliseconds) : []);
   } catch (error) {
     const fault =
       error instanceof DatabaseFault
@@ -39,6 +44,10 @@ function runTask(task: WorkerTask): WorkerReply {
         : new DatabaseFault(error instanceof DeadlineExceeded ? 'timeout' : 'other', error);
     return { fault: { kind: fault.kind, message: fault.message, table: fault.table, columns: fault.columns } };
   }
+}
+
+function toReply(rows: Row[][]): WorkerReply {
+  return { rows, visited: rows.map(readVisitedRows) };
 }
 
 /** Runs all statements in one read transaction, so that they see the same snapshot. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StartFailure } from '../../base/start-failure.ts';
@@ -54,4 +54,9 @@ function findRemains(path: string, isMainStore: boolean): string | null {
 /** In bytes; -1 where there is no such file. */
 function readFileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
+}
+
+/** Removes a closed database's files. */
+export function removeSqlite(path: string): void {
+  for (const each of [path, `${path}-wal`, `${path}-shm`]) rmSync(each, { force: true });
 }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { DatabaseFault, type Row } from '../database.ts';
+import { noteVisitedRows } from '../visited-rows.ts';
 import type { WorkerReply, WorkerTask } from './sqlite-worker.ts';
 
 interface Pending {
@@ -75,7 +76,7 @@ export class WorkerThreads {
     worker.ref();
     const onMessage = (reply: WorkerReply): void => {
       settle(false);
-      if ('rows' in reply) pending.resolve(reply.rows);
+      if ('rows' in reply) pending.resolve(restoreVisited(reply));
       else
         pending.reject(
           new DatabaseFault(reply.fault.kind, reply.fault.message, reply.fault.table, reply.fault.columns),
@@ -106,4 +107,10 @@ export class WorkerThreads {
     worker.on('message', onMessage).on('error', onError).on('exit', onExit);
     worker.postMessage(task);
   }
+}
+
+/** The result of a task, with what its thread has counted. */
+function restoreVisited({ rows, visited }: Extract<WorkerReply, { rows: Row[][] }>): Row[][] {
+  for (const [index, each] of rows.entries()) if (visited[index]) noteVisitedRows(each, visited[index]);
+  return rows;
 }

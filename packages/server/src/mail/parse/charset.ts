@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { createRequire } from 'node:module';
 import type { analyse } from 'chardet';
 import type Iconv from 'iconv-lite';
+import { loadLater } from '../../base/load-later.ts';
 
 /**
  * Decodes text of a message. A declared charset is used if the bytes are valid in it. Otherwise the first of these is used:
@@ -58,15 +58,9 @@ export function findNamedCharset(raw: Uint8Array): string | null {
 
 const sampleLength = 64 * 1024;
 const ascii = new Set(['us-ascii', 'ascii', 'usascii', 'ansi_x3.4-1968', 'iso646-us', '7bit', '8bit', 'unknown-8bit']);
-const load = createRequire(import.meta.url);
-let iconvModule: typeof Iconv | null = null;
-let detector: { readonly analyse: typeof analyse } | null = null;
-
-/** Loaded on demand, because its tables are large. */
-function iconvLite(): typeof Iconv {
-  iconvModule ??= load('iconv-lite') as typeof Iconv;
-  return iconvModule;
-}
+/** Its tables are large. */
+const iconvLite = loadLater<typeof Iconv>('iconv-lite');
+const loadDetector = loadLater<{ readonly analyse: typeof analyse }>('chardet');
 
 type Decode = (bytes: Uint8Array) => string;
 const decoders = new Map<string, Decode>();
@@ -147,8 +141,7 @@ function detectCharset(sample: Uint8Array): string | null {
   let foreign = 0;
   for (const byte of sample) if (byte >= 0x80 || byte === 0x1b) foreign += 1;
   if (foreign === 0) return null;
-  detector ??= load('chardet') as { readonly analyse: typeof analyse };
-  const [best] = detector.analyse(sample);
+  const [best] = loadDetector().analyse(sample);
   const charset = best && best.confidence >= minConfidence ? normaliseCharset(best.name) : null;
   if (charset === null || charset.startsWith('utf-')) return null;
   return foreign >= minForeignBytes || charset === 'iso-2022-jp' ? charset : null;

@@ -1,10 +1,7 @@
 /**
  * Stems of words: forms of one word (`invoice`, `invoices`) share a stem. The stop words in a text show its language.
  */
-import { stemmer as english } from '@orama/stemmers/english';
-import { stemmer as french } from '@orama/stemmers/french';
-import { stemmer as german } from '@orama/stemmers/german';
-import { stemmer as spanish } from '@orama/stemmers/spanish';
+import { loadLater } from '../../base/load-later.ts';
 import { LruMap } from '../../base/lru-map.ts';
 import type { TextWord } from './text-words.ts';
 
@@ -18,32 +15,38 @@ interface Language {
   readonly stopWords: ReadonlySet<string>;
 }
 
+type Stemmer = typeof import('@orama/stemmers/english');
+const loadEnglish = loadLater<Stemmer>('@orama/stemmers/english');
+const loadFrench = loadLater<Stemmer>('@orama/stemmers/french');
+const loadGerman = loadLater<Stemmer>('@orama/stemmers/german');
+const loadSpanish = loadLater<Stemmer>('@orama/stemmers/spanish');
+
 const toWordSet = (words: string): ReadonlySet<string> => new Set(words.split(' '));
 
 const languages = {
   english: {
-    stem: english,
+    stem: (word) => loadEnglish().stemmer(word),
     minLength: 3,
     stopWords: toWordSet(
       'the and of to is you that it for with are this be have not your from we our will has was but they as at or by can his her if their there these were which would its been',
     ),
   },
   german: {
-    stem: german,
+    stem: (word) => loadGerman().stemmer(word),
     minLength: 3,
     stopWords: toWordSet(
       'der das und ist nicht ich sie wir mit den von zu auf fur ein eine im auch dem einen einer bei sich aus wie oder haben wird uns ihnen ihre ihr sind noch nach bitte wenn dass',
     ),
   },
   french: {
-    stem: french,
+    stem: (word) => loadFrench().stemmer(word),
     minLength: 4,
     stopWords: toWordSet(
       'le les et est une vous pour dans nous sur pas avec votre ce je au qui aux sont cette mais ou il ne plus notre vos ont merci par elle ces',
     ),
   },
   spanish: {
-    stem: spanish,
+    stem: (word) => loadSpanish().stemmer(word),
     minLength: 4,
     stopWords: toWordSet(
       'el los las una para con por su del lo como que pero sus al esta este ha usted gracias y nos muy sin tambien hay ser estan ya hola',

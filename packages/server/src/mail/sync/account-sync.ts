@@ -1,6 +1,6 @@
 /**
  * The work of one connection to an account's server: a look at all mailboxes, the first synchronisation of those that are not complete,
- * then waiting for new mail in IDLE, with regular looks at the other mailboxes.
+ * then waiting for new mail in IDLE, with looks at the other mailboxes: regularly, and when the server reports a change (NOTIFY).
  */
 import { isoTime } from '../../base/clock.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
@@ -9,10 +9,13 @@ import { type AccountStatus, ProgressReporter } from './account-reports.ts';
 import { backfillStep } from './backfill.ts';
 import type { BodyDownload } from './body-download.ts';
 import type { ConnectionSlot } from './connection-slots.ts';
+import { MailboxNotifications, type ReportedChange } from './mailbox-notifications.ts';
 import { MailboxState } from './mailbox-state.ts';
 import { MailboxSync, type SyncParts } from './mailbox-sync.ts';
+import { NotifiedLooks } from './notified-looks.ts';
 import type { OperationExecutor } from './operation-executor.ts';
-import { compareByImportance, type ListedMailbox, readServerMailboxes } from './server-mailboxes.ts';
+import { compareByImportance, readServerMailboxes } from './server-mailboxes.ts';
+import { isMailboxMissing } from './sync-session.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** What the work of one connection is done with. */
@@ -32,10 +35,14 @@ export interface AccountSyncParts extends SyncParts {
 const inboxMilliseconds = 10_000;
 /** The same while bodies of older messages are downloaded. */
 const bodyInboxMilliseconds = 2000;
+/** When the list of mailboxes is read again after it has changed: several may be renamed one after the other. */
+const renamedMilliseconds = 3000;
+/** How often a server may list a mailbox that it does not have. */
+const maxMissing = 5;
 /** How often the inbox of a server without IDLE is looked at. */
 const noIdleMilliseconds = 15_000;
-/** When the mailboxes are looked at again if a lost message may have been moved during a look. */
-const movedMilliseconds = 1000;
+/** When the mailboxes are looked at again if messages were lost during a look: they may have been moved meanwhile. */
+const lostMilliseconds = 1000;
 /** The largest number of messages that can be stored, whatever number the server names. */
 const maxCount = 2 ** 31 - 1;
 /** A time without changes after which the time of the last synchronisation is stored again. */
@@ -47,14 +54,19 @@ export class AccountSync {
   readonly #mailboxes: MailboxSync;
   readonly #executor: OperationExecutor;
   readonly #progress: ProgressReporter;
+  readonly #notifications: MailboxNotifications;
+  readonly #looks: NotifiedLooks;
   readonly #wakeup = new Wakeup();
   readonly #openedAt = performance.now();
   #states: MailboxState[] = [];
   /** The list that the mailboxes of the store agree with, as text. */
   #appliedList = '';
+  /** How often a mailbox of the present list could not be selected, because it does not exist. */
+  #missing = 0;
   #isInboxChanged = false;
   #isPollWanted = true;
   #areOperationsWanted = true;
+  #lookTimer: NodeJS.Timeout | undefined;
   #nextPoll = 0;
   #nextInboxLook = 0;
   #nextProbe = 0;
@@ -65,9 +77,11 @@ export class AccountSync {
     this.#mailboxes = new MailboxSync(parts);
     this.#executor = parts.createExecutor();
     this.#progress = new ProgressReporter(parts.reports, parts.account.id);
+    this.#looks = new NotifiedLooks(parts.times.pollMilliseconds);
+    this.#notifications = new MailboxNotifications(parts.session, parts.times, () => this.#noteNotification());
     const { client } = parts.session;
     for (const event of ['exists', 'expunge', 'flags'] as const)
-      client.on(event, ({ path }: { path: string }) => this.#noteChange(path));
+      client.on(event, (change: ReportedChange) => this.#noteChange(change));
     client.on('close', this.#signal);
     parts.signal.addEventListener('abort', this.#signal);
   }
@@ -88,6 +102,8 @@ export class AccountSync {
 
   /** Works until the connection is given up for another account. @throws when the connection fails or the signal is aborted. */
   async run(): Promise<void> {
+    // Before the first look, so that no change comes between the two.
+    await this.#notifications.begin();
     await this.#poll();
     await this.#sendOperations();
     await this.#backfill();
@@ -96,7 +112,7 @@ export class AccountSync {
       this.#requireOpen();
       if (this.#areOperationsWanted) await this.#sendOperations();
       if (this.#isInboxChanged) await this.#pullInbox();
-      if (this.#isPollWanted || performance.now() >= this.#nextPoll) await this.#pollAndReconcile();
+      if (this.#isPollDue) await this.#pollAndReconcile();
       if (this.#mayYield()) return;
       if (!(await this.#downloadBodies())) await this.#wait();
     }
@@ -104,8 +120,7 @@ export class AccountSync {
 
   /** Downloads some bodies of messages that were stored by their headers. @returns whether others may be due. */
   async #downloadBodies(): Promise<boolean> {
-    const { bodies } = this.#parts;
-    const hasDownloaded = await bodies.step();
+    const hasDownloaded = await this.#parts.bodies.step();
     await this.#reportBodies();
     const now = performance.now();
     if (hasDownloaded && now >= this.#nextInboxLook) {
@@ -124,6 +139,7 @@ export class AccountSync {
   /** Stores what is not stored yet about the progress. */
   async end(): Promise<void> {
     this.#parts.signal.removeEventListener('abort', this.#signal);
+    clearTimeout(this.#lookTimer);
     await this.#parts.bodies.settle().catch(() => {}); // what could not be stored is downloaded again
     await this.#progress.flush();
   }
@@ -134,10 +150,29 @@ export class AccountSync {
       throw Object.assign(new Error('The connection was closed.'), { code: 'NoConnection' });
   }
 
-  #noteChange(path: string): void {
-    if (path !== this.#inbox?.mailbox.rawPath) return;
-    this.#isInboxChanged = true;
-    this.#wakeup.signal();
+  #noteChange({ path, earlier = false }: ReportedChange): void {
+    if (path === this.#inbox?.mailbox.rawPath) {
+      this.#isInboxChanged = true;
+      this.#wakeup.signal();
+      // The server will not report it again when another mailbox is selected. Without NOTIFY, the next regular look finds it.
+    } else if (this.#notifications.isActive && !earlier) this.#noteNotification();
+  }
+
+  /** A mailbox that is not selected may have changed. IDLE goes on until the look is due. */
+  #noteNotification(isReported = true): void {
+    const now = performance.now();
+    this.#looks.note(now, isReported);
+    clearTimeout(this.#lookTimer);
+    this.#lookTimer = setTimeout(this.#signal, Math.max(0, this.#looks.dueAt - now)).unref();
+  }
+
+  get #isPollDue(): boolean {
+    return this.#isPollWanted || performance.now() >= this.#nextLook;
+  }
+
+  /** When the mailboxes are to be looked at, by `performance.now()`. */
+  get #nextLook(): number {
+    return Math.min(this.#nextPoll, this.#looks.dueAt);
   }
 
   get #inbox(): MailboxState | undefined {
@@ -154,19 +189,54 @@ export class AccountSync {
     this.#areOperationsWanted = true;
     // What was lost in this millisecond may have been lost by this look.
     const begunAt = isoTime(clock.now() - 1);
-    await this.#readMailboxes();
+    this.#looks.begin(performance.now());
+    const list = await this.#readMailboxes();
+    const { hasChanged, hasLost } = await this.#pullChanged();
+    const unread = this.#states.filter(({ skipped, mailbox }) => skipped.size > 0 && mailbox.selectable);
+    if (unread.length > 0 && (await serverMail.countLost(account)) > 0)
+      for (const state of unread) await this.#whileListed(() => this.#mailboxes.linkSkipped(state));
+    let pause = Math.min(times.pollMilliseconds, list === 'changed' ? renamedMilliseconds : times.pollMilliseconds);
+    if (this.#states.every(({ isComplete }) => isComplete)) {
+      const mayHaveMoved = await this.#mayHaveMoved();
+      if (!mayHaveMoved) await serverMail.removeLost(account, begunAt);
+      // The next look removes what this one has lost.
+      const isWaiting = (hasLost || list !== 'same') && (await serverMail.countLost(account)) > 0;
+      if (mayHaveMoved || isWaiting) pause = Math.min(pause, lostMilliseconds);
+    }
+    const now = performance.now();
+    this.#looks.end(now, list === 'changed' || hasChanged);
+    this.#nextPoll = now + pause;
+    this.#nextProbe = now + times.probeMilliseconds;
+    if (list !== 'changed') return;
+    // Dovecot does not report changes of mailboxes that were renamed until it is asked again, and misses changes at that moment.
+    await this.#notifications.begin();
+    if (this.#notifications.isActive) this.#noteNotification(false);
+  }
+
+  /** Synchronises the mailboxes that have changed since the last look. */
+  async #pullChanged(): Promise<{ readonly hasChanged: boolean; readonly hasLost: boolean }> {
+    let [hasChanged, hasLost] = [false, false];
     for (const state of this.#states) {
       if (!state.isChanged) continue;
       if (state === this.#inbox) this.#isInboxChanged = false;
-      await this.#mailboxes.pull(state);
-      if (!state.isComplete && state.remaining === null) await this.#step(state);
+      await this.#whileListed(async () => {
+        hasLost = (await this.#mailboxes.pull(state)).hasLost || hasLost;
+        if (!state.isComplete && state.remaining === null) await this.#step(state);
+        hasChanged = true;
+      });
     }
-    this.#nextPoll = performance.now() + times.pollMilliseconds;
-    if (this.#states.every(({ isComplete }) => isComplete))
-      if (await this.#mayHaveMoved())
-        this.#nextPoll = performance.now() + Math.min(times.pollMilliseconds, movedMilliseconds);
-      else await serverMail.removeLost(account, begunAt);
-    this.#nextProbe = performance.now() + times.probeMilliseconds;
+    return { hasChanged, hasLost };
+  }
+
+  /** Works on a mailbox. If it was renamed or deleted after the list was read, the list is read again. */
+  async #whileListed(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#missing += 1;
+      if (!isMailboxMissing(error) || this.#missing > maxMissing) throw error;
+      this.#isPollWanted = true;
+    }
   }
 
   /**
@@ -192,8 +262,12 @@ export class AccountSync {
     if (hasLost || hasMoved) await this.#poll();
   }
 
-  /** Reads the list of mailboxes, and stores those that were created, renamed or deleted. */
-  async #readMailboxes(): Promise<void> {
+  /**
+   * Reads the list of mailboxes, and stores those that were created, renamed or deleted.
+   *
+   * @returns whether the list differs from the last one on this connection.
+   */
+  async #readMailboxes(): Promise<'same' | 'first' | 'changed'> {
     const { session, serverMail, account, requireLease } = this.#parts;
     const listed = readServerMailboxes(await session.list(), session.isGmail);
     if (listed.length > mailLimits.serverMailboxes)
@@ -202,21 +276,26 @@ export class AccountSync {
     const byPath = new Map(listed.map((each) => [each.rawPath, each]));
     if (list === this.#appliedList) {
       for (const state of this.#states) state.reported = byPath.get(state.mailbox.rawPath ?? '')?.status ?? null;
-      return;
+      return 'same';
     }
+    const isFirst = this.#appliedList === '';
+    this.#missing = 0;
     requireLease();
     const stored = await serverMail.applyMailboxes(account, listed);
     const hasLost = (await serverMail.countLost(account)) > 0;
     const known = new Map(this.#states.map((state) => [state.mailbox.id, state]));
     this.#states = stored
       .map((mailbox) => {
-        const state = updateState(known.get(mailbox.id), mailbox, byPath.get(mailbox.rawPath ?? '') ?? null);
+        const listedMailbox = byPath.get(mailbox.rawPath ?? '') ?? null;
+        const state = known.get(mailbox.id) ?? new MailboxState(mailbox, listedMailbox);
+        state.update(mailbox, listedMailbox);
         // An earlier connection may have begun to link messages to new UIDs.
         if (hasLost && !state.isComplete) state.isRelinking = true;
         return state;
       })
       .sort((one, other) => compareByImportance(one.mailbox, other.mailbox));
     this.#appliedList = list;
+    return isFirst ? 'first' : 'changed';
   }
 
   /** Stores the older messages, mailbox by mailbox in turns, until all are complete. */
@@ -227,7 +306,7 @@ export class AccountSync {
     while (this.#states.some(({ isComplete }) => !isComplete))
       for (const state of this.#states) {
         if (state.isComplete) continue;
-        await this.#step(state);
+        await this.#whileListed(() => this.#step(state));
         await this.#interleave();
       }
     await this.#progress.flush();
@@ -244,7 +323,7 @@ export class AccountSync {
   async #interleave(): Promise<void> {
     const now = performance.now();
     if (this.#areOperationsWanted) await this.#sendOperations();
-    if (now >= this.#nextPoll || this.#isPollWanted) return this.#poll();
+    if (this.#isPollDue) return this.#poll();
     if (this.#isInboxChanged || now >= this.#nextInboxLook) {
       this.#nextInboxLook = now + inboxMilliseconds;
       await this.#pullInbox();
@@ -265,13 +344,14 @@ export class AccountSync {
     for (const state of this.#states) {
       const { reconciledAt, selectable } = state.mailbox;
       if (!selectable || (reconciledAt !== null && clock.now() - Date.parse(reconciledAt) < interval)) continue;
-      hasLost = (await this.#mailboxes.reconcile(state)).hasLost || hasLost;
+      await this.#whileListed(async () => {
+        hasLost = (await this.#mailboxes.reconcile(state)).hasLost || hasLost;
+      });
       await this.#interleave();
     }
     if (hasLost) await this.#poll();
     this.#parts.onSynchronised();
-    const now = clock.now();
-    if (now - this.#lastSyncStored >= lastSyncMilliseconds) await this.#setLive();
+    if (clock.now() - this.#lastSyncStored >= lastSyncMilliseconds) await this.#setLive();
   }
 
   async #setLive(): Promise<void> {
@@ -306,6 +386,8 @@ export class AccountSync {
     const inbox = this.#inbox;
     if (!inbox || session.selected?.path === inbox.mailbox.rawPath) return inbox;
     const { exists, uidnext, highestmodseq } = await session.select(inbox.mailbox.rawPath ?? 'INBOX');
+    // Of a mailbox that was selected, a change just before that is not reported any more.
+    if (this.#notifications.isActive) this.#noteNotification(false);
     const { seen } = inbox;
     this.#isInboxChanged ||=
       seen?.messages !== exists || seen.uidnext !== uidnext || seen.highestmodseq !== highestmodseq;
@@ -322,21 +404,10 @@ export class AccountSync {
     const untilProbe = canIdle ? this.#nextProbe - now : Math.min(noIdleMilliseconds, this.#nextProbe - now);
     // The next command ends IDLE.
     if (canIdle) session.client.idle().catch(() => this.#wakeup.signal());
-    const isSignalled = await this.#wakeup.wait(Math.max(0, Math.min(untilProbe, this.#nextPoll - now)));
+    const isSignalled = await this.#wakeup.wait(Math.max(0, Math.min(untilProbe, this.#nextLook - now)));
     if (isSignalled) return;
     this.#requireOpen();
     await session.probe(times.probeTimeoutMilliseconds);
     this.#nextProbe = performance.now() + times.probeMilliseconds;
   }
-}
-
-function updateState(
-  known: MailboxState | undefined,
-  mailbox: MailboxState['mailbox'],
-  listed: ListedMailbox | null,
-): MailboxState {
-  if (!known) return new MailboxState(mailbox, listed);
-  known.mailbox = { ...mailbox };
-  known.reported = listed?.status ?? null;
-  return known;
 }

@@ -15,7 +15,7 @@ import { bodyDeletedError, bodyRemoteError } from '../store/body-remote.ts';
 import type { ServerMail } from '../store/server-mail.ts';
 import type { RunningBodies } from './running-bodies.ts';
 import type { SyncServices } from './sync-services.ts';
-import { SyncSession } from './sync-session.ts';
+import { isMailboxMissing, SyncSession } from './sync-session.ts';
 
 /** How long a reader waits for the mail server. */
 const fetchMilliseconds = 30_000;
@@ -130,8 +130,7 @@ const timeoutError = (): Error => bodyRemoteError('The mail server did not answe
 /** @throws ApiError `MAIL_BODY_DELETED` where the mailbox, or the message in it, does not exist any more. */
 async function readMessage(session: SyncSession, { rawPath, uidvalidity, uid }: RemoteMessage): Promise<Uint8Array> {
   const selected = await session.select(rawPath).catch((error: unknown) => {
-    // The library has looked for the mailbox in the list of the server.
-    throw (error as { mailboxMissing?: unknown } | null)?.mailboxMissing === true ? bodyDeletedError() : error;
+    throw isMailboxMissing(error) ? bodyDeletedError() : error;
   });
   // The UID means another message now.
   if (selected.uidvalidity !== uidvalidity)

@@ -1,10 +1,12 @@
 import type { FetchMessageObject, MessageStructureObject } from 'imapflow';
 
 /** The bytes of a row that are kept, as far as the server chooses their number. */
-export function countFetchedBytes({ source, headers, flags, labels, bodyStructure }: FetchMessageObject): number {
+export function countFetchedBytes(row: FetchMessageObject): number {
+  const { source, headers, flags, labels, bodyStructure, bodyParts } = row;
   const words = [...(flags ?? []), ...(labels ?? [])].reduce((sum, word) => sum + word.length, 0);
   const structure = bodyStructure ? countStructure(bodyStructure) : 0;
-  return (source?.length ?? 0) + (headers?.length ?? 0) + words + structure;
+  const parts = [...(bodyParts?.values() ?? [])].reduce((sum, part) => sum + (part?.length ?? 0), 0);
+  return (source?.length ?? 0) + (headers?.length ?? 0) + words + structure + parts;
 }
 
 /** What a part takes in memory besides its texts. */

@@ -3,16 +3,23 @@
  * listed long before their bodies are here. `BodyDownload` reads the bodies afterwards.
  */
 import { mailLimits } from '../../protocol/mail-limits.ts';
+import { createPreview } from '../parse/text-preview.ts';
 import type { PartialMessage } from '../store/server-mail.ts';
 import type { MailboxState } from './mailbox-state.ts';
 import type { DownloadParts } from './message-download.ts';
-import { listRemoteAttachments } from './message-structure.ts';
+import { findFirstText, listRemoteAttachments } from './message-structure.ts';
 import { isRefusal, type MessageEntry, type MessageHead, MoreThanNamed } from './sync-session.ts';
 import { splitIntoChunks } from './uid-set.ts';
 
 /** Messages of one command and one transaction, and bytes of headers that each may have on average. */
 const chunkMessages = 50;
 const headBytes = 32 * 1024;
+/**
+ * The first bytes of the text are read with the headers, for the snippet. The structure is not known before, so they are read of all parts
+ * that usually are the first text: of a message without parts, of alternatives, and of alternatives with files or images.
+ */
+const beginnings = { parts: ['1', '1.1', '1.1.1'], bytes: 2048 };
+const beginningBytes = beginnings.parts.length * beginnings.bytes;
 /** Longer Message-IDs are stored shortened. */
 const maxMessageId = 240;
 
@@ -39,7 +46,7 @@ export async function storeHeads(
   const { bytes, signal, serverMail, account } = parts;
   const newestFirst = [...entries].sort((one, other) => other.uid - one.uid);
   for (const chunk of splitIntoChunks(newestFirst, chunkMessages)) {
-    const maxBytes = chunk.length * headBytes;
+    const maxBytes = chunk.length * (headBytes + beginningBytes);
     const release = await bytes.acquire(maxBytes, signal);
     try {
       const messages = (await fetchHeads(parts, chunk, maxBytes)).flatMap(toPartialMessage);
@@ -59,19 +66,35 @@ async function fetchHeads(
   maxBytes: number,
 ): Promise<readonly MessageHead[]> {
   const uids = chunk.map(({ uid }) => uid);
-  try {
-    return await session.fetchHeads(uids, maxBytes);
-  } catch (error) {
-    if (!isRefusal(error) && !(error instanceof MoreThanNamed)) throw error;
-    return [];
-  }
+  // A server may refuse parts that a message does not have.
+  for (const parts of [beginnings, null])
+    try {
+      return await session.fetchHeads(uids, maxBytes, parts);
+    } catch (error) {
+      if (error instanceof MoreThanNamed) return [];
+      if (!isRefusal(error)) throw error;
+    }
+  return [];
+}
+
+function readSnippet(structure: NonNullable<MessageHead['structure']>, texts: MessageHead['beginnings']): string {
+  const part = findFirstText(structure);
+  const bytes = texts.get(part?.part ?? '1');
+  if (!part || !bytes) return '';
+  const { type, encoding = '', parameters } = part;
+  return createPreview({
+    type: type as 'text/plain' | 'text/html',
+    encoding: encoding.toLowerCase(),
+    charset: parameters?.['charset'] ?? null,
+    bytes,
+  });
 }
 
 /** @returns nothing where the message is to be downloaded whole. */
-function toPartialMessage({ structure, messageId, ...head }: MessageHead): PartialMessage[] {
+function toPartialMessage({ structure, messageId, beginnings: texts, ...head }: MessageHead): PartialMessage[] {
   if (!structure || structure.type === 'multipart/report' || head.headers.length > mailLimits.headerBytes) return [];
   const attachments = listRemoteAttachments(structure);
   const id = messageId?.replace(/^<|>$/g, '') ?? '';
   if (attachments === null || id === '' || id.length > maxMessageId) return [];
-  return [{ ...head, messageId: id, attachments }];
+  return [{ ...head, messageId: id, attachments, snippet: readSnippet(structure, texts) }];
 }

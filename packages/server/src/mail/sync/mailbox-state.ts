@@ -58,6 +58,12 @@ export class MailboxState {
     return this.seen?.messages ?? this.reported?.messages ?? 0;
   }
 
+  /** Takes over what is stored now, and the server's list. */
+  update(mailbox: SyncMailbox, listed: ListedMailbox | null): void {
+    this.mailbox = { ...mailbox };
+    this.reported = listed?.status ?? null;
+  }
+
   /** Takes over cursors that are stored now. */
   setCursor(cursor: MailboxCursor): void {
     this.mailbox = { ...this.mailbox, ...cursor };

@@ -73,6 +73,12 @@ export class MailboxSync {
     return { hasLost, hasMoved };
   }
 
+  /** Looks for lost messages among those that the server lists here without giving them. */
+  async linkSkipped(state: MailboxState): Promise<void> {
+    await this.#select(state);
+    if (state.skipped.size > 0) await this.#parts.download.linkSkipped(state);
+  }
+
   /** Compares all messages and flags of a mailbox with the server's list. */
   async reconcile(state: MailboxState): Promise<PullResult> {
     const first = await this.pull(state);

@@ -83,6 +83,22 @@ export class MessageDownload {
     return counts;
   }
 
+  /**
+   * Links messages of the selected mailbox that the server did not give, where they turn out to be e-mails that were lost in another mailbox:
+   * then nobody needs their bytes.
+   */
+  async linkSkipped(state: MailboxState): Promise<void> {
+    const { session, serverMail, account, requireLease } = this.#parts;
+    const entries = await session.fetchEntries([...state.skipped], true);
+    requireLease();
+    const left = new Set(await serverMail.linkKnown(account, state.mailbox, entries));
+    for (const { uid } of entries) {
+      if (left.has(uid)) continue;
+      state.skipped.delete(uid);
+      if (state.count !== null) state.count += 1;
+    }
+  }
+
   /** @returns the messages that are to be downloaded whole. */
   async #storeHeads(
     state: MailboxState,

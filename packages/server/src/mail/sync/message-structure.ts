@@ -33,6 +33,14 @@ export function listRemoteAttachments(root: MessageStructureObject): RemoteAttac
   return parts > mailLimits.parts ? null : files;
 }
 
+/** The first part that is shown as text; null where a file or an embedded message comes first. */
+export function findFirstText(part: MessageStructureObject): MessageStructureObject | null {
+  if (!part.type.startsWith('multipart/'))
+    return (part.type === 'text/plain' || part.type === 'text/html') && isInline(part) ? part : null;
+  const [first] = part.childNodes ?? [];
+  return first ? findFirstText(first) : null;
+}
+
 /** Without a disposition, or with that of a part that is shown. */
 function isInline({ disposition }: MessageStructureObject): boolean {
   return !disposition || disposition === 'inline';

@@ -38,7 +38,7 @@ const viewUses: ReadonlySet<string> = new Set(['\\flagged', '\\important']);
  * @param isGmail labels of Gmail appear as mailboxes. Only those with a role are synchronised; the others become labels of e-mails.
  */
 export function readServerMailboxes(all: readonly ListResponse[], isGmail: boolean): ListedMailbox[] {
-  const list = all.filter(({ path }) => isServerPath(path));
+  const list = selectExisting(all.filter(({ path }) => isServerPath(path)));
   const taken = new Set<MailboxRole>();
   const byCertainty = [...list].sort((one, other) => rateCertainty(one) - rateCertainty(other));
   const roles = new Map<ListResponse, MailboxRole | null>();
@@ -51,6 +51,32 @@ export function readServerMailboxes(all: readonly ListResponse[], isGmail: boole
     .filter((each) => each.listed !== false && !viewUses.has((each.specialUse ?? '').toLowerCase()))
     .map((each) => toListedMailbox(each, roles.get(each) ?? null))
     .filter(({ role }) => !isGmail || role !== null);
+}
+
+/**
+ * Each existing mailbox once. A server that reports changes (NOTIFY) may have named a mailbox before it replied to LIST: then the reply is the
+ * last entry, and only the reply declares its use. A mailbox that was deleted is named as one that does not exist; so are the parents of
+ * others, which the list needs.
+ */
+function selectExisting(list: readonly ListResponse[]): ListResponse[] {
+  const byPath = new Map<string, ListResponse>();
+  for (const each of list) {
+    const former = byPath.get(each.path);
+    byPath.set(each.path, former?.specialUse && !each.specialUse ? { ...each, ...pickUse(former) } : each);
+  }
+  const entries = [...byPath.values()];
+  const isParent = ({ path, delimiter }: ListResponse): boolean =>
+    entries.some((each) => each.path.startsWith(path + (delimiter || '/')));
+  return entries.filter((each) => !hasFlag(each, 'nonexistent') || isParent(each));
+}
+
+function pickUse({ specialUse, specialUseSource }: ListResponse): Partial<ListResponse> {
+  return { specialUse, specialUseSource } as Partial<ListResponse>;
+}
+
+/** @param names alternatives, such as `noselect|nonexistent`. */
+function hasFlag({ flags }: ListResponse, names: string): boolean {
+  return [...flags].some((flag) => new RegExp(`^\\\\(${names})$`, 'i').test(flag));
 }
 
 /** The order in which mailboxes are synchronised for the first time. */
@@ -89,8 +115,8 @@ function rateCertainty({ path, specialUseSource }: ListResponse): number {
 }
 
 function toListedMailbox(each: ListResponse, role: MailboxRole | null): ListedMailbox {
-  const { delimiter, flags, status } = each;
-  const isSelectable = ![...flags].some((flag) => /^\\(noselect|nonexistent)$/i.test(flag));
+  const { delimiter, status } = each;
+  const isSelectable = !hasFlag(each, 'noselect|nonexistent');
   return {
     path: delimiter && delimiter !== '/' ? each.path.split(delimiter).join('/') : each.path,
     rawPath: each.path,

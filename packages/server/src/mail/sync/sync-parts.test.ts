@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { computeSyncPause } from './backoff.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { ConnectionSlots } from './connection-slots.ts';
+import { NotifiedLooks } from './notified-looks.ts';
 import { compareByImportance, readServerMailboxes } from './server-mailboxes.ts';
 import { formatUidSet, splitIntoChunks } from './uid-set.ts';
 import { Wakeup } from './wakeup.ts';
@@ -130,4 +131,65 @@ describe('the list of mailboxes', () => {
     const list = ['junk', null, 'inbox', 'sent'].map((role) => ({ role, path: role ?? 'Work' }));
     expect(list.sort(compareByImportance).map(({ path }) => path)).toEqual(['inbox', 'sent', 'Work', 'junk']);
   });
+});
+
+test('looks that notifications cause are rare where they find nothing, and prompt again when they find something', () => {
+  const looks = new NotifiedLooks(45_000);
+  expect(looks.dueAt).toBe(Number.POSITIVE_INFINITY);
+  looks.note(1000);
+  looks.note(1050);
+  expect(looks.dueAt).toBe(1100);
+  const look = (from: number, to: number, hasFound: boolean): number => {
+    looks.begin(from);
+    looks.note(to);
+    looks.end(to, hasFound);
+    return looks.dueAt - to;
+  };
+  expect(look(1100, 1110, true)).toBe(250);
+  expect(look(2000, 2500, true)).toBe(500);
+  expect(look(3000, 9000, true)).toBe(2000);
+  expect([0, 1, 2, 3, 4, 5, 6].map((round) => look(10_000 + round, 10_000 + round, false))).toEqual([
+    4000, 8000, 16_000, 32_000, 45_000, 45_000, 45_000,
+  ]);
+  expect(look(99_000, 99_000, true)).toBe(250);
+  // A regular look that finds nothing changes nothing.
+  looks.begin(200_000);
+  looks.end(200_000, false);
+  looks.begin(200_001);
+  looks.end(200_001, false);
+  looks.note(200_002);
+  expect(looks.dueAt).toBe(200_001 + 500);
+});
+
+test('a mailbox that is named twice is one mailbox, and a deleted one is none', () => {
+  const name = (path: string, flags: string[], specialUse?: string): object => ({
+    path,
+    delimiter: '/',
+    flags: new Set(flags),
+    listed: true,
+    ...(specialUse && { specialUse, specialUseSource: 'extension' }),
+  });
+  const list = readServerMailboxes(
+    [
+      name('Old', ['\\NonExistent', '\\Noselect']),
+      name('New', []),
+      name('Sent mail', []),
+      name('Again', ['\\NonExistent', '\\Noselect']),
+      name('Parent', ['\\NonExistent', '\\Noselect']),
+      name('INBOX', []),
+      name('Sent mail', ['\\Sent'], '\\Sent'),
+      name('Again', []),
+      name('Parent/Child', []),
+      name('New', []),
+    ] as never,
+    false,
+  );
+  expect(list.map(({ path, role, selectable }) => `${path} ${role} ${selectable}`).sort()).toEqual([
+    'Again null true',
+    'INBOX inbox true',
+    'New null true',
+    'Parent null false',
+    'Parent/Child null true',
+    'Sent mail sent true',
+  ]);
 });

@@ -16,6 +16,7 @@ import { toSharedBytes } from '../parse/shared-bytes.ts';
 import type { ServerMessage } from '../store/server-mail.ts';
 import { countFetchedBytes } from './fetched-bytes.ts';
 import { limitVanished } from './limit-vanished.ts';
+import { readMessageId, toIsoTime } from './server-values.ts';
 import type { SyncTimes } from './sync-services.ts';
 import { formatUidSet, splitIntoChunks } from './uid-set.ts';
 
@@ -31,6 +32,14 @@ export interface MessageHead extends MessageEntry {
   readonly headers: Uint8Array;
   /** Null: the server does not name the parts. */
   readonly structure: MessageStructureObject | null;
+  /** The first bytes of parts, by their number; empty where they were not requested. */
+  readonly beginnings: ReadonlyMap<string, Buffer>;
+}
+
+/** The first bytes of parts that are read with the headers. */
+export interface PartBeginnings {
+  readonly parts: readonly string[];
+  readonly bytes: number;
 }
 
 /** What tells a message from others, on servers without ids. */
@@ -269,17 +278,25 @@ export class SyncSession {
   /**
    * Messages with their headers and their structure. Those that do not exist are left out.
    *
-   * @param maxBytes of all headers and structures together.
+   * @param maxBytes of all headers, structures and beginnings together.
+   * @param beginnings of which parts; null: of none.
    * @throws MoreThanNamed when they are longer; the connection can still be used.
    */
-  async fetchHeads(uids: readonly number[], maxBytes: number): Promise<MessageHead[]> {
+  async fetchHeads(
+    uids: readonly number[],
+    maxBytes: number,
+    beginnings: PartBeginnings | null,
+  ): Promise<MessageHead[]> {
     const wanted = new Set(uids);
-    const query: FetchQueryObject = { ...commonQuery, size: true, headers: true, bodyStructure: true };
+    const bodyParts = beginnings?.parts.map((key) => ({ key, start: 0, maxLength: beginnings.bytes }));
+    const head = { size: true, headers: true, bodyStructure: true } as const;
+    const query: FetchQueryObject = { ...commonQuery, ...head, ...(bodyParts && { bodyParts }) };
     const rows = await this.#fetchRows(formatUidSet(uids), query, { maxBytes });
     return rows.flatMap((row) => {
       const { uid, size, headers, bodyStructure: structure = null } = row;
       if (size === undefined || !headers || !wanted.delete(uid)) return [];
-      return [{ ...this.#toEntry(row), size, messageId: readMessageId(headers), headers, structure }];
+      const entry = { ...this.#toEntry(row), size, messageId: readMessageId(headers) };
+      return [{ ...entry, headers, structure, beginnings: row.bodyParts ?? new Map<string, Buffer>() }];
     });
   }
 
@@ -398,20 +415,13 @@ const commonQuery = { uid: true, flags: true, internalDate: true, threadId: true
 /** Extensions that are part of IMAP4rev2 (RFC 9051). */
 const rev2Capabilities: ReadonlySet<string> = new Set(['IDLE', 'MOVE', 'UIDPLUS', 'ENABLE', 'UNSELECT', 'ESEARCH']);
 
-function readMessageId(header: Buffer): string | null {
-  const text = header.toString('latin1').replace(/\r?\n[ \t]+/g, ' ');
-  return /^message-id:\s*(<[^>]*>)/im.exec(text)?.[1] ?? null;
-}
-
 /** Whether the server answered a command with NO or BAD: the connection still works. */
 export function isRefusal(error: unknown): boolean {
   const { responseStatus } = (error ?? {}) as { responseStatus?: unknown };
   return responseStatus === 'NO' || responseStatus === 'BAD';
 }
 
-/** Null without a date, and for one whose year has not four digits. */
-function toIsoTime(date: Date | string | undefined): string | null {
-  const time = date === undefined ? Number.NaN : new Date(date).getTime();
-  const text = Number.isNaN(time) ? '' : new Date(time).toISOString();
-  return /^\d{4}-/.test(text) ? text : null;
+/** Whether a mailbox could not be selected because the server does not list it: the library has looked for it. */
+export function isMailboxMissing(error: unknown): boolean {
+  return (error as { mailboxMissing?: unknown } | null)?.mailboxMissing === true;
 }

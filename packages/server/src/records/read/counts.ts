@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { BoundStatement, Row } from '../../database/database.ts';
 import { requireRow } from '../../database/run-statement.ts';
+import { readVisitedRows } from '../../database/visited-rows.ts';
 import { maxCountKey } from '../plan-cache.ts';
 import type { RecordContext } from '../record-context.ts';
 import { runReads } from './read-statements.ts';
@@ -9,6 +10,8 @@ import { runReads } from './read-statements.ts';
 export interface CountedPage {
   readonly rows: Row[];
   readonly countRow: Row;
+  /** How many rows the count visited; 0 if it was cached. */
+  readonly countVisited: number;
 }
 
 /**
@@ -30,7 +33,7 @@ export async function readCounted(
   const cached = key === null ? undefined : counts.get(key);
   if (cached && cached.counter === counter) {
     const [rows = []] = await runReads(context, [page]);
-    return { rows, countRow: await cached.row };
+    return { rows, countRow: await cached.row, countVisited: 0 };
   }
   const both = runReads(context, [page, count]).then(toCountedPage);
   if (counter !== null && key !== null) {
@@ -42,7 +45,7 @@ export async function readCounted(
 }
 
 function toCountedPage([rows = [], countRows = []]: Row[][]): CountedPage {
-  return { rows, countRow: requireRow(countRows) };
+  return { rows, countRow: requireRow(countRows), countVisited: readVisitedRows(countRows) };
 }
 
 /** Longer statements and values, in characters, are counted each time: building their key would cost more. */

@@ -21,11 +21,18 @@ import {
 } from '../../query/read-plan.ts';
 import { planSort } from '../../query/sort-plan.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { getCachedPlan, type RecordContext, toPlanContext } from '../record-context.ts';
+import {
+  getCachedPlan,
+  getRecordedPlan,
+  type RecordContext,
+  type RecordedPlan,
+  toPlanContext,
+} from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
 import { readCounted } from './counts.ts';
 import { buildPage } from './list-page.ts';
 import { runReads } from './read-statements.ts';
+import { recordList, recordRead } from './record-run.ts';
 
 /** The `meta` of a list. Undefined members are left out of the reply. */
 export interface ListMeta {
@@ -77,10 +84,13 @@ export async function listRecords(
   const { plan, environment, fingerprint } = prepareList(context, { collection, grant, request }, shape);
   const { dialect } = context.database;
   const statement = bind(dialect, plan.page, environment);
-  const { rows, countRow } = plan.count
+  const started = plan.shape ? plan.shape.begin() : -1;
+  const { rows, countRow, countVisited } = plan.count
     ? await readCounted(context, statement, bind(dialect, plan.count, environment), plan.tables)
-    : { rows: (await runReads(context, [statement]))[0]!, countRow: null };
+    : { rows: (await runReads(context, [statement]))[0]!, countRow: null, countVisited: 0 };
   const result = plan.read(rows, countRow);
+  if (started >= 0)
+    recordList(plan, { statement, started, rows, result, countVisited, pageSize, offset: environment.offset });
   const page = buildPage(result.rows, plan, pageSize);
   let { total } = result;
   if (plan.estimate && total && total.count > plan.cap)
@@ -118,7 +128,7 @@ export async function getRecord(
   const key = parseKey(request.filterByTk, collection);
   if (key === undefined && request.filter === null && request.within === null)
     throw new ApiError('TARGET_MISSING', 'get needs "filterByTk" or a filter.');
-  const plan = getCachedPlan(context, grant, `${collection.name}:get ${request.shape}`, () =>
+  const plan = getRecordedPlan(context, grant, `${collection.name}:get ${request.shape}`, () =>
     planGet(request, collection, grant, toPlanContext(context)),
   );
   const row = await readFirstRow(context, plan, buildRequestEnvironment(context, request, { key }));
@@ -216,7 +226,7 @@ export function prepareList(
 
 /** A list that is ready to run. */
 export interface PreparedList {
-  readonly plan: ListPlan;
+  readonly plan: RecordedPlan<ListPlan>;
   readonly environment: BindEnvironment;
   /** What the cursors of this list begin with, so that no other list takes them. */
   readonly fingerprint: () => string;
@@ -235,17 +245,30 @@ function getListFingerprint(request: RecordRequest, collection: Collection, role
   return fingerprint;
 }
 
-function getListPlan(context: RecordContext, { collection, grant, request }: ListQuery, shape: PageShape): ListPlan {
+function getListPlan(
+  context: RecordContext,
+  { collection, grant, request }: ListQuery,
+  shape: PageShape,
+): RecordedPlan<ListPlan> {
   const nulls = shape.cursorNulls?.map(Number).join('') ?? '';
   const key = `${collection.name}:list ${request.shape}${shape.size} ${shape.offset} ${shape.content}${nulls}`;
-  return getCachedPlan(context, grant, key, () =>
+  return getRecordedPlan(context, grant, key, () =>
     planList({ request, shape }, collection, grant, toPlanContext(context)),
   );
 }
 
-async function readFirstRow(context: RecordContext, plan: GetPlan, environment: BindEnvironment): Promise<Row | null> {
-  const [rows] = await runReads(context, [bind(context.database.dialect, plan.statement, environment)]);
-  return plan.read(rows!).rows[0] ?? null;
+async function readFirstRow(
+  context: RecordContext,
+  plan: RecordedPlan<GetPlan>,
+  environment: BindEnvironment,
+): Promise<Row | null> {
+  const statement = bind(context.database.dialect, plan.statement, environment);
+  const started = plan.shape ? plan.shape.begin() : -1;
+  const [rows] = await runReads(context, [statement]);
+  const found = plan.read(rows!).rows;
+  if (started >= 0)
+    recordRead(plan.shape, { statement, started, rows: rows!, returned: found.length, hasMore: found.length > 0 });
+  return found[0] ?? null;
 }
 
 /** Estimates a total that is too large to be counted. */

@@ -2,22 +2,20 @@
  * Which files a caller may read: own ones that no record refers to yet, and those of records that a get of the caller would
  * show with the field. There is no other way to the bytes of a file.
  */
+import { bind, createBindEnvironment } from '../../database/database.ts';
 import {
   type FileRecord,
   type FileReference,
   hasFileReference,
   readFileRecords,
-  readFileReferences,
   readFileValues,
 } from '../../database/file-rows.ts';
 import { type Caller, formatActor } from '../../identity/caller.ts';
-import { limits } from '../../protocol/limits.ts';
+import { planShownFiles, type ShownFileField } from '../../query/file-plan.ts';
 import { type Collection, type Field, requireColumnField } from '../../schema/registry.ts';
-import type { RecordContext } from '../record-context.ts';
+import { getCachedPlan, type RecordContext, toPlanContext } from '../record-context.ts';
 import { parseKey } from '../record-key.ts';
-import { createVisibilityQuery, maxVisibleKeys, readVisibleRecords } from './visible-records.ts';
-
-const anyRecord = createVisibilityQuery(null);
+import { runReadStatement } from './read-statements.ts';
 
 /** Who uploads: a user with all credentials, or a key that belongs to no user. */
 export function formatUploader(caller: Caller): string | null {
@@ -35,21 +33,40 @@ export async function readReadableFiles(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, FileRecord>> {
   const files = await readFileRecords(context.database, ids, context.tx);
-  const readable = new Map(files.filter((each) => isOwnUpload(each, context.caller)).map((each) => [each.id, each]));
-  const attached = new Map(files.filter((each) => each.isAttached).map((each) => [each.id, each]));
-  const references = await readFileReferences(
-    context.database,
-    [...attached.keys()],
-    limits.fileReferences,
-    context.tx,
+  const shown = await readShownFileIds(
+    context,
+    files.flatMap(({ id, isAttached }) => (isAttached ? [id] : [])),
   );
-  const byField = Map.groupBy(references, ({ collectionId, fieldId }) => `${collectionId} ${fieldId}`);
-  for (const group of byField.values())
-    for (const id of await findShownFiles(context, group)) {
-      const file = attached.get(id);
-      if (file) readable.set(id, file);
-    }
-  return readable;
+  const isReadable = (file: FileRecord): boolean => isOwnUpload(file, context.caller) || shown.has(file.id);
+  return new Map(files.filter(isReadable).map((file) => [file.id, file]));
+}
+
+/** Those of some attached files that the caller sees in a record, however many records refer to them. */
+async function readShownFileIds(context: RecordContext, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const fields = ids.length === 0 ? [] : listShownFields(context);
+  if (fields.length === 0) return new Set();
+  const plan = getCachedPlan(context, everyGrant, 'files', () => planShownFiles(fields, toPlanContext(context)));
+  const environment = createBindEnvironment({
+    key: ids,
+    variables: context.variables,
+    now: context.clock.now(),
+    zone: context.zone,
+    version: context.snapshotVersion.version,
+  });
+  const rows = await runReadStatement(context, bind(context.database.dialect, plan.statement, environment));
+  return new Set(plan.read(rows).rows.map(([id]) => Number(id)));
+}
+
+/** The plan depends on all grants to get records, which the key of a cached plan contains. */
+const everyGrant = { identity: 'every' };
+
+/** The fields with files that a get shows to the caller. */
+function listShownFields({ registry, findGrant }: RecordContext): ShownFileField[] {
+  return registry.all().flatMap((collection) => {
+    const fields = collection.fields.filter(({ type }) => type.name === 'file');
+    const grant = fields.length > 0 ? findGrant(collection.name, 'get') : null;
+    return grant ? fields.filter((field) => grant.may(field)).map((field) => ({ collection, field, grant })) : [];
+  });
 }
 
 /** A file that a get has just shown in a field of a record; null if the field only has a value that looks like it. */
@@ -63,24 +80,6 @@ export async function readShownFile(
   if (!(await hasFileReference(database, reference))) return null;
   const [file] = await readFileRecords(database, [fileId]);
   return file ?? null;
-}
-
-/** The files that the caller sees in one field of a collection. */
-async function findShownFiles(context: RecordContext, references: readonly FileReference[]): Promise<Set<number>> {
-  const shown = new Set<number>();
-  const found = findReferringField(context, references[0]!);
-  const grant = found && context.findGrant(found.collection.name, 'get');
-  if (!found || !grant?.may(found.field)) return shown;
-  const { collection } = found;
-  const keys = [...new Set(references.map(({ key }) => key))];
-  for (let from = 0; from < keys.length; from += maxVisibleKeys) {
-    const some = keys.slice(from, from + maxVisibleKeys).map((key) => parseKey(key, collection));
-    const visible = await readVisibleRecords(context, collection, grant, anyRecord, some);
-    const values = await readFileIds(context, found, some);
-    for (const { fileId, key } of references)
-      if (visible.has(key) && values.get(key)?.includes(fileId)) shown.add(fileId);
-  }
-  return shown;
 }
 
 /** A field of type `file`, and its collection. */

@@ -14,6 +14,7 @@ import type { RecordContext } from '../record-context.ts';
 import { buildPage, type ListPage } from './list-page.ts';
 import { type PreparedList, prepareList, requireGrant, requireTrashSupport } from './read-records.ts';
 import { runReads } from './read-statements.ts';
+import { recordList } from './record-run.ts';
 
 /** The context of the caller as it is now. @throws ApiError 401 if the credential is no longer valid. */
 export type ContextProvider = () => Promise<RecordContext>;
@@ -148,8 +149,13 @@ class RecordStream {
       const query = { collection: this.#collection, grant, request, ...(keys && { keys }) };
       const { plan, environment, fingerprint } = prepareList(context, query, shape);
       try {
-        const [rows] = await runReads(context, [bind(context.database.dialect, plan.page, environment)]);
-        return { page: buildPage(plan.read(rows!).rows, plan, shape.size), plan, fingerprint };
+        const statement = bind(context.database.dialect, plan.page, environment);
+        const started = plan.shape ? plan.shape.begin() : -1;
+        const [rows] = await runReads(context, [statement]);
+        const result = plan.read(rows!);
+        const run = { statement, started, rows: rows!, result, countVisited: 0, pageSize: shape.size, offset: 0 };
+        if (started >= 0) recordList(plan, run);
+        return { page: buildPage(result.rows, plan, shape.size), plan, fingerprint };
       } catch (error) {
         if (!(error instanceof StaleVersion) || attempt === maxAttempts) throw error;
         await context.refresh();

@@ -9,6 +9,7 @@ import { getRules } from '../system/system-rules.ts';
 import { refuseDeniedBody } from '../write/denied-fields.ts';
 import { findWriteLocks, type WriteResult } from '../write/write-records.ts';
 import { applyFieldLists } from './field-lists.ts';
+import { findNestedLocks } from './nested-locks.ts';
 import { createWithNested, updateWithNested } from './nested-values.ts';
 
 /** The body of a find-or-create. */
@@ -54,7 +55,8 @@ export async function findOrCreate(
   };
   // Heavy: without an index, the search reads every record.
   const locks = updates ? await findWriteLocks(context, getRules(collection), {}) : [];
-  const lockKey = [findOrCreateLockKey(collection, request, body), ...locks];
+  const nested = await findNestedLocks(context, collection, request, body);
+  const lockKey = [findOrCreateLockKey(collection, request, body), ...locks, ...nested];
   return inTransaction(context, work, { lockKey, heavy: true });
 }
 

@@ -17,12 +17,19 @@ import { inTransaction, type RecordContext, type TransactionContext } from '../r
 import { parseKey } from '../record-key.ts';
 import { getRules } from '../system/system-rules.ts';
 import { refuseDeniedRelations } from '../write/denied-fields.ts';
-import { createRecords, requireBulkLimit, updateRecords, type WriteResult } from '../write/write-records.ts';
+import {
+  createRecords,
+  findWriteLocks,
+  requireBulkLimit,
+  updateRecords,
+  type WriteResult,
+} from '../write/write-records.ts';
 import { type IfMatch, isSingleKey } from '../write/write-steps.ts';
 import { applyFieldLists } from './field-lists.ts';
 import { replaceKeyObjects, replaceKeyObjectsIn } from './key-objects.ts';
 import { changeLinks, type Link, readLinkedKeys } from './links.ts';
 import { checkNestedValues, hasNested, isNested, type RelationField } from './nested-check.ts';
+import { findNestedLocks } from './nested-locks.ts';
 import { type RecordRelation, readSourceValue, requireLinkable, resolveRelation } from './related-parent.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -76,7 +83,8 @@ export async function createWithNested(
     return createRecords(context, collection, request, { body, rules: getRules(collection) });
   requireBulkLimit(bodies);
   checkNestedValues({ context, collection, action: 'create' }, body);
-  return inTransaction(context, async (tx) => {
+  const lockKey = await findNestedLocks(context, collection, request, body);
+  const work = async (tx: TransactionContext): Promise<WriteResult> => {
     const nesting: Nesting = { tx, depth: 0, mayUpdate: request.updateAssociationValues };
     if (!isList) return createOne(nesting, collection, request, body);
     const results: WriteResult[] = [];
@@ -87,7 +95,8 @@ export async function createWithNested(
       counter: null,
       keys: results.flatMap((each) => each.keys),
     };
-  });
+  };
+  return inTransaction(context, work, { lockKey });
 }
 
 /**
@@ -108,10 +117,15 @@ export async function updateWithNested(
   const key = parseKey(request.filterByTk, collection);
   if (!isSingleKey(key)) throw new ApiError('BODY_INVALID', 'Nested values need a "filterByTk" with one key.');
   checkNestedValues(write, body);
-  return inTransaction(context, (tx) => {
+  const lockKey = [
+    ...(await findWriteLocks(context, getRules(collection), request)),
+    ...(await findNestedLocks(context, collection, request, body)),
+  ];
+  const work = (tx: TransactionContext): Promise<WriteResult> => {
     const nesting: Nesting = { tx, depth: 0, mayUpdate: request.updateAssociationValues };
     return updateOne(nesting, collection, request, { key, body, match });
-  });
+  };
+  return inTransaction(context, work, { lockKey });
 }
 
 function splitBody(body: Body, collection: Collection): SplitBody {

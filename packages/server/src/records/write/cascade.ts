@@ -73,11 +73,12 @@ export async function inBoundedTransaction(
     (max: number) =>
     (transaction: Transaction): Promise<Row[]> =>
       work(transaction, max);
-  if (heavy || operation.context.tx) return writeInTransaction(operation, withMax(limits.maxCascade), heavy);
+  if (heavy || operation.context.tx)
+    return writeInTransaction(operation, withMax(limits.maxCascade), heavy ? 'heavy' : 'several');
   try {
-    return await writeInTransaction(operation, withMax(limits.maxCascadeOnEventLoop));
+    return await writeInTransaction(operation, withMax(limits.maxCascadeOnEventLoop), 'one');
   } catch (error) {
-    if (error instanceof CascadeTooLarge) return writeInTransaction(operation, withMax(limits.maxCascade), true);
+    if (error instanceof CascadeTooLarge) return writeInTransaction(operation, withMax(limits.maxCascade), 'heavy');
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { TimeSlices } from '../../base/time-slices.ts';
-import { bind, bindFixed, type Row, StaleVersion } from '../../database/database.ts';
+import { bind, bindFixed, type Row, StaleVersion, type Transaction } from '../../database/database.ts';
 import { requireColumn } from '../../schema/field-parts.ts';
 import { maxGivenKey } from '../../schema/number-ranges.ts';
 import { listColumnFields } from '../../schema/registry.ts';
@@ -47,7 +47,7 @@ export async function insertAll(operation: WriteOperation, { records, preparedBo
       return autocommit(operation, statement, buildWriteEnvironment(operation, { values: [first.values], event }));
     }
   }
-  return writeInTransaction(operation, async (transaction) => {
+  const insert = async (transaction: Transaction): Promise<Row[]> => {
     const write: OpenWrite = { ...operation, transaction };
     transaction.touch(collection.table); // lock
     await checkReferences(operation, records, (statement) => transaction.run(statement)); // references
@@ -58,7 +58,8 @@ export async function insertAll(operation: WriteOperation, { records, preparedBo
     await finishWrite(write, 'created', rows, [...named]); // events
     await writeHistory(write, 'created', resultKeys(rows), null); // history
     return rows; // commit
-  });
+  };
+  return writeInTransaction(operation, insert, records.length === 1 ? 'one' : 'several');
 }
 
 async function insertChunks(write: OpenWrite, records: readonly CheckedRecord[]): Promise<Row[]> {

@@ -15,7 +15,7 @@ import { inTransaction, type RecordContext, type TransactionContext } from '../r
 import { parseKey } from '../record-key.ts';
 import { getRules } from '../system/system-rules.ts';
 import { getSortColumn } from './sort-columns.ts';
-import { updateRecords, type WriteResult } from './write-records.ts';
+import { findWriteLocks, updateRecords, type WriteResult } from './write-records.ts';
 
 type Method = 'insertBefore' | 'insertAfter';
 
@@ -49,7 +49,8 @@ export async function moveRecord(
   if (!grant.may(move.field))
     throw new ApiError('FIELD_DENIED', `The role may not write "${move.field.name}" of ${collection.name}.`);
   requireScopeAccess(context, collection, move);
-  const lockKey = `sort positions ${collection.id}`;
+  const locks = await findWriteLocks(context, getRules(collection), { filterByTk: move.source });
+  const lockKey = [`sort positions ${collection.id}`, ...locks];
   return inTransaction(context, (tx) => moveInTransaction(tx, collection, move), { lockKey, heavy: true });
 }
 

@@ -1,5 +1,5 @@
-import { v7 as uuid } from 'uuid';
 import { isoTime } from '../../base/clock.ts';
+import { loadLater } from '../../base/load-later.ts';
 import { TimeSlices } from '../../base/time-slices.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { prefixDetails } from '../../protocol/error-path.ts';
@@ -17,6 +17,8 @@ export interface CheckedRecord {
   readonly values: Readonly<Record<string, unknown>>;
   readonly named: readonly string[];
 }
+
+const loadUuid = loadLater<typeof import('uuid')>('uuid');
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -156,7 +158,7 @@ function createDefault(field: Field, now: number, make: boolean): unknown {
   const { definition } = field;
   if (definition.defaultValue !== undefined && definition.defaultValue !== null)
     return toExactValue(field.type, definition.defaultValue);
-  if (make && field.type.name === 'uid') return uuid({ msecs: now });
+  if (make && field.type.name === 'uid') return loadUuid().v7({ msecs: now });
   return make && definition.autoNow ? isoTime(now) : undefined;
 }
 

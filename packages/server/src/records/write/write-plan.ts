@@ -3,6 +3,7 @@ import type { Dialect, ReturningWrite } from '../../database/dialect.ts';
 import { nextSortPosition } from '../../database/sort-positions.ts';
 import { identifier, join, type Param, type Sql, sql } from '../../database/sql.ts';
 import { planRows } from '../../query/filter-plan.ts';
+import { type IndexNeed, planNeed } from '../../query/index-need.ts';
 import { compileObject } from '../../query/object-compiler.ts';
 import type { Predicate } from '../../query/predicate.ts';
 import { compilePredicate, StatementScope } from '../../query/predicate-compiler.ts';
@@ -125,6 +126,13 @@ export function planReach(write: PlannedWrite, max: number): Statement {
     write.context.database.dialect,
     sql`SELECT count(*) FROM (SELECT 1 FROM ${table}${where} LIMIT ${max + 1}) c`,
   );
+}
+
+/** What {@link planReach} needs of an index; null for a write by key. */
+export function planWriteNeed({ request, collection, grant, context }: PlannedWrite): IndexNeed | null {
+  if (request.filterByTk !== undefined) return null;
+  const condition = planWriteCondition(request, collection, grant, toPlanContext(context));
+  return planNeed(condition, null, collection, context.database.dialect);
 }
 
 /** The records that a write would reach, for their history. Rows of: key, the object of all fields that are no secrets. */

@@ -12,6 +12,7 @@ import type { Grant } from '../../query/grant.ts';
 import { presentCondition } from '../../query/predicate.ts';
 import { type Collection, listColumnFields } from '../../schema/registry.ts';
 import { buildRequestEnvironment, recordNotFound } from '../read/read-records.ts';
+import { recordRead } from '../read/record-run.ts';
 import { getCachedPlan, getWriteSnapshot, type RecordContext } from '../record-context.ts';
 import { compareKeys } from '../record-key.ts';
 import type { AfterWrite, Body, PreparedBody, RecordRules } from '../record-rules.ts';
@@ -24,6 +25,7 @@ import {
   planKeys,
   planReach,
   planReadBack,
+  planWriteNeed,
   type WritePlan,
 } from './write-plan.ts';
 
@@ -68,18 +70,20 @@ export function isSingleKey(key: unknown): boolean {
   return key !== undefined && !Array.isArray(key);
 }
 
-/**
- * Opens a transaction under the snapshot that the write was planned with; an open one is joined.
- *
- * @param heavy many rows: the transaction runs off the event loop.
- */
+/** How many records a write changes. `heavy`: so many that the transaction runs off the event loop. */
+export type WriteSize = 'one' | 'several' | 'heavy';
+
+/** Opens a transaction under the snapshot that the write was planned with; an open one is joined. */
 export function writeInTransaction(
-  { context }: WriteOperation,
+  { context, rules }: WriteOperation,
   work: (transaction: Transaction) => Promise<Row[]>,
-  heavy = false,
+  size: WriteSize,
 ): Promise<Row[]> {
   if (context.tx) return work(context.tx);
-  return context.database.write(work, { heavy, snapshot: getWriteSnapshot(context) });
+  const heavy = size === 'heavy';
+  // The rules of a system collection may wait for something else than statements.
+  const sharesCommit = size === 'one' && rules === null;
+  return context.database.write(work, { heavy, sharesCommit, snapshot: getWriteSnapshot(context) });
 }
 
 /**
@@ -195,8 +199,12 @@ export async function readReachedKeys(
 export async function checkReach(write: BoundWrite): Promise<void> {
   const { context, collection, request, grant, transaction, environment } = write;
   const { dialect } = context.database;
-  const [row] = await transaction.run(bind(dialect, planReach(write, limits.maxExactCount), environment));
-  const reached = Number(row?.[0]);
+  const statement = bind(dialect, planReach(write, limits.maxExactCount), environment);
+  const shape = context.shapes.open(planWriteNeed(write));
+  const started = shape ? shape.begin() : -1;
+  const rows = await transaction.run(statement);
+  const reached = Number(rows[0]?.[0]);
+  if (started >= 0) recordRead(shape, { statement, started, rows, returned: reached, hasMore: false });
   if (reached > limits.recordsByFilter) {
     const count = reached > limits.maxExactCount ? `more than ${limits.maxExactCount}` : reached;
     throw new ApiError(

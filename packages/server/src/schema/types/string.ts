@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js';
+import { loadLater } from '../../base/load-later.ts';
 import { isWellFormedText } from '../../base/well-formed.ts';
 import { limits } from '../../protocol/limits.ts';
 import {
@@ -9,6 +9,9 @@ import {
   optionChecks,
   type ValidationSchema,
 } from '../field-type.ts';
+
+/** The engine of regular expressions, loaded with the first pattern. */
+export const loadRe2 = loadLater<typeof import('re2js')>('re2js');
 
 /** Short text. */
 export const stringType = defineTextType('string', 1_000_000);
@@ -46,7 +49,7 @@ export function checkPattern(value: unknown): string | null {
   if (value.length > limits.patternLength)
     return `The pattern has more than ${limits.patternLength} characters. Shorten it.`;
   try {
-    RE2JS.compile(value);
+    loadRe2().RE2JS.compile(value);
     return null;
   } catch {
     return 'The pattern is not a regular expression in RE2 syntax, which has no look-around and no back-references.';

@@ -46,7 +46,7 @@ export async function detectFormat(bytes: OpenBlob): Promise<Exclude<SourceForma
   if (text.trim() === '' && bytes.size <= head.length) throw invalidFile('The file is empty.');
   if (oldWorkbookStarts.includes(start.slice(0, 2)) || isBinary(text))
     throw invalidFile('The file is binary and of an unknown kind. Give a CSV, XLSX, JSON or NDJSON file.');
-  if (/^\s*<(?:!doctype|html|\?xml|table|head|body)/i.test(text))
+  if (/^\s*<(?:!doctype|!--|html|\?xml|svg|table|head|body|script)/i.test(text))
     throw invalidFile('The file is an HTML or XML document. Save its table as an Excel workbook (.xlsx) or as CSV.');
   return jsonStart.test(text) ? 'json' : 'csv';
 }

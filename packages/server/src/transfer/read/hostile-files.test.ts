@@ -180,6 +180,23 @@ test('XML that is nested too deeply is refused', async () => {
   await expect(readTable(await zipParts({ ...parts, 'xl/workbook.xml': nested }))).rejects.toThrow('nested too deeply');
 });
 
+test('a directory of many parts is read at once', async () => {
+  const parts = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`xl/media/${index}.png`, 'x']));
+  const file = await zipParts({ ...makeWorkbookParts({ sheets: { S: sheet } }), ...parts });
+  let reads = 0;
+  const blob = toBlob(file);
+  const counted = {
+    size: blob.size,
+    read: (from: number, to: number): AsyncGenerator<Uint8Array> => {
+      reads += 1;
+      return blob.read(from, to);
+    },
+  };
+  const source = await openTable(counted, { header: false });
+  expect((await readRows(source)).map(({ cells }) => cells)).toEqual([['name']]);
+  expect(reads).toBeLessThan(60);
+});
+
 test('a directory that lies about the size of a part is refused', async () => {
   const path = 'xl/worksheets/s0.xml';
   const parts = makeWorkbookParts({ sheets: { S: row(`<c t="str"><v>${'x'.repeat(5000)}</v></c>`) } });

@@ -67,8 +67,10 @@ describeEngines('a second client', (engine) => {
                 : { mailboxId: idOf(pick(folders)) };
             const action = 'mailboxId' in body ? 'move' : 'batchUpdate';
             const { mailboxId, ...values } = body as { mailboxId?: number };
+            // More than 20 keys are written in a worker thread on SQLite.
+            const keys = new Set(Array.from({ length: Math.random() < 0.1 ? 30 : 1 }, () => pick(ids)));
             const reply = await world.server.call(`POST /api/emails:${action}`, {
-              body: { ids: [pick(ids)], ...values, ...(mailboxId !== undefined && { mailbox: mailboxId }) },
+              body: { ids: [...keys], ...values, ...(mailboxId !== undefined && { mailbox: mailboxId }) },
             });
             // 403: a message is hidden between the reports that it left one folder and reached the other. 503: a slow machine.
             if (![403, 503].includes(reply.status)) expect(reply.status, reply.text).toBe(200);

@@ -15,6 +15,7 @@ import { Empty } from '../../ui/states.tsx';
 import { CollectionSettings } from './collection-settings.tsx';
 import { DestroyCollection } from './destroy-collection.tsx';
 import { FieldList } from './field-list.tsx';
+import { IndexAdviceSection } from './index-advice.tsx';
 
 export function DefinitionPage(): ReactNode {
   const { collection: name = '' } = useParams({ strict: false });
@@ -63,7 +64,13 @@ function Definition({ collection, schema }: { collection: Collection; schema: Sc
       {!mayChangeFields && <Text c="dimmed">{t.readOnly}</Text>}
       {collection.system && <Text c="dimmed">{t.systemText}</Text>}
       <FieldList collection={collection} schema={schema} />
-      {may('collections', 'update') && !collection.system && <CollectionSettings collection={collection} />}
+      {may('collections', 'update') && !collection.system && (
+        <>
+          {may('collections', 'list') && <IndexAdviceSection collection={collection} />}
+          {/* The form starts again when its indexes are changed elsewhere: saving it would undo the change. */}
+          <CollectionSettings key={JSON.stringify(collection.options.indexes ?? [])} collection={collection} />
+        </>
+      )}
       {may('collections', 'destroy') && !collection.system && <DestroyCollection collection={collection} />}
     </Stack>
   );

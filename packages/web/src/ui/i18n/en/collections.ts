@@ -220,6 +220,44 @@ export const indexes = {
   remove: 'Remove the index',
 };
 
+const formatNumber = (value: number): string => value.toLocaleString('en');
+
+export const indexAdvice = {
+  title: 'Index advice',
+  hint: 'Requests that looked at many more records than they returned, and the indexes that would avoid it. Only their fields and operators are recorded, never values.',
+  refresh: 'Refresh',
+  empty: 'No advice: no recorded request misses an index, and no index is known to be unneeded.',
+  since: 'Requests recorded since',
+  server: (server: string) => `by the server ${server}`,
+  missing: 'Missing index',
+  unneeded: 'Unneeded index',
+  why: 'Why',
+  effect: 'Expected effect',
+  cost: ({ calls, rowsVisited, rowsReturned }: { calls: number; rowsVisited: number; rowsReturned: number }) =>
+    `${formatNumber(calls)} calls looked at about ${formatNumber(rowsVisited)} records each to return ${formatNumber(rowsReturned)}.`,
+  request: (conditions: readonly string[], sort: readonly string[]) =>
+    [
+      conditions.length > 0 ? `Filter: ${conditions.join(', ')}` : 'No filter',
+      ...(sort.length > 0 ? [`sort: ${sort.join(', ')}`] : []),
+    ].join('; '),
+  expected: ({ rowsVisited, expectedRows }: { rowsVisited: number; expectedRows: number | null }) =>
+    expectedRows === null
+      ? `Only the records that match these fields, instead of ${formatNumber(rowsVisited)}`
+      : `About ${formatNumber(expectedRows)} records instead of ${formatNumber(rowsVisited)}`,
+  create: 'Create index',
+  createTitle: (fields: readonly string[]) => `Create index on ${fields.join(', ')}`,
+  createText:
+    'All records are read once to build the index; writes to this collection wait until it is built, a few seconds for a million records. After that, every create, and every update of these fields, also writes the index, and it takes space on the disk.',
+  created: 'The index was created.',
+  covered: (fields: readonly string[]) => `The index on ${fields.join(', ')} serves the same requests.`,
+  unused: 'No recorded request has used it.',
+  remove: 'Remove index',
+  removeTitle: (fields: readonly string[]) => `Remove index on ${fields.join(', ')}`,
+  removeText:
+    'No records are lost. Requests that other servers answered, or that come only rarely, may have used it; it can be created again.',
+  removed: 'The index was removed.',
+};
+
 export const diagram = {
   title: 'Diagram',
   description: 'Collections and their relations. Drag to move, scroll to zoom.',

@@ -1,4 +1,13 @@
-import { collections, definition, diagram, indexes, relation, searchIndexes, types } from './collections.ts';
+import {
+  collections,
+  definition,
+  diagram,
+  indexAdvice,
+  indexes,
+  relation,
+  searchIndexes,
+  types,
+} from './collections.ts';
 import { files } from './files.ts';
 import { record, records } from './records.ts';
 
@@ -10,6 +19,7 @@ export const data = {
   relation,
   indexes,
   searchIndexes,
+  indexAdvice,
   diagram,
   records,
   record,

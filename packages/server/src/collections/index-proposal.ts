@@ -1,0 +1,113 @@
+/** Which index would serve a read, and which reads an existing index serves. */
+import type { IndexDefinition } from '../protocol/definition.ts';
+import type { ConditionNeed, IndexNeed } from '../query/index-need.ts';
+import type { RequestShape } from '../records/request-shapes.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+
+/** An index that would serve a part of a read. */
+export interface IndexProposal {
+  readonly collection: Collection;
+  /** Fields that equal one value. Their order does not matter. */
+  readonly equal: readonly Field[];
+  /** The fields after them: the order of the list, or one range. */
+  readonly rest: readonly Field[];
+  /** Whether the index leaves no condition and no order to be done record by record. */
+  readonly isComplete: boolean;
+}
+
+/** An index has at most ten fields. */
+const maxFields = 10;
+
+/** The index that would serve the conditions and the order of a read in its own collection; null if none would. */
+export function proposeIndex({ need, calls, callsWithMore }: RequestShape): IndexProposal | null {
+  const { collection, ranges, hasOthers, order } = need;
+  const equal = need.equal.slice(0, maxFields);
+  const ordered = order?.filter((field) => !equal.includes(field)) ?? null;
+  const [range] = ranges;
+  // Where more match than a page holds, reading them in their order ends early. Where few match, they are found first.
+  const fillsPages = callsWithMore * 2 >= calls;
+  const isRangeFirst = range !== undefined && range !== ordered?.[0] && !(fillsPages && ordered && ordered.length > 0);
+  const rest = (isRangeFirst ? [range] : (ordered ?? [])).slice(0, maxFields - equal.length);
+  if (equal.length + rest.length === 0) return null;
+  const covered = isRangeFirst ? ranges.length === 1 : ranges.every((field) => field === rest[0]);
+  return {
+    collection,
+    equal,
+    rest,
+    isComplete: covered && !hasOthers && (isRangeFirst ? !fillsPages : order !== null),
+  };
+}
+
+/** The index that would find the related records that a read filters by; null if none would. */
+export function proposeRelatedIndex({ collection, equal, ranges }: ConditionNeed): IndexProposal | null {
+  const rest = ranges.slice(0, 1);
+  if (collection.system || collection.internal || equal.length + rest.length === 0) return null;
+  return { collection, equal, rest, isComplete: false };
+}
+
+/** Whether an index over these fields serves a proposal: it begins with the fields that are equal, and goes on with the rest. */
+export function servesProposal(fields: readonly string[], { equal, rest }: Omit<IndexProposal, 'isComplete'>): boolean {
+  const wanted = new Set(equal.map(({ name }) => name));
+  const leading = fields.slice(0, wanted.size);
+  return (
+    leading.length === wanted.size &&
+    leading.every((name) => wanted.has(name)) &&
+    rest.every(({ name }, index) => fields[wanted.size + index] === name)
+  );
+}
+
+/** The fields of the proposed index. */
+export function listProposedFields({ equal, rest }: IndexProposal): string[] {
+  return [...equal, ...rest].map(({ name }) => name);
+}
+
+/** Where an index is defined: by a field, or in the options of its collection. */
+export interface DefinedIndex {
+  readonly fields: readonly string[];
+  readonly unique: boolean;
+  readonly source: 'field' | 'options';
+  /** It belongs to a foreign key or to the position of a sort field: the server needs it. */
+  readonly isRequired: boolean;
+}
+
+/** The indexes of a collection over its fields, with those that the server adds. */
+export function listIndexes({ fields, options, primaryKey }: Collection): DefinedIndex[] {
+  const byField = fields.flatMap((field): DefinedIndex[] => {
+    const { index, unique = false } = field.definition;
+    if (field.column === null || field === primaryKey) return [];
+    if (!unique && !index && !field.references) return [];
+    const isRequired = field.references !== null || field.referencedKey || field.type.name === 'sort';
+    return [{ fields: [field.name], unique, source: 'field', isRequired }];
+  });
+  const inOptions = (options.indexes ?? []).map(
+    ({ fields: names, unique = false }: IndexDefinition): DefinedIndex => ({
+      fields: names,
+      unique,
+      source: 'options',
+      isRequired: false,
+    }),
+  );
+  return [...byField, ...inOptions];
+}
+
+/** Whether an index serves a read at least as well as the other one does. */
+export function servesAsWell(
+  fields: readonly string[],
+  other: readonly string[],
+  need: IndexNeed | ConditionNeed,
+): boolean {
+  const order = 'order' in need ? need.order : null;
+  return measure(fields, need, order) >= measure(other, need, order);
+}
+
+/** How much of a need an index serves: the fields it seeks by, and the order or a range after them. */
+function measure(names: readonly string[], { equal, ranges }: ConditionNeed, order: readonly Field[] | null): number {
+  const wanted = new Set(equal.map(({ name }) => name));
+  let seeks = 0;
+  while (wanted.has(names[seeks] ?? '')) seeks += 1;
+  const rest = names.slice(seeks);
+  const ordered = order?.map(({ name }) => name).filter((name) => !wanted.has(name));
+  const isOrdered = ordered !== undefined && rest.join() === ordered.join();
+  const isRanged = ranges.some(({ name }) => name === rest[0]);
+  return 4 * seeks + (isOrdered ? 2 : 0) + (isRanged ? 1 : 0);
+}

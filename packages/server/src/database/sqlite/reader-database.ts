@@ -1,0 +1,173 @@
+import { LruMap } from '../../base/lru-map.ts';
+import { type BoundStatement, DatabaseFault, type Row } from '../database.ts';
+import type { EventLogStore } from '../event-log-store.ts';
+import { requireRow } from '../run-statement.ts';
+import type { ReadOnlyStore, SharedStore } from '../shared-store.ts';
+import type { StatementAccess } from '../statement-access.ts';
+import { readCommits, SharedCounters, sumTableCounters } from './shared-counters.ts';
+import { inspectSqliteStatement } from './sqlite-access.ts';
+import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+import { sqliteFullText } from './sqlite-full-text.ts';
+
+/** How long a read may take. */
+const readMilliseconds = 3;
+/** How long a statement that took longer is refused without another attempt. */
+const longStatementMilliseconds = 10_000;
+/** On a machine with too much work, a short statement may take long once. */
+const maxFailures = 2;
+/** How long a read transaction stays open, so that the write-ahead log can be reset. */
+const maxStateMilliseconds = 20;
+const cacheKilobytes = 4000;
+const maxValue = 256 * 1024;
+
+/**
+ * A SQLite store that another thread of this process writes, for short reads.
+ *
+ * Reads share a read transaction until a write has been committed, or 20 ms have passed. All reads therefore see every write that was
+ * acknowledged before them. What it cannot read within 3 ms, or at all, it refuses with a {@link DatabaseFault}: the thread that writes
+ * must answer the request.
+ */
+export class ReaderDatabase implements ReadOnlyStore {
+  readonly dialect = sqliteDialect;
+  readonly multiNode = false;
+  readonly fullText = sqliteFullText;
+  readonly #connection: SqliteConnection;
+  readonly #counters: SharedCounters;
+  /** The version that statements were compiled for; null: they may read any state, and take any time. */
+  #requiredVersion: number | null = null;
+  /** The counters before the read transaction began. */
+  #copy: Int32Array;
+  #version = 0;
+  #timer: NodeJS.Timeout | null = null;
+  /** Statements that took too long. */
+  readonly #long = new LruMap<{ readonly since: number; readonly failures: number }>({
+    entries: 500,
+    bytes: 1024 * 1024,
+    keyLength: maxLoopStatement,
+    sizeOf: 0,
+  });
+
+  /** @throws DatabaseFault if the store does not exist. */
+  constructor({ path, counters }: SharedStore) {
+    this.#connection = new SqliteConnection(path, { readOnly: true });
+    this.#connection.script(`PRAGMA cache_size=-${cacheKilobytes}`);
+    this.#counters = new SharedCounters(counters);
+    this.#copy = this.#counters.copy();
+  }
+
+  get eventLog(): EventLogStore {
+    throw unsupported();
+  }
+
+  get isClosed(): boolean {
+    return this.#counters.isClosed;
+  }
+
+  readVersion(): number {
+    this.#holdState();
+    return this.#version;
+  }
+
+  requireVersion(version: number | null): void {
+    this.#requiredVersion = version;
+  }
+
+  read(statements: readonly BoundStatement[]): Row[][] {
+    if (this.isClosed) throw new DatabaseFault('unavailable', 'the store is being closed');
+    this.#holdState();
+    if (this.#requiredVersion === null) return statements.map((statement) => this.#connection.run(statement));
+    if (this.#requiredVersion !== this.#version) throw new DatabaseFault('stale', 'the definitions have changed');
+    const heaviest = statements[0]?.text ?? '';
+    const failures = this.#countFailures(heaviest);
+    if (failures >= maxFailures) throw tooLong();
+    if (statements.some(isLong)) throw tooLong();
+    const deadline = performance.now() + readMilliseconds;
+    try {
+      return statements.map((statement) => this.#connection.run(statement, deadline));
+    } catch (error) {
+      this.#releaseState();
+      if (!(error instanceof DeadlineExceeded)) throw error;
+      this.#long.set(heaviest, { since: performance.now(), failures: failures + 1 });
+      throw tooLong();
+    }
+  }
+
+  #countFailures(text: string): number {
+    const long = this.#long.get(text);
+    return long && performance.now() - long.since < longStatementMilliseconds ? long.failures : 0;
+  }
+
+  inspect(statement: BoundStatement): Promise<StatementAccess> {
+    return inspectSqliteStatement(this, statement);
+  }
+
+  changeCounter(tables: readonly string[]): number {
+    this.#holdState();
+    return sumTableCounters(this.#copy, tables);
+  }
+
+  write(): Promise<never> {
+    return Promise.reject(unsupported());
+  }
+
+  writeOne(): Promise<never> {
+    return Promise.reject(unsupported());
+  }
+
+  withStartupLock(): Promise<never> {
+    return Promise.reject(unsupported());
+  }
+
+  tryWithLock(): Promise<never> {
+    return Promise.reject(unsupported());
+  }
+
+  probeWrite(): Promise<never> {
+    return Promise.reject(unsupported());
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#releaseState();
+    this.#connection.close();
+  }
+
+  /** Begins a read transaction if there is none, or if a transaction was committed since it began. */
+  #holdState(): void {
+    if (this.#connection.inTransaction) {
+      if (readCommits(this.#copy) === this.#counters.commits) return;
+      this.#releaseState();
+    }
+    this.#copy = this.#counters.copy(); // before the first statement, which fixes what the transaction sees
+    this.#connection.run(begin);
+    this.#version = Number(requireRow(this.#connection.run(selectVersion))[0]);
+    this.#timer ??= setTimeout(this.#expire, maxStateMilliseconds).unref();
+  }
+
+  #releaseState(): void {
+    if (this.#connection.inTransaction) this.#connection.run(commit);
+  }
+
+  readonly #expire = (): void => {
+    this.#timer = null;
+    this.#releaseState();
+  };
+}
+
+const begin: BoundStatement = { text: 'BEGIN', values: [] };
+const commit: BoundStatement = { text: 'COMMIT', values: [] };
+const selectVersion: BoundStatement = { text: 'SELECT version FROM _meta', values: [] };
+
+/** Whether a statement takes longer than a short read by the length of its text or values. */
+function isLong({ text, values }: BoundStatement): boolean {
+  return text.length > maxLoopStatement || values.some((value) => typeof value === 'string' && value.length > maxValue);
+}
+
+function tooLong(): DatabaseFault {
+  return new DatabaseFault('timeout', 'the statement takes too long for this thread');
+}
+
+function unsupported(): DatabaseFault {
+  return new DatabaseFault('other', 'this thread only reads records');
+}

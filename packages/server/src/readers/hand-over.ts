@@ -1,0 +1,136 @@
+/**
+ * Hands requests over to the main thread, which answers them from the beginning. Each client connection has a connection to the main
+ * thread of its own, which begins with a line that names the client's address: no header can claim another one.
+ */
+import { Agent, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** The first line of a connection to the main thread. */
+export interface HandOverPreamble {
+  readonly address: string | undefined;
+  readonly family: string | undefined;
+  readonly port: number | undefined;
+}
+
+/** A reply of at most this many bytes is sent with its headers in one piece. */
+const maxWholeReply = 64 * 1024;
+/** Headers that each of the two connections has for itself. */
+const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date']);
+
+/** Sends requests to the main thread, and its replies to the client. */
+export class HandOver {
+  readonly #path: string;
+  readonly #agents = new WeakMap<Socket, HandOverAgent>();
+
+  /** @param path of the main thread's Unix domain socket. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Hands over a request that has not been answered. */
+  send(request: IncomingMessage, response: ServerResponse): void {
+    const upstream = sendRequest({
+      agent: this.#agentOf(request.socket),
+      method: request.method,
+      path: request.url,
+      headers: listHeaders(request),
+      setHost: false,
+    });
+    upstream.on('continue', () => response.writeContinue());
+    upstream.on('response', (reply) => forwardReply(reply, request, response));
+    upstream.on('error', () => request.socket.destroy());
+    response.once('close', () => {
+      if (!response.writableFinished) upstream.destroy();
+    });
+    request.on('error', () => upstream.destroy());
+    if (!hasBody(request)) return void upstream.end();
+    upstream.flushHeaders();
+    request.pipe(upstream);
+  }
+
+  /** Hands over a connection: from this request on, its bytes are forwarded unchanged. */
+  upgrade(request: IncomingMessage, client: Duplex, head: Buffer): void {
+    const upstream = connectToMain(this.#path, request.socket);
+    const { rawHeaders } = request;
+    let text = `${request.method} ${request.url} HTTP/${request.httpVersion}\r\n`;
+    for (const [name, value] of pairHeaders(rawHeaders)) text += `${name}: ${value}\r\n`;
+    upstream.write(`${text}\r\n`, 'latin1');
+    upstream.write(head);
+    client.on('error', () => upstream.destroy());
+    upstream.on('error', () => client.destroy());
+    client.once('close', () => upstream.destroy());
+    upstream.once('close', () => client.destroy());
+    client.pipe(upstream).pipe(client);
+  }
+
+  #agentOf(client: Socket): HandOverAgent {
+    let agent = this.#agents.get(client);
+    if (!agent) {
+      agent = new HandOverAgent(this.#path, client);
+      const created = agent;
+      this.#agents.set(client, agent);
+      client.once('close', () => created.destroy());
+    }
+    return agent;
+  }
+}
+
+/** The one connection to the main thread that belongs to a client's connection. */
+class HandOverAgent extends Agent {
+  readonly #path: string;
+  readonly #client: Socket;
+
+  constructor(path: string, client: Socket) {
+    super({ keepAlive: true, maxSockets: 1 });
+    this.#path = path;
+    this.#client = client;
+  }
+
+  override createConnection(): Socket {
+    return connectToMain(this.#path, this.#client);
+  }
+}
+
+function connectToMain(path: string, { remoteAddress, remoteFamily, remotePort }: Socket): Socket {
+  const socket = connect({ path });
+  const preamble: HandOverPreamble = { address: remoteAddress, family: remoteFamily, port: remotePort };
+  socket.write(`${JSON.stringify(preamble)}\n`);
+  return socket;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/** The headers as they were received. Without a length, the library would announce a body for some methods. */
+function listHeaders({ headers, rawHeaders, method }: IncomingMessage): string[] {
+  const isPlain = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+  return isPlain || method === 'GET' || method === 'HEAD' ? rawHeaders : [...rawHeaders, 'Content-Length', '0'];
+}
+
+/** Names and values of headers as they were received. */
+function pairHeaders(raw: readonly string[]): [name: string, value: string][] {
+  const pairs: [string, string][] = [];
+  for (let index = 0; index < raw.length; index += 2) pairs.push([raw[index] ?? '', raw[index + 1] ?? '']);
+  return pairs;
+}
+
+function forwardReply(reply: IncomingMessage, request: IncomingMessage, response: ServerResponse): void {
+  const headers = pairHeaders(reply.rawHeaders)
+    .filter(([name]) => !connectionHeaders.has(name.toLowerCase()))
+    .flat();
+  if (reply.headers.connection === 'close') response.shouldKeepAlive = false;
+  response.writeHead(reply.statusCode ?? 0, reply.statusMessage, headers);
+  reply.on('error', () => request.socket.destroy());
+  const length = Number(reply.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+  if (length > maxWholeReply) {
+    response.flushHeaders();
+    reply.pipe(response);
+    return;
+  }
+  const pieces: Buffer[] = [];
+  reply.on('data', (piece: Buffer) => pieces.push(piece));
+  reply.on('end', () => response.end(Buffer.concat(pieces)));
+}

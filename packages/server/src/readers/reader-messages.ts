@@ -1,0 +1,61 @@
+/** What the main thread and its reader threads tell each other. */
+import type { KeyUseDelta } from '../database/key-use-rows.ts';
+import type { SharedStore } from '../database/shared-store.ts';
+import type { SharedRequestWindows } from '../http/rate-limits.ts';
+import type { CredentialUses } from '../identity/authenticator.ts';
+import type { ShapeUses } from '../records/request-shapes.ts';
+import type { SystemTraits } from '../schema/system-traits.ts';
+
+/** An application with its store. */
+export interface SharedApplication extends SharedStore {
+  readonly name: string;
+}
+
+/** How a reader begins. */
+export interface ReaderSettings {
+  readonly host: string;
+  readonly port: number;
+  /** The Unix domain socket on which the main thread takes over requests. */
+  readonly handOverPath: string;
+  /** APP_KEY, then the previous one during a rotation. */
+  readonly appKeys: readonly string[];
+  readonly corsOrigins: ReadonlySet<string> | null;
+  readonly isBehindProxies: boolean;
+  readonly windows: SharedRequestWindows;
+  /** Actions of extensions, which may have the name of a record action. */
+  readonly extensionActions: ReadonlySet<string>;
+  /** The traits of system collections, without their rules for writes. */
+  readonly systemTraits: ReadonlyMap<string, SystemTraits>;
+  readonly main: SharedApplication;
+}
+
+export type ToReader =
+  | { readonly kind: 'open'; readonly application: SharedApplication }
+  /** The application is being closed: its file must not be open when `closed` is sent. */
+  | { readonly kind: 'close'; readonly name: string }
+  /** Running requests may end, then the thread does. */
+  | { readonly kind: 'stop' };
+
+/** The successful requests of one application that a reader has answered. */
+export interface ReaderUses {
+  readonly name: string;
+  readonly keys: readonly KeyUseDelta[];
+  readonly credentials: CredentialUses;
+  /** What its reads need of an index. */
+  readonly shapes: readonly ShapeUses[];
+}
+
+/** Numbers of requests since the last report. */
+export interface RequestCounts {
+  readonly answered: number;
+  readonly handedOver: number;
+}
+
+export type FromReader =
+  | { readonly kind: 'listening' }
+  /** A request names an application that this reader has not opened. */
+  | { readonly kind: 'wanted'; readonly name: string }
+  | { readonly kind: 'closed'; readonly name: string }
+  | { readonly kind: 'uses'; readonly uses: readonly ReaderUses[] }
+  | { readonly kind: 'requests'; readonly requests: RequestCounts }
+  | { readonly kind: 'warning'; readonly message: string };

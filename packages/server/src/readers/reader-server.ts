@@ -1,0 +1,98 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { connectionSettings } from '../http/connection-settings.ts';
+import { buildCorsHeaders, corsVary, isCorsDisabled, sameOriginVary } from '../http/cors.ts';
+import { JsonReplies } from '../http/json-reply.ts';
+import { readRequestId } from '../http/request-head.ts';
+import type { ReadAnswers } from './answer-read.ts';
+import { HandOver } from './hand-over.ts';
+import type { ReaderSettings, RequestCounts } from './reader-messages.ts';
+
+export interface ReaderServerParts extends Pick<ReaderSettings, 'host' | 'port' | 'handOverPath' | 'corsOrigins'> {
+  readonly reads: ReadAnswers;
+  /** Refuses a request that could not be parsed. */
+  readonly refuseRaw: (error: unknown, socket: Socket) => void;
+}
+
+/** How long a stop waits for running requests. */
+const shutdownGraceMilliseconds = 3000;
+
+/** The HTTP server of a reader: answers reads, and hands over everything else. */
+export class ReaderServer {
+  readonly #parts: ReaderServerParts;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #handOver: HandOver;
+  readonly #replies: JsonReplies;
+  #stopping = false;
+  #answered = 0;
+  #handedOver = 0;
+
+  constructor(parts: ReaderServerParts) {
+    this.#parts = parts;
+    this.#handOver = new HandOver(parts.handOverPath);
+    this.#replies = new JsonReplies(isCorsDisabled(parts.corsOrigins) ? sameOriginVary : corsVary);
+    this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: () => true });
+    const handOver = (request: IncomingMessage, response: ServerResponse): void => this.#leave(request, response);
+    this.#server
+      .on('request', (request, response) => this.#handle(request, response))
+      .on('checkContinue', handOver)
+      .on('checkExpectation', handOver)
+      .on('upgrade', (request, socket, head) => this.#handOver.upgrade(request, socket, head))
+      .on('clientError', (error, socket) => parts.refuseRaw(error, socket as Socket))
+      .on('connection', (socket: Socket) => {
+        this.#sockets.add(socket);
+        socket.once('close', () => this.#sockets.delete(socket));
+      });
+  }
+
+  /** Listens on the port that the main thread also listens on. */
+  async listen(): Promise<void> {
+    const { host, port } = this.#parts;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once('error', reject).listen({ host, port, reusePort: true }, resolve);
+    await promise;
+    this.#server.off('error', reject);
+  }
+
+  /** Leaves all new requests to the main thread, which refuses them, and waits for running ones. */
+  async close(): Promise<void> {
+    this.#stopping = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    const idle = setInterval(() => this.#server.closeIdleConnections(), 50);
+    const grace = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, shutdownGraceMilliseconds);
+    await promise;
+    clearInterval(idle);
+    clearTimeout(grace);
+  }
+
+  /** Returns the numbers of requests since the last call; null if there was none. */
+  takeCounts(): RequestCounts | null {
+    const counts = { answered: this.#answered, handedOver: this.#handedOver };
+    this.#answered = 0;
+    this.#handedOver = 0;
+    return counts.answered + counts.handedOver === 0 ? null : counts;
+  }
+
+  #leave(request: IncomingMessage, response: ServerResponse): void {
+    this.#handedOver += 1;
+    this.#handOver.send(request, response);
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    const answering = this.#stopping ? Promise.resolve(null) : this.#parts.reads.answer(request);
+    void answering.then((result) => {
+      if (result === null) return this.#leave(request, response);
+      this.#answered += 1;
+      const { corsOrigins } = this.#parts;
+      if (!isCorsDisabled(corsOrigins))
+        for (const [name, value] of Object.entries(buildCorsHeaders(corsOrigins, request.headers)))
+          response.setHeader(name, value);
+      const head = { method: request.method ?? 'GET', headers: request.headers };
+      this.#replies.send(result, head, response, readRequestId(request));
+    });
+  }
+}

@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { MissingIndex } from '../../src/collections/index-advice.ts';
+import { describeEngines, type Engine } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
+import { day, MovingClock } from '../support/moving-clock.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const records = 20_000;
+const secret = 'value-that-nobody-may-see';
+const secretDay = '1999-12-31';
+
+describeEngines('the index advice', (engine) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(engine);
+    const define = (body: object): Promise<Json> => server.data('POST /api/collections:create', { body });
+    await define({ name: 'writers', fields: [{ name: 'country', type: 'string' }] });
+    await define({
+      name: 'posts',
+      fields: [
+        { name: 'status', type: 'string' },
+        { name: 'views', type: 'integer' },
+        { name: 'due', type: 'date' },
+        { name: 'writer', type: 'belongsTo', target: 'writers' },
+      ],
+    });
+    await server.data('POST /api/writers:create', { body: { country: 'se' } });
+    await server.data('POST /api/posts:create', { body: { status: 'open', views: 0, due: '2026-01-01', writerId: 1 } });
+    await fill(server, engine);
+  }, 60_000);
+  afterAll(() => server.stop());
+
+  const advise = (collection = 'posts'): Promise<Json> =>
+    server.data(`GET /api/indexes:advice?collectionName=${collection}`);
+  const call = async (path: string): Promise<void> => {
+    for (let index = 0; index < 3; index += 1) await server.data(`GET /api/${path}`);
+  };
+  const list = (filter: object, rest: string): Promise<void> =>
+    call(`posts:list?count=none&filter=${JSON.stringify(filter)}&${rest}`);
+  const dropIndexes = async (): Promise<void> => {
+    for (const name of ['posts', 'writers'])
+      await server.data(`POST /api/collections:update?filterByTk=${name}`, { body: { options: { indexes: [] } } });
+  };
+  const addIndex = async (collection: string, fields: readonly string[]): Promise<void> => {
+    const { options } = await server.data(`GET /api/collections:get?filterByTk=${collection}`);
+    const indexes = [...(options.indexes ?? []), { fields }];
+    await server.data(`POST /api/collections:update?filterByTk=${collection}`, { body: { options: { indexes } } });
+  };
+
+  /** Reads that need an index, the fields of that index, and whether its effect can be foretold. */
+  const cases: readonly (readonly [string, string, readonly string[], boolean, () => Promise<void>])[] = [
+    [
+      'posts',
+      'one condition and the order of the list',
+      ['status', 'createdAt'],
+      true,
+      () => list({ status: 'open' }, 'sort=-createdAt'),
+    ],
+    ['posts', 'an order without conditions', ['views'], true, () => list({}, 'sort=views')],
+    ['posts', 'a condition that few records match', ['status'], true, () => list({ status: 'rare' }, 'sort=id')],
+    [
+      'posts',
+      'a range that few records match, in another order',
+      ['views'],
+      true,
+      () => list({ views: { $gt: 19_990 } }, 'sort=-createdAt'),
+    ],
+    [
+      'posts',
+      'a condition, and a range in the order of the list',
+      ['status', 'views'],
+      true,
+      () => list({ status: 'open', views: { $gt: 5000 } }, 'sort=views'),
+    ],
+    [
+      'writers',
+      'the condition on a related record',
+      ['country'],
+      false,
+      () => list({ writer: { country: 'no' } }, 'sort=-id'),
+    ],
+  ];
+
+  describe.each(cases)('on %s for %s', (collection, _, fields, isComplete, run) => {
+    test('names the index, which is used, drops the visited records, and ends the advice', async () => {
+      await dropIndexes();
+      await run();
+      const before = find((await advise(collection)).missing, fields);
+      expect(before).toMatchObject({ calls: 3, expectedRows: isComplete ? before?.rowsReturned : null });
+      expect(before?.rowsVisited).toBeGreaterThan(records / 4);
+      expect(before?.summary).toContain(`index on ${collection} (${fields.join(', ')}): 3 calls looked at about `);
+      await addIndex(collection, fields);
+      await run();
+      expect((await advise(collection)).missing).toEqual([]);
+      const { shapes, registry } = server.running.applications.main;
+      const [shape] = shapes.listCurrent(registry);
+      const used = shape?.access?.tables.flatMap(({ index, seeks }) => (index === null ? [] : [{ index, seeks }]));
+      const ids = fields.map((name) => registry.get(collection).byName.get(name)?.id).join('_');
+      expect(used?.map(({ index }) => index)).toContain(`i_${registry.get(collection).id}_${ids}`);
+      if (collection === 'posts') expect(shape!.visited / shape!.calls).toBeLessThan(records / 20);
+    });
+  });
+
+  describe('on reads of other kinds', () => {
+    const open = async (): Promise<Json[]> => {
+      await dropIndexes();
+      return (await advise()).missing;
+    };
+
+    test('counts queries, streams, gets and writes by filter', async () => {
+      expect(await open()).toEqual([]);
+      const filter = JSON.stringify({ status: 'rare' });
+      await call(`posts:query?measures=[{"aggregation":"count"}]&filter=${filter}`);
+      await call(`posts:get?filter=${filter}&sort=-id`);
+      for (let index = 0; index < 3; index += 1)
+        await server.data(`POST /api/posts:update?filter=${filter}`, { body: { due: `2026-02-0${index + 1}` } });
+      const missing = find((await advise()).missing, ['status']);
+      expect(missing?.requests.map(({ conditions, sort }) => [conditions, sort])).toContainEqual([['status $eq'], []]);
+      expect(missing?.calls).toBeGreaterThanOrEqual(6);
+    });
+
+    test('contains the fields of the row filter of a role, but no values of any request', async () => {
+      await open();
+      await server.data('POST /api/roles:create', { body: { name: 'reader' } });
+      const rows = { $or: [{ status: 'rare' }, { status: secret }] };
+      const permission = {
+        role: 'reader',
+        resource: 'posts',
+        actions: ['list'],
+        filter: { $and: [{ status: 'rare' }, { due: { $ne: secretDay } }] },
+      };
+      await server.data('POST /api/permissions:create', { body: permission });
+      await server.createKey('reader');
+      for (let index = 0; index < 3; index += 1) {
+        await server.data('GET /api/posts:list?count=none', { as: 'reader' });
+        await server.data(`GET /api/posts:list?count=none&filter=${JSON.stringify(rows)}`);
+        await server.data(`GET /api/posts:list?count=none&filter={"status":"${secret}"}`);
+      }
+      const advice = await advise();
+      const { shapes, registry } = server.running.applications.main;
+      expect(advice.missing[0].fields).toEqual(['status']);
+      const shown = JSON.stringify(shapes.listCurrent(registry).map(({ need }) => [need.conditions, need.sort]));
+      expect(shown).toContain('status $eq');
+      for (const text of [JSON.stringify(advice), shown]) {
+        expect(text).not.toContain(secret);
+        expect(text).not.toContain(secretDay);
+      }
+    });
+
+    test('is not given where all indexes exist, nor for few calls, small collections and full scans', async () => {
+      const indexes = [{ fields: ['status', 'createdAt'] }, { fields: ['views'] }];
+      await server.data('POST /api/collections:update?filterByTk=posts', { body: { options: { indexes } } });
+      await list({ status: 'open' }, 'sort=-createdAt');
+      await list({}, 'sort=-views');
+      await list({ writerId: 7 }, 'sort=-id');
+      await call('posts:list?pageSize=5&page=3000');
+      await call('writers:list');
+      await call('posts:query?measures=[{"aggregation":"sum","field":"views"}]');
+      await server.data('GET /api/posts:list?count=none&sort=due');
+      const { missing } = await server.data('GET /api/indexes:advice');
+      expect(missing).toEqual([]);
+    });
+  });
+
+  describe('for a role', () => {
+    const may = (role: string, resource: string, more: object): Promise<Json> =>
+      server.data('POST /api/permissions:create', { body: { role, resource, ...more } });
+
+    test('is refused without the permissions to read and to change definitions', async () => {
+      await server.data('POST /api/roles:create', { body: { name: 'looker' } });
+      await may('looker', 'collections', { actions: ['list'] });
+      await may('looker', 'posts', { actions: ['list'] });
+      await server.createKey('looker');
+      for (const as of ['looker', 'nobody'])
+        await server.play({
+          name: 'the advice is refused',
+          request: 'GET /api/indexes:advice',
+          as,
+          expect: as === 'nobody' ? { status: 401, code: 'TOKEN_MISSING' } : { status: 403, code: 'NO_PERMISSION' },
+        });
+    });
+
+    test('names only collections and fields that it may list without a row filter', async () => {
+      await dropIndexes();
+      await list({}, 'sort=due');
+      await list({ status: { $ne: 'open' }, due: '2000-01-01' }, 'sort=-id');
+      await list({ status: 'rare' }, 'sort=id');
+      await list({ writer: { country: 'no' } }, 'sort=-id');
+      const fields = async (as: string): Promise<string[]> => {
+        const { missing } = await server.data('GET /api/indexes:advice', { as });
+        return missing.map((each: Json) => `${each.collection}: ${each.fields}`).sort();
+      };
+      expect(await fields('admin')).toEqual(['posts: due', 'posts: status', 'writers: country']);
+      const grants: Readonly<Record<string, object>> = {
+        partial: { actions: ['list'], exceptFields: ['status'] },
+        filtered: { actions: ['list'], filter: { status: 'open' } },
+        none: { actions: ['create'] },
+      };
+      for (const [role, grant] of Object.entries(grants)) {
+        await server.data('POST /api/roles:create', { body: { name: role } });
+        await may(role, 'collections', { actions: ['list', 'update'] });
+        await may(role, 'posts', grant);
+        await server.createKey(role);
+      }
+      expect(JSON.stringify(await server.data('GET /api/indexes:advice', { as: 'admin' }))).toContain(
+        '$not(status $eq)',
+      );
+      expect(JSON.stringify(await server.data('GET /api/indexes:advice', { as: 'partial' }))).not.toContain('status');
+      expect([await fields('partial'), await fields('filtered'), await fields('none')]).toEqual([
+        ['posts: due'],
+        [],
+        [],
+      ]);
+    });
+  });
+});
+
+describeEngines('unneeded indexes', (engine) => {
+  test('are those that another one covers, or that no request has used for a day', async () => {
+    const clock = new MovingClock();
+    const server = await TestServer.start(engine, { clock });
+    const fields = [
+      { name: 'a', type: 'string', index: true },
+      { name: 'b', type: 'string', unique: true },
+      { name: 'c', type: 'string', index: true },
+      { name: 'd', type: 'string', index: true },
+      { name: 'parent', type: 'belongsTo', target: 'notes' },
+    ];
+    const indexes = [{ fields: ['a', 'b'] }, { fields: ['d', 'c'], unique: true }];
+    await server.data('POST /api/collections:create', { body: { name: 'notes', fields, options: { indexes } } });
+    const notes = Array.from({ length: 1000 }, (_, index) => ({
+      a: 'x',
+      b: `${index}`,
+      c: `${index % 400}`,
+      d: `d${index}`,
+    }));
+    await server.data('POST /api/notes:create', { body: notes });
+    const find = async (): Promise<unknown> => {
+      const { unneeded } = await server.data('GET /api/indexes:advice?collectionName=notes');
+      return unneeded.map(({ fields, source, reason, coveredBy }: Json) => [
+        fields.join(),
+        source,
+        reason,
+        coveredBy?.join(),
+      ]);
+    };
+    expect(await find()).toEqual([['a', 'field', 'covered', 'a,b']]);
+    await server.data('GET /api/notes:list?count=none&filter={"c":"7"}');
+    expect(await find()).toEqual([['a', 'field', 'covered', 'a,b']]);
+    clock.advance(day + 1000);
+    await server.signInAsAdmin();
+    expect(await find()).toEqual([
+      ['a', 'field', 'covered', 'a,b'],
+      ['d', 'field', 'unused', undefined],
+      ['a,b', 'options', 'unused', undefined],
+    ]);
+    await server.data('POST /api/fields:update', { body: { collectionName: 'notes', name: 'a', index: false } });
+    expect(await find()).toEqual([]);
+    // An index is not covered for a request that it serves better: only it has the order of the key after `a`.
+    await server.data('POST /api/fields:update', { body: { collectionName: 'notes', name: 'a', index: true } });
+    await server.data('GET /api/notes:list?count=none&filter={"a":"x"}&sort=-id');
+    expect(await find()).toEqual([]);
+    await server.stop();
+  });
+});
+
+function find(missing: readonly MissingIndex[], fields: readonly string[]): MissingIndex | undefined {
+  expect(missing.map((each) => each.fields)).toEqual([fields]);
+  return missing[0];
+}
+
+/** Copies the first record until there are enough: each value of `views` occurs once, and nearly all are open. */
+async function fill(server: TestServer, engine: Engine): Promise<void> {
+  const { database, registry } = server.running.applications.main;
+  const column = (name: string, field: string): string => `"${registry.get(name).byName.get(field)!.column}"`;
+  const counted =
+    engine.name === 'sqlite'
+      ? `WITH RECURSIVE c(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM c WHERE i<${records})`
+      : `WITH c(i) AS (SELECT generate_series(2,${records}))`;
+  const insert = (name: string, values: Readonly<Record<string, string>>): string => {
+    const { table } = registry.get(name);
+    const stamps = ['createdAt', 'updatedAt'].map((field) => column(name, field));
+    const columns = [...Object.keys(values).map((field) => column(name, field)), ...stamps];
+    const selected = [...Object.values(values), ...stamps.map((each) => `o.${each}`)];
+    return `${counted} INSERT INTO "${table}" (${columns}) SELECT ${selected} FROM c,(SELECT * FROM "${table}") o`;
+  };
+  const country = "CASE WHEN i%5000=0 THEN 'no' ELSE 'se' END";
+  const status = "CASE WHEN i%5000=0 THEN 'rare' ELSE 'open' END";
+  const statements = [
+    insert('writers', { country }),
+    insert('posts', { status, views: 'i', due: `o.${column('posts', 'due')}`, writerId: 'i' }),
+    ...(engine.name === 'postgres' ? ['ANALYZE'] : []),
+  ];
+  for (const text of statements)
+    await database.write((transaction) => transaction.run({ text, values: [] }), { heavy: true, longRunning: true });
+}
