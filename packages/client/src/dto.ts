@@ -85,6 +85,17 @@ export interface Field extends FieldDefinition {
   readonly readOnly?: boolean;
 }
 
+/** The search index of a field. Searches use it once it is ready. */
+export interface SearchIndexReport {
+  readonly field: string;
+  readonly state: 'building' | 'ready' | 'unavailable';
+  /** Records that are in the index, and how many there are; only while it is being built. */
+  readonly done?: number;
+  readonly total?: number;
+  /** Why it is not available. */
+  readonly problem?: string;
+}
+
 /** A collection as in `collections:list`. */
 export interface Collection {
   readonly name: string;
@@ -92,6 +103,8 @@ export interface Collection {
   readonly description: string | null;
   readonly fields: readonly Field[];
   readonly options: Partial<CollectionOptions>;
+  /** Absent without search indexes. */
+  readonly searchIndexes?: readonly SearchIndexReport[];
   /** Whether it is a system collection. */
   readonly system?: boolean;
 }

@@ -158,7 +158,7 @@ function createReaderPool(
 
 /** The parts that all applications of the server share. */
 function createCommonParts(
-  { config, clock, logger, options }: StartParts,
+  { config, clock, logger, health, options }: StartParts,
   extensions: readonly Extension[],
   { parser, mailer }: Pick<MailServices, 'parser' | 'mailer'>,
 ): CommonParts {
@@ -178,6 +178,7 @@ function createCommonParts(
   return {
     clock,
     logger,
+    health,
     mailServices: {
       ...createConnectServices(config, outbound.client, clock, { dns, ...options.mailNetwork }),
       parser,

@@ -8,12 +8,14 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
 import type { Logger } from '../base/logger.ts';
 import { SecretCipher } from '../base/secret-cipher.ts';
+import type { ServerHealth } from '../base/server-health.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
 import { createEventRetention, type EventLimits } from '../changes/retention.ts';
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
+import { SearchIndexBuilder } from '../collections/search-index-builder.ts';
 import { readVersions } from '../database/catalogue.ts';
-import { type Database, DatabaseFault, StaleVersion } from '../database/database.ts';
+import { type Database, StaleVersion } from '../database/database.ts';
 import { loadUser } from '../database/user-rows.ts';
 import { EventManager } from '../extensions/event-manager.ts';
 import type { Extension } from '../extensions/extension.ts';
@@ -38,6 +40,7 @@ import type { Outbound } from '../webhooks/send-message.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
 import { createImportCallers } from './import-callers.ts';
 import { loadSnapshot, Snapshot } from './snapshot.ts';
+import { backOff, isStale } from './stale-snapshot.ts';
 import { systemTraits } from './system-definitions.ts';
 
 /** The application that every server has; its store holds the list of the others. */
@@ -61,6 +64,7 @@ export interface ApplicationParts {
   /** Stores the bytes of files and mail. */
   readonly blobs: BlobStore;
   readonly outbound: Outbound;
+  readonly health: ServerHealth;
   /** Retention of events: days and number of entries. */
   readonly events: EventLimits;
   /** Opens the separate store of the audit journal; null if its tables are in the application's store. */
@@ -73,8 +77,6 @@ export interface ApplicationParts {
 export type CommonParts = Omit<ApplicationParts, 'name' | 'database' | 'blobs' | 'openJournal' | 'requireServed'>;
 
 const maxAttempts = 10;
-/** Maximum random wait before another attempt, so that writers that change permissions do not collide again. */
-const maxBackoffMilliseconds = 100;
 const keyUsageFlushMilliseconds = 30_000;
 
 /**
@@ -110,6 +112,7 @@ export class Application {
   readonly #previousHashers: readonly TokenHasher[];
   readonly #hooks: EventManager | null;
   readonly #retention: BackgroundWorker;
+  readonly #searchIndexes: SearchIndexBuilder;
   readonly #closing = new AbortController();
   #snapshot = Snapshot.empty(systemTraits);
   #loading: Promise<void> | null = null;
@@ -130,6 +133,7 @@ export class Application {
       hooks && ((events, time) => hooks.emitEvents(events, time)),
     );
     this.#retention = createEventRetention({ ...parts, log: this.changes, limits: parts.events });
+    this.#searchIndexes = new SearchIndexBuilder(this, parts.health.reporter(`${parts.name}: search indexes`));
     this.#hasher = new TokenHasher(parts.appKey);
     this.#previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
     const hashers = [this.#hasher, ...this.#previousHashers];
@@ -194,6 +198,7 @@ export class Application {
     await this.changes.open();
     this.journal.begin();
     this.#retention.start();
+    this.#searchIndexes.start();
     this.#timer = setInterval(() => void this.#flushLastUsed(), keyUsageFlushMilliseconds);
     this.#timer.unref();
   }
@@ -211,7 +216,7 @@ export class Application {
     for (const part of [this.#hooks, this.imports, this.webhooks, this.mail])
       await part?.close().catch((error: unknown) => errors.push(error));
     this.signalClosing();
-    await this.#retention.stop();
+    await Promise.all([this.#retention.stop(), this.#searchIndexes.stop()]);
     await this.#flushLastUsed();
     for (const part of [this.journal, this.database]) await part.close().catch((error: unknown) => errors.push(error));
     if (errors.length > 0) throw errors[0];
@@ -385,6 +390,7 @@ export class Application {
     this.shapes.noteDefinitions(registry, this.#snapshot.registry);
     this.authenticator.invalidate();
     this.webhooks.reload();
+    this.#searchIndexes.wake();
   }
 
   #createWebhooks({ name, database, clock, logger, outbound, appKey, appKeyPrevious }: ApplicationParts): Webhooks {
@@ -415,13 +421,4 @@ function createJournal(parts: ApplicationParts): AuditJournal {
   const { name, database, openJournal, clock, logger, appKey, appKeyPrevious, audit } = parts;
   const signer = new ChainSigner(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
   return new AuditJournal({ database, openStore: openJournal, signer, clock, logger, ...audit });
-}
-
-function backOff(attempt: number): Promise<void> {
-  const wait = Math.random() * Math.min(maxBackoffMilliseconds, 5 * 2 ** attempt);
-  return new Promise((resolve) => setTimeout(resolve, wait));
-}
-
-function isStale(error: unknown): boolean {
-  return error instanceof StaleVersion || (error instanceof DatabaseFault && error.kind === 'stale');
 }

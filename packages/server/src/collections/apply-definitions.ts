@@ -185,7 +185,13 @@ function findDifferences(
   );
 }
 
-const unchanged: CollectionChange = { title: undefined, description: undefined, indexes: undefined, switches: {} };
+const unchanged: CollectionChange = {
+  title: undefined,
+  description: undefined,
+  indexes: undefined,
+  search: undefined,
+  switches: {},
+};
 
 /** The options in which a definition differs. A system collection keeps its own options. */
 function findSwitches(options: CollectionOptions, existing: Collection): Switches {
@@ -204,6 +210,7 @@ function findMetadataChange(
     description: description === existing.description ? undefined : description,
     indexes:
       given.has('indexes') && !isSame(options.indexes, existing.options.indexes ?? []) ? options.indexes : undefined,
+    search: given.has('search') && !isSame(options.search, existing.options.search ?? []) ? options.search : undefined,
   };
   const hasChanges = Object.values(change).some((value) => value !== undefined);
   return hasChanges ? { ...change, switches: {} } : null;

@@ -4,6 +4,7 @@ import type { CollectionOptions } from '../protocol/definition.ts';
 import { listIndexableManagedFields, switchNames } from '../schema/collection-options-check.ts';
 import type { CollectionChange } from '../schema/definition-check.ts';
 import { type Collection, makeCollection } from '../schema/registry.ts';
+import { describeUnsearchable, isSearchableField } from '../schema/search-fields.ts';
 import { appendDefinitionEvent, type ChangeScope, runDefinitionChange } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { diffIndexes, replaceIndexes } from './replace-indexes.ts';
@@ -33,7 +34,8 @@ export async function changeCollection(
   const plan = findSwitch(context, collection, change);
   const options = mergeOptions(collection, change, plan);
   const after = plan ? null : makeCollection({ ...collection, options });
-  const hasIndexBuild = after === null || diffIndexes(collection, after).created.length > 0;
+  const hasIndexBuild =
+    after === null || change.search !== undefined || diffIndexes(collection, after).created.length > 0;
   const scope: ChangeScope = {
     subject: name,
     tables: hasIndexBuild ? [collection.table] : [],
@@ -68,11 +70,12 @@ function findSwitch(
  */
 function mergeOptions(
   collection: Collection,
-  { indexes, switches }: CollectionChange,
+  { indexes, search, switches }: CollectionChange,
   plan: OptionSwitch | null,
 ): CollectionOptions {
   const removed = plan?.removed ?? [];
-  const options = { ...collection.options, ...switches };
+  requireSearchable(collection, search ?? []);
+  const options = { ...collection.options, ...switches, ...(search && { search }) };
   if (indexes === undefined) return { ...options, ...pickIndexes(omitIndexesOver(collection, removed)) };
   const serverManaged = new Set(listIndexableManagedFields(options));
   const isKnown = (name: string): boolean => {
@@ -86,6 +89,16 @@ function mergeOptions(
       'options.indexes': `"${unknownName.slice(0, 60)}" cannot be indexed: name a field of the collection whose type can have an index.`,
     });
   return { ...options, indexes };
+}
+
+/** @throws ApiError 422 for a field that cannot have a search index. */
+function requireSearchable(collection: Collection, search: readonly string[]): void {
+  const isSearchable = (name: string): boolean => {
+    const field = collection.byName.get(name);
+    return field !== undefined && isSearchableField(field);
+  };
+  const unsearchable = search.find((name) => !isSearchable(name));
+  if (unsearchable !== undefined) throw invalidDefinition({ 'options.search': describeUnsearchable(unsearchable) });
 }
 
 function pickIndexes({ indexes }: CollectionOptions): Pick<CollectionOptions, 'indexes'> {

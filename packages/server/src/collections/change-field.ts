@@ -20,6 +20,7 @@ import {
   makeCollection,
   requireColumnField,
 } from '../schema/registry.ts';
+import { isSearchableType, renameInOptions } from '../schema/search-fields.ts';
 import { appendDefinitionEvent, type ChangeScope, runDefinitionChange, runStatements } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { findDependentRelations } from './dependent-relations.ts';
@@ -57,6 +58,7 @@ export async function changeField(
   const definition = mergeFieldDefinition(field, properties, collection, context.registry);
   rejectRequiredField(collection, definition);
   rejectFileConversion(field, definition);
+  rejectUnsearchable(collection, field, definition);
   rejectIfKeyOfRelation(context, collection, field, definition);
   const renamed = { ...definition, name: newName as string };
   const fieldChange = new FieldChange(context, collection, field, renamed);
@@ -157,6 +159,14 @@ function rejectFileConversion({ definition: before }: Field, after: FieldDefinit
   const problem = 'Values cannot be converted to or from files. Define another field.';
   if (before.type !== after.type) throw invalidDefinition({ type: problem });
   if ((before.multiple ?? false) !== (after.multiple ?? false)) throw invalidDefinition({ multiple: problem });
+}
+
+/** @throws ApiError 422 if the option `search` names the field, and the new type contains no text. */
+function rejectUnsearchable({ options }: Collection, { name }: Field, after: FieldDefinition): void {
+  if (!options.search?.includes(name) || isSearchableType(resolveFieldType(after))) return;
+  throw invalidDefinition({
+    type: `The option "search" of the collection names "${name}", and the new type contains no text. Remove it there first.`,
+  });
 }
 
 function rejectIfKeyOfRelation(
@@ -346,10 +356,8 @@ class FieldChange {
   }
 
   #renamedOptions(): Collection['options'] {
-    const { options } = this.#collection;
     const rename = (name: string): string => (name === this.#before.name ? this.#after.name : name);
-    if (!options.indexes) return options;
-    return { ...options, indexes: options.indexes.map((index) => ({ ...index, fields: index.fields.map(rename) })) };
+    return renameInOptions(this.#collection.options, rename);
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type DefinitionTransaction,
   DryRunRollback,
 } from './definition-context.ts';
+import { reconcileSearchIndexes } from './reconcile-search-indexes.ts';
 
 export interface ChangeScope {
   /** The collection that an error names. */
@@ -95,11 +96,9 @@ async function changeInOwnTransaction(
       if (context.dryRun) throw new DryRunRollback(context.dryRun);
       for (const table of tables) await renameTableForVersion(context, transaction, table);
       // Definitions that cannot be loaded must never be committed: no collection could be used any more.
-      buildNextRegistry(
-        registry,
-        registry.version + 1,
-        await readDefinitionsInTx(database, transaction, registry.version),
-      );
+      const changed = await readDefinitionsInTx(database, transaction, registry.version);
+      const next = buildNextRegistry(registry, registry.version + 1, changed);
+      await reconcileSearchIndexes(database, transaction, next);
     },
     // Nothing is written between the commit and the loading of the new definitions.
     {

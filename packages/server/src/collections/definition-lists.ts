@@ -14,6 +14,7 @@ import { type ListMeta, listRecords, requireGrant, requireTrashSupport } from '.
 import type { RecordContext } from '../records/record-context.ts';
 import { createFixedCollection } from '../schema/fixed-collection.ts';
 import { type Collection, type Field, listColumnFields, Registry } from '../schema/registry.ts';
+import { readSearchIndexReports } from './search-index-reports.ts';
 import { hashDefinition, listVisibleFields, serialiseCollection, serialiseField } from './serialise-definition.ts';
 
 type Definition = Readonly<Record<string, unknown>>;
@@ -50,6 +51,8 @@ const collectionsCollection = createFixedCollection(
     // The names of the fields.
     ...fieldsOfType('array', 'fields'),
     ...fieldsOfType('json', 'options'),
+    // The progress of search indexes; absent without any.
+    ...fieldsOfType('json', 'searchIndexes'),
     ...fieldsOfType('boolean', 'system'),
     sortField,
   ],
@@ -59,7 +62,17 @@ const fieldsCollection = createFixedCollection({ name: 'fields', title: 'Fields'
   nameField,
   ...textFields('type', 'title', 'description', 'collectionName'),
   ...fieldsOfType('json', 'uiSchema', 'defaultValue'),
-  ...fieldsOfType('boolean', 'required', 'unique', 'index', 'allowNull', 'primaryKey', 'autoIncrement', 'readOnly'),
+  ...fieldsOfType(
+    'boolean',
+    'required',
+    'unique',
+    'index',
+    'searchIndex',
+    'allowNull',
+    'primaryKey',
+    'autoIncrement',
+    'readOnly',
+  ),
   ...fieldsOfType('boolean', 'multiple', 'dateOnly', 'autoNow', 'autoNowAdd'),
   ...fieldsOfType('integer', 'maxLength', 'precision', 'scale', 'maxCount'),
   ...fieldsOfType('double', 'min', 'max', 'maxSize'),
@@ -78,12 +91,13 @@ const fieldsCollection = createFixedCollection({ name: 'fields', title: 'Fields'
   sortField,
 ]);
 
-/** All collections that have endpoints, with their fields. */
-export function buildCollectionList(registry: Registry): DefinitionList {
+/** All collections that have endpoints, with their fields and the progress of their search indexes. */
+export async function buildCollectionList({ registry, database }: RecordContext): Promise<DefinitionList> {
   const visible = registry.all().filter((each) => !each.internal);
+  const reports = await readSearchIndexReports(database, visible);
   return {
     collection: collectionsCollection,
-    definitions: visible.map((each) => serialiseCollection(each, true)),
+    definitions: visible.map((each) => ({ ...serialiseCollection(each, true), ...reports.get(each.id) })),
     deriveValues: ({ fields: members, system = false }, index) => ({
       system,
       fields: (members as readonly Definition[]).map(({ name }) => name),
@@ -165,7 +179,8 @@ function withCounter(
   definition: Definition,
   selectProperties: (definition: Definition) => Definition,
 ): { readonly definition: Definition; readonly counter: number } {
-  return { definition: selectProperties(definition), counter: hashDefinition(definition) };
+  const { searchIndexes: _, ...hashed } = definition;
+  return { definition: selectProperties(definition), counter: hashDefinition(hashed) };
 }
 
 /**

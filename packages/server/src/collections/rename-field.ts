@@ -3,6 +3,7 @@ import type { Transaction } from '../database/database.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
 import type { FieldFacts } from '../schema/load-registry.ts';
 import type { Collection, Field } from '../schema/registry.ts';
+import { renameInOptions } from '../schema/search-fields.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { type FieldNames, type RenamedField, renameFieldInPermissions } from './permission-names.ts';
 import { toStoredFacts } from './stored-facts.ts';
@@ -25,13 +26,9 @@ export async function renameField(
       if (JSON.stringify([facts, field.definition]) !== JSON.stringify([renamed, definition]))
         await updateField(database, transaction, { id: field.id, name: field.name, definition, facts: renamed });
     }
-  if (collection.options.indexes) {
-    const indexes = collection.options.indexes.map((index) => ({
-      ...index,
-      fields: index.fields.map((name) => (name === from ? to : name)),
-    }));
-    await updateOptions(database, transaction, { id: collection.id, options: { ...collection.options, indexes } });
-  }
+  const options = renameInOptions(collection.options, (name) => (name === from ? to : name));
+  if (collection.options.indexes || collection.options.search)
+    await updateOptions(database, transaction, { id: collection.id, options });
   await renameFieldInPermissions(context, transaction, collection, { from, to });
 }
 

@@ -9,6 +9,7 @@ import {
   type Registry,
   requireColumnField,
 } from '../schema/registry.ts';
+import { renameInOptions } from '../schema/search-fields.ts';
 
 /** The column of a field. @throws Error for a relation, which has none. */
 export function toColumnDefinition(field: Field, registry: Registry): ColumnDefinition {
@@ -71,10 +72,7 @@ export function nameIndex({ id }: Collection, fields: readonly Field[], unique: 
 
 /** The options of a collection without the indexes that contain one of the fields. */
 export function omitIndexesOver({ options }: Collection, fields: readonly Field[]): Collection['options'] {
-  if (!options.indexes) return options;
+  if (!options.indexes && !options.search) return options;
   const removedNames = new Set(fields.map((field) => field.name));
-  return {
-    ...options,
-    indexes: options.indexes.filter((index) => !index.fields.some((name) => removedNames.has(name))),
-  };
+  return renameInOptions(options, (name) => (removedNames.has(name) ? null : name));
 }

@@ -69,7 +69,8 @@ ORDER BY id`,
     ),
     bindFixed(
       dialect,
-      sql`SELECT id,collection_id,name,definition,facts FROM _fields
+      sql`SELECT id,collection_id,name,definition,facts,
+(SELECT s.name FROM _search_indexes s WHERE s.field_id=_fields.id AND s.state='ready') FROM _fields
 WHERE collection_id IN (SELECT id FROM _collections WHERE ${newer}) ORDER BY id`,
     ),
   ];
@@ -221,13 +222,14 @@ function toStoredCollection(row: Row): StoredCollection {
 }
 
 function toStoredField(row: Row): StoredField {
-  const [id, collectionId, name, definition, facts] = row;
+  const [id, collectionId, name, definition, facts, searchIndex] = row;
   return {
     id: Number(id),
     collectionId: Number(collectionId),
     name: name as string,
     definition: parseExactJson(definition as string),
     facts: JSON.parse(facts as string),
+    searchIndex: (searchIndex ?? null) as string | null,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Storage } from '../schema/field-type.ts';
 import type { BoundStatement } from './database.ts';
 import type { EventName } from './event-insert.ts';
 import type { PageQuery, PageQueryParts } from './page-query.ts';
+import type { SearchIndexSql } from './search-index.ts';
 import type { Param, Sql } from './sql.ts';
 
 /** A member of a JSON object expression. */
@@ -210,6 +211,8 @@ export interface Dialect {
   advanceKey(table: string, column: string, max: bigint): Sql | null;
   /** Whether all keys of a table are used up: a row with a truth value. Null unless the engine reports that like a full disk. */
   keysExhausted(table: string, column: string): Sql | null;
+  /** Search indexes on fields of records. */
+  readonly search: SearchIndexSql;
   /** A query for the names of the catalogue's tables that exist. */
   readonly catalogueProbe: string;
   /** The tables of the catalogue, each with the statements that create it. */

@@ -20,6 +20,8 @@ export interface PageQueryParts {
 export interface CountedRows {
   readonly table: string;
   readonly where: Sql;
+  /** Conditions on the same rows: one that search indexes answer if `when` holds, and one for a scan. */
+  readonly indexed?: { readonly condition: Sql; readonly scan: Sql; readonly when: Sql };
 }
 
 export interface PageQuery {

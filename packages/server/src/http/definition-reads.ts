@@ -42,11 +42,11 @@ function guardRead(read: DefinitionRead): SystemAction['run'] {
 }
 
 async function listCollections(request: RequestContext, context: RecordContext): Promise<ActionResult> {
-  return runDefinitionList(request, context, buildCollectionList(context.registry), request.recordRequest());
+  return runDefinitionList(request, context, await buildCollectionList(context), request.recordRequest());
 }
 
 async function getCollection(request: RequestContext, context: RecordContext): Promise<ActionResult> {
-  const found = await getDefinition(context, buildCollectionList(context.registry), request.recordRequest());
+  const found = await getDefinition(context, await buildCollectionList(context), request.recordRequest());
   if (found) return { data: JSON.stringify(found.definition), counter: found.counter };
   const { filterByTk } = request.parameters();
   const name = typeof filterByTk === 'string' ? ` "${filterByTk.slice(0, 60)}"` : ' that matches';

@@ -12,6 +12,26 @@ const indexes: JsonSchema = {
   ),
   maxItems: limits.indexes,
 };
+const search: JsonSchema = {
+  ...schema.array(schema.string),
+  maxItems: limits.searchIndexes,
+  uniqueItems: true,
+  description:
+    'Text fields with a search index. It is built in the background and makes searches for three or more characters fast; it does not change which fields are searched.',
+};
+/** The progress of search indexes. */
+const searchIndexes: JsonSchema = schema.array(
+  schema.object(
+    {
+      field: schema.string,
+      state: { type: 'string', enum: ['building', 'ready', 'unavailable'] },
+      done: { ...schema.integer, description: 'Records that are in the index, while it is being built.' },
+      total: schema.integer,
+      problem: schema.string,
+    },
+    ['field', 'state'],
+  ),
+);
 const labelProperties: Readonly<Record<string, JsonSchema>> = {
   title: { ...schema.stringOrNull, maxLength: limits.titleLength },
   description: { ...schema.stringOrNull, maxLength: limits.descriptionLength },
@@ -32,6 +52,7 @@ const fieldProperties: Readonly<Record<string, JsonSchema>> = {
   required: schema.boolean,
   unique: schema.boolean,
   index: schema.boolean,
+  searchIndex: { ...schema.boolean, description: 'A search index on the text of the field, see the option "search".' },
   allowNull: schema.boolean,
   defaultValue: {
     description: `Null: no default value. At most ${limits.definitionJsonLength} characters of JSON.`,
@@ -80,10 +101,12 @@ const optionProperties: Readonly<Record<string, JsonSchema>> = {
   logging: { ...schema.boolean, default: false, description: 'Store the history of each record.' },
   authors: { ...schema.boolean, default: false, description: 'createdBy and updatedBy.' },
   indexes,
+  search,
 };
 const changedOptionProperties: Readonly<Record<string, JsonSchema>> = {
   ...Object.fromEntries(Object.keys(optionProperties).map((each) => [each, schema.boolean])),
   indexes,
+  search,
 };
 const fieldExample = { name: 'title', type: 'string', required: true, maxLength: 200 };
 const collectionExample = { name: 'posts', title: 'Posts', fields: [fieldExample] };
@@ -114,6 +137,7 @@ export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
     description: schema.stringOrNull,
     fields: schema.array(schemaRef('Field')),
     options: schema.object(optionProperties),
+    searchIndexes: { ...searchIndexes, description: 'Absent without search indexes.' },
     system: schema.boolean,
   }),
   Field: schema.object({ ...fieldProperties, readOnly: { ...schema.boolean, description: 'Managed by the server.' } }),

@@ -8,6 +8,8 @@ export interface FieldDefinition {
   readonly required?: boolean;
   readonly unique?: boolean;
   readonly index?: boolean;
+  /** The text of the field has a search index, as with {@link CollectionOptions.search}. */
+  readonly searchIndex?: boolean;
   readonly allowNull?: boolean;
   readonly defaultValue?: unknown;
   readonly primaryKey?: boolean;
@@ -50,6 +52,8 @@ export interface CollectionOptions {
   readonly logging: boolean;
   readonly authors: boolean;
   readonly indexes?: readonly IndexDefinition[];
+  /** Fields whose text has a search index. */
+  readonly search?: readonly string[];
 }
 
 /** The definition of a collection in a request, checked and completed. */

@@ -76,6 +76,8 @@ export const limits = {
   permissionFields: 1000,
   /** Indexes of a collection. */
   indexes: 64,
+  /** Fields of a collection that have a search index. */
+  searchIndexes: 16,
   pathDepth: 5,
   /** Relations in all paths of one filter. Each becomes a subquery with the row filter of its target. */
   filterRelations: 100,

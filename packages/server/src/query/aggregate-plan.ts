@@ -196,6 +196,7 @@ function resultField({ alias, type, storage }: ResultColumn, index: number): Fie
     references: null,
     relation: null,
     referencedKey: false,
+    searchIndex: null,
   };
 }
 

@@ -25,7 +25,8 @@ import {
 import { compileSortKey, isIndexOrder, type SortKey } from './sort-plan.ts';
 import type { StatementScope } from './statement-scope.ts';
 
-const offset: Param = { storage: 'bigint', read: (environment) => environment.offset };
+/** How many records a page skips. */
+export const pageOffset: Param = { storage: 'bigint', read: (environment) => environment.offset };
 
 /** The parts of a page that are fixed in the statement's text. */
 export interface PageShape {
@@ -74,13 +75,19 @@ export function orderKeys(keys: readonly SortKey[], alias: string, scope: Statem
 
 /** A page that is read from its table. */
 export function compilePage(page: PageParts, orderedKeys: OrderedKeys, scope: StatementScope): Sql {
-  const { collection, condition, keyed, columns, keys, shape } = page;
-  const { size, cursorNulls } = shape;
-  const hasOffset = shape.offset !== 'none';
+  const { collection, condition, keyed, keys, shape } = page;
   if (shape.offset === 'far' && condition === null && keyed === null && isIndexOrder(keys, collection))
     return selectByKeys(page, compileKeysAfterOffset(page, orderedKeys, scope), scope);
+  return compileTablePage(page, orderedKeys, scope, sql`${shape.size + 1}`);
+}
+
+/** A page that is read from its table in the order of the list. @param limit how many records are read. */
+export function compileTablePage(page: PageParts, orderedKeys: OrderedKeys, scope: StatementScope, limit: Sql): Sql {
+  const { collection, condition, keyed, columns, shape } = page;
+  const { cursorNulls } = shape;
+  const hasOffset = shape.offset !== 'none';
   // A literal limit: SQLite looks at a bound LIMIT while it plans, so it would plan the statement again at each run (25 µs).
-  const range = hasOffset ? sql`LIMIT ${size + 1} OFFSET ${offset}` : sql`LIMIT ${size + 1}`;
+  const range = hasOffset ? sql`LIMIT ${limit} OFFSET ${pageOffset}` : sql`LIMIT ${limit}`;
   const table = identifier(collection.table);
   const segments = cursorNulls
     ? afterCursor(orderedKeys, cursorNulls, scope.dialect)
@@ -96,7 +103,7 @@ export function compilePage(page: PageParts, orderedKeys: OrderedKeys, scope: St
   const all = selects
     .map((select) => sql`SELECT * FROM (${select}) s`)
     .reduce((left, right) => sql`${left} UNION ALL ${right}`);
-  return sql`${all} LIMIT ${size + 1}`;
+  return sql`${all} LIMIT ${limit}`;
 }
 
 /**
@@ -110,7 +117,7 @@ function compileKeysAfterOffset(
 ): Sql {
   const { order } = wholeOrder(orderedKeys, scope.dialect);
   return sql`SELECT ${compileKey(collection)} FROM ${identifier(collection.table)} ORDER BY ${order}
-LIMIT ${shape.size + 1} OFFSET ${offset}`;
+LIMIT ${shape.size + 1} OFFSET ${pageOffset}`;
 }
 
 /** A page that is read from a {@link PageSource}. */
@@ -146,7 +153,7 @@ WHERE ${where ?? '1=1'} ORDER BY ${order} LIMIT ${shape.size + 1}`;
 }
 
 /** Reads the rows of some keys, in the order of the list. */
-function selectByKeys({ collection, columns, keys, shape }: PageParts, found: Sql, scope: StatementScope): Sql {
+export function selectByKeys({ collection, columns, keys, shape }: PageParts, found: Sql, scope: StatementScope): Sql {
   const { order } = wholeOrder(orderKeys(keys, collection.table, scope), scope.dialect);
   return sql`SELECT ${columns} FROM ${identifier(collection.table)} WHERE ${compileKey(collection)} IN (${found})
 ORDER BY ${order} LIMIT ${shape.size + 1}`;

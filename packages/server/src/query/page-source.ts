@@ -7,7 +7,7 @@ import { placementTable } from '../database/mail/mail-conditions.ts';
 import { identifier, type Sql, sql } from '../database/sql.ts';
 import { requireColumn } from '../schema/field-parts.ts';
 import { type Collection, getField } from '../schema/registry.ts';
-import type { Predicate } from './predicate.ts';
+import { conjuncts, type Predicate } from './predicate.ts';
 import type { SortKey } from './sort-plan.ts';
 
 type Matched = Extract<Predicate, { kind: 'matched' }>;
@@ -92,14 +92,6 @@ export function keyBounds(
 }
 
 const bounds: ReadonlySet<string> = new Set(['$lt', '$lte', '$gt', '$gte']);
-
-function conjuncts(predicate: Predicate): readonly Predicate[] {
-  if (predicate.kind === 'all') return predicate.of.flatMap(conjuncts);
-  // A filter with variables matches nothing if one of them is missing; the membership itself needs none of them.
-  if (predicate.kind === 'variables' && predicate.of.kind === 'related')
-    return [predicate.of, { kind: 'variables', variables: predicate.variables, of: { kind: 'all', of: [] } }];
-  return [predicate];
-}
 
 /**
  * The search that a candidate scan tests record by record. An index that gives matches in the order of their keys needs the scan only if

@@ -50,6 +50,15 @@ export interface Operand {
   read(environment: BindEnvironment): unknown;
 }
 
+/** The conditions that all must hold for a predicate to hold. */
+export function conjuncts(predicate: Predicate): readonly Predicate[] {
+  if (predicate.kind === 'all') return predicate.of.flatMap(conjuncts);
+  // A filter with variables matches nothing if one of them is missing; the membership itself needs none of them.
+  if (predicate.kind === 'variables' && predicate.of.kind === 'related')
+    return [predicate.of, { kind: 'variables', variables: predicate.variables, of: { kind: 'all', of: [] } }];
+  return [predicate];
+}
+
 /** Both conditions; null matches all rows. */
 export function both(left: Predicate | null, right: Predicate | null): Predicate | null {
   if (left === null || right === null) return left ?? right;

@@ -9,18 +9,20 @@ import type { RecordRequest } from '../protocol/record-request.ts';
 import { requireRelation, requireStorage } from '../schema/field-parts.ts';
 import type { Storage } from '../schema/field-type.ts';
 import { type Collection, getField } from '../schema/registry.ts';
-import { type Condition, compileCounter, compileWhere, keyCondition } from './conditions.ts';
+import { compileCounter, compileWhere, keyCondition } from './conditions.ts';
 import { planFilter, planRows, requireRelationAccess } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import { type IndexNeed, planNeed } from './index-need.ts';
 import { type OrderedKeys, wholeOrder } from './keyset.ts';
 import { compileObject } from './object-compiler.ts';
-import { compilePage, compileSourcedPage, orderKeys, type PageShape } from './page-compiler.ts';
-import { findPageSource } from './page-source.ts';
+import { compilePage, compileSourcedPage, orderKeys, type PageParts, type PageShape } from './page-compiler.ts';
+import { findPageSource, type PageSource } from './page-source.ts';
 import type { PlanContext } from './plan-context.ts';
 import { both, type Predicate, presentCondition } from './predicate.ts';
 import { permissionDenied } from './read-access.ts';
+import { compileSearchCount, compileSearchPage } from './search-page.ts';
 import { planFolders, planFullText, planSearch } from './search-plan.ts';
+import { findSearchSource, type SearchSource } from './search-source.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { planSort, type SortKey } from './sort-plan.ts';
 import { StatementScope } from './statement-scope.ts';
@@ -135,13 +137,14 @@ export function planList(
   const { keyNames, columns, columnCount } = compileColumns({ request, shape }, selection, orderedKeys, scope);
   const hasPlainSource = shape.offset !== 'none' || keyed !== null || request.trash !== 'without';
   const source = hasPlainSource ? null : findPageSource(condition, keys, collection, dialect);
+  const search = source || keyed !== null ? null : findSearchSource(condition, collection);
   const page = { collection, columns, condition, keyed, keys, shape };
-  const records = source ? compileSourcedPage(page, source, scope) : compilePage(page, orderedKeys, scope);
+  const records = compileRecords(page, { source, search }, orderedKeys, scope);
   const cap = request.count === 'estimated' ? 1000 : limits.maxExactCount;
   const query = dialect.pageQuery({
     rows: keyNames ? dialect.pageText(records) : records,
     columns: columnCount,
-    count: request.count === 'none' ? null : planCount([keyed, condition], collection, context),
+    count: request.count === 'none' ? null : planCount({ keyed, condition, search }, collection, context),
     cap,
   });
   return {
@@ -155,6 +158,22 @@ export function planList(
     tables: [...collectTables(condition, new Set([collection.table]))],
     need: keyed === null ? planNeed(condition, keys, collection, dialect) : null,
   };
+}
+
+/** How a page finds its rows; null: by reading its table. */
+interface RowSources {
+  readonly source: PageSource | null;
+  readonly search: SearchSource | null;
+}
+
+function compileRecords(
+  page: PageParts,
+  { source, search }: RowSources,
+  orderedKeys: OrderedKeys,
+  scope: StatementScope,
+): Sql {
+  if (source) return compileSourcedPage(page, source, scope);
+  return search ? compileSearchPage(page, search, scope) : compilePage(page, orderedKeys, scope);
 }
 
 /** A read with its names resolved under the grants, ready to be compiled. */
@@ -253,8 +272,14 @@ function findKeyNames(orderedKeys: OrderedKeys, selection: Selection | null): st
 const exactInJson: ReadonlySet<Storage> = new Set(['text', 'integer', 'double', 'boolean', 'datetime', 'uuid']);
 
 /** The rows that a list finds on all of its pages. */
-function planCount(conditions: readonly Condition[], collection: Collection, { dialect }: PlanContext): CountedRows {
-  const where = compileWhere(conditions, true, collection, new StatementScope(dialect));
+function planCount(
+  { keyed, condition, search }: Pick<ResolvedRead, 'keyed' | 'condition'> & Pick<RowSources, 'search'>,
+  collection: Collection,
+  { dialect }: PlanContext,
+): CountedRows {
+  const scope = new StatementScope(dialect);
+  if (search) return compileSearchCount(search, condition, collection, scope);
+  const where = compileWhere([keyed, condition], true, collection, scope);
   return { table: identifier(collection.table), where };
 }
 

@@ -13,7 +13,7 @@ export type SwitchName = (typeof switchNames)[number];
 export type Switches = Readonly<Partial<Record<SwitchName, boolean>>>;
 
 const defaults: CollectionOptions = { timestamps: true, paranoid: false, logging: false, authors: false };
-const optionNames: ReadonlySet<string> = new Set([...switchNames, 'indexes']);
+const optionNames: ReadonlySet<string> = new Set([...switchNames, 'indexes', 'search']);
 
 /** The options in a body, and the name of each of them in error messages. */
 export interface GivenOptions {
@@ -59,13 +59,12 @@ export function requireNoContradiction(flat: Raw, nested: Raw): void {
 export function checkOptions(given: GivenOptions, existing: Collection | null, details: Details): CollectionOptions {
   const problems = Object.entries(given.values).map(([name, value]) => [name, optionProblem(name, value)] as const);
   for (const [name, problem] of problems) addDetail(details, given.path(name), problem);
-  const { indexes, ...switches } = existing?.options ?? defaults;
-  const existingIndexes = existing && indexes ? { indexes } : {};
-  return { ...switches, ...existingIndexes, ...(given.values as Partial<CollectionOptions>) };
+  return { ...(existing?.options ?? defaults), ...(given.values as Partial<CollectionOptions>) };
 }
 
 function optionProblem(name: string, value: unknown): string | null {
   if (name === 'indexes') return indexesProblem(value);
+  if (name === 'search') return searchProblem(value);
   return optionNames.has(name)
     ? optionChecks.truth(value)
     : `There is no option "${name.slice(0, 60)}". The options are: ${[...optionNames].join(', ')}.`;
@@ -90,6 +89,15 @@ function indexesProblem(value: unknown): string | null {
     : null;
 }
 
+function searchProblem(value: unknown): string | null {
+  const isList = Array.isArray(value) && value.every((each) => typeof each === 'string');
+  if (!isList || new Set(value).size < value.length)
+    return 'Give a list of different text fields, such as ["title", "body"].';
+  return value.length > limits.searchIndexes
+    ? `At most ${limits.searchIndexes} fields of a collection can have a search index. Remove some of them.`
+    : null;
+}
+
 /**
  * Checks the options of `collections:update`. Whether the fields of an index exist is checked when the change is
  * planned.
@@ -97,11 +105,19 @@ function indexesProblem(value: unknown): string | null {
 export function checkOptionChange(
   given: GivenOptions,
   details: Details,
-): { switches: Switches; indexes: readonly IndexDefinition[] | undefined } {
+): {
+  readonly switches: Switches;
+  readonly indexes: readonly IndexDefinition[] | undefined;
+  readonly search: readonly string[] | undefined;
+} {
   for (const [name, value] of Object.entries(given.values))
     addDetail(details, given.path(name), optionProblem(name, value));
-  const { indexes, ...switches } = given.values;
-  return { switches: switches as Switches, indexes: indexes as readonly IndexDefinition[] | undefined };
+  const { indexes, search, ...switches } = given.values;
+  return {
+    switches: switches as Switches,
+    indexes: indexes as readonly IndexDefinition[] | undefined,
+    search: search as readonly string[] | undefined,
+  };
 }
 
 /** The fields that the server manages with these options, in their order. */

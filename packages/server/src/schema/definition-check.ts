@@ -21,6 +21,7 @@ import { readField } from './field-definition-check.ts';
 import { resolveFieldType } from './field-types.ts';
 import { collectionNameProblem } from './names.ts';
 import type { Collection } from './registry.ts';
+import { describeUnsearchable, isSearchableField, isSearchableType } from './search-fields.ts';
 
 /**
  * Checks the whole definition of a collection and completes it with a primary key and the defaults of options.
@@ -110,6 +111,8 @@ export interface CollectionChange {
   readonly title: string | null | undefined;
   readonly description: string | null | undefined;
   readonly indexes: readonly IndexDefinition[] | undefined;
+  /** Fields that have a search index. */
+  readonly search: readonly string[] | undefined;
   readonly switches: Switches;
 }
 
@@ -128,12 +131,13 @@ export function checkCollectionChange(input: unknown, collection: Collection): C
       addDetail(details, key, 'Fields cannot be changed here. Use fields:create, fields:update or fields:destroy.');
     else addDetail(details, key, `"${key.slice(0, 60)}" cannot be changed.`);
   }
-  const { switches, indexes } = checkOptionChange(readOptions(input, details), details);
+  const { switches, indexes, search } = checkOptionChange(readOptions(input, details), details);
   if (Object.keys(details).length > 0) throw invalidDefinition(details);
   return {
     title: input['title'] as string | null | undefined,
     description: input['description'] as string | null | undefined,
     indexes,
+    search,
     switches,
   };
 }
@@ -210,6 +214,7 @@ function checkConsistency(
         `"${scope}" cannot be the scope of a sort field. Name a field of the collection that has a column and can be sorted.`,
       );
   }
+  checkSearchOption(fields, options, existing, details);
   if (details['options.indexes'] || !Array.isArray(options.indexes)) return;
   for (const index of options.indexes as IndexDefinition[]) {
     const isIndexable = (each: string): boolean => {
@@ -227,6 +232,24 @@ function checkConsistency(
         `"${invalidField.slice(0, 60)}" cannot be indexed: name a field of the collection whose type can have an index.`,
       );
   }
+}
+
+/** Only text can have a search index. */
+function checkSearchOption(
+  fields: readonly FieldDefinition[],
+  { search }: CollectionOptions,
+  existing: Collection | null,
+  details: Details,
+): void {
+  if (details['options.search'] || details['search'] || !Array.isArray(search)) return;
+  const isSearchable = (name: string): boolean => {
+    const found = fields.find((field) => field.name === name);
+    if (found) return isSearchableType(resolveFieldType(found));
+    const present = existing?.byName.get(name);
+    return present !== undefined && isSearchableField(present);
+  };
+  const unsearchable = (search as readonly string[]).find((name) => !isSearchable(name));
+  if (unsearchable !== undefined) addDetail(details, 'options.search', describeUnsearchable(unsearchable));
 }
 
 function isForeignKey(fields: readonly FieldDefinition[], name: string): boolean {

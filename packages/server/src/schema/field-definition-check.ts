@@ -16,6 +16,7 @@ import { fieldTypes, resolveFieldType } from './field-types.ts';
 import { fieldNameProblem } from './names.ts';
 import { compareNumbers } from './number-text.ts';
 import { dropNeutralProperties, relationChecks } from './relation-definition-check.ts';
+import { isSearchableType } from './search-fields.ts';
 import { findValueProblem } from './value-schema.ts';
 
 type Check = (value: unknown, definition: FieldDefinition) => string | null;
@@ -42,7 +43,8 @@ const freeForm: ReadonlySet<string> = new Set(['uiSchema', 'defaultValue']);
 
 /** The properties of a field type other than its name and type, each with the check of its value. */
 export function propertyChecks(type: FieldType): Readonly<Record<string, Check>> {
-  return { ...commonOptions, ...(type.relation ? relationChecks[type.name] : { ...columnOptions, ...type.options }) };
+  if (type.relation) return { ...commonOptions, ...relationChecks[type.name] };
+  return { ...commonOptions, ...columnOptions, ...(isSearchableType(type) && { searchIndex: truth }), ...type.options };
 }
 
 /**

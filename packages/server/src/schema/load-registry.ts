@@ -49,6 +49,8 @@ export interface StoredField {
   readonly name: string;
   readonly definition: unknown;
   readonly facts: unknown;
+  /** The name of the complete search index of the field; null if it has none. */
+  readonly searchIndex?: string | null;
 }
 
 /** Changed definitions, with the ids of all existing collections. */
@@ -156,6 +158,7 @@ function toField(row: StoredField, system: boolean): Field {
     core: facts.core,
     references: facts.references,
     referencedKey: facts.anchor ?? false,
+    searchIndex: row.searchIndex ?? null,
     relation: facts.relation && {
       ...facts.relation,
       through: facts.relation.through && {

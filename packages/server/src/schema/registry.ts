@@ -28,6 +28,8 @@ export interface Field {
   readonly relation: Relation | null;
   /** A relation refers to records by this field, so its values are also unique among soft-deleted records. */
   readonly referencedKey: boolean;
+  /** The name of the search index that covers the text of all records; null if none does, or not yet. */
+  readonly searchIndex: string | null;
 }
 
 /** The field that a foreign key references, and what a delete of its record does. */

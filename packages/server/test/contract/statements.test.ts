@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { BoundStatement, Transaction } from '../../src/database/database.ts';
 import { describeEngines } from '../support/engines.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -26,6 +26,9 @@ const reads: Readonly<Record<string, string>> = {
   'get of a relation': 'albums/2/artist:get',
   'list of a many-to-many relation': 'albums/2/tags:list?count=none',
   search: 'albums:list?count=none&search=needle',
+  'search with an index, in the order of keys': 'letters:list?search=needle&sort=-id',
+  'search with an index, in another order': `letters:list?count=none&sort=day&${filter({ text: { $like: 'needle_%' } })}`,
+  'next page of a search with an index': 'letters:list?count=none&search=needle&page=2&pageSize=1',
   'filter by period': `albums:list?count=none&${filter({ released: { $dateOn: '2026W47' } })}`,
   'filter of list elements': `albums:list?count=none&${filter({ words: { $anyOf: ['needle'] } })}`,
   'list beside a trash': 'tags:list?count=none',
@@ -41,7 +44,10 @@ describeEngines('statements', (engine) => {
   let server: TestServer;
   let seen: string[] = [];
   const plain = (text: string): string =>
-    text.replaceAll(/_\d+(_v\d+)?"/g, '_N"').replaceAll(/'needle-[a-z]+'/g, "'…'");
+    text
+      .replaceAll(/_sx\d+_\d+/g, '_sxN')
+      .replaceAll(/_\d+(_v\d+)?"/g, '_N"')
+      .replaceAll(/'needle-[a-z]+'/g, "'…'");
 
   beforeAll(async () => {
     server = await TestServer.start(engine);
@@ -66,6 +72,15 @@ describeEngines('statements', (engine) => {
     });
     await make('fields:create', { collectionName: 'albums', name: 'tags', type: 'belongsToMany', target: 'tags' });
     await make('fields:create', { collectionName: 'artists', name: 'albums', type: 'hasMany', target: 'albums' });
+    await make('collections:create', {
+      name: 'letters',
+      fields: [
+        { name: 'text', type: 'text', searchIndex: true },
+        { name: 'day', type: 'date', index: true },
+      ],
+      options: { timestamps: false },
+    });
+    await make('letters:create', [{ text: 'needle one' }, { text: 'two needle' }]);
     await make('artists:create', [{ name: 'Ann' }, { name: 'needle' }]);
     await make('albums:create', [
       { title: 'One', artistId: 1 },
@@ -85,6 +100,13 @@ describeEngines('statements', (engine) => {
     await make('permissions:create', { role: 'shop', resource: 'artists', actions: ['get'], fields: ['id', 'name'] });
     const { token } = (await make('apiKeys:create', { role: { name: 'shop' } })) as { token: string };
     server.tokens.set('shop', token);
+    await vi.waitFor(
+      async () => {
+        const { searchIndexes } = await server.data('GET /api/collections:get?filterByTk=letters');
+        expect(searchIndexes).toEqual([{ field: 'text', state: 'ready' }]);
+      },
+      { timeout: 15_000 },
+    );
     record();
   });
   afterAll(() => server.stop());

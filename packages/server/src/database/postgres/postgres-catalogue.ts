@@ -46,6 +46,11 @@ export const postgresCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       at timestamptz(3) NOT NULL, PRIMARY KEY (source, variant))`,
     sql`CREATE INDEX i_thumbnails ON _thumbnails (sha256)`,
   ],
+  _search_indexes: [
+    sql`CREATE TABLE _search_indexes (
+      field_id int4 PRIMARY KEY, collection_id int4 NOT NULL, name text NOT NULL, column_name text NOT NULL,
+      state text NOT NULL, position int8 NOT NULL, done int8 NOT NULL, total int8, problem text)`,
+  ],
   _mail_index: [sql`CREATE TABLE _mail_index (version int4 NOT NULL, position int8)`],
   _mail_text: [
     sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, account int4 NOT NULL, words tsvector NOT NULL)`,

@@ -21,6 +21,7 @@ import { postgresDialect } from './postgres-dialect.ts';
 import { PostgresEventLog } from './postgres-event-log.ts';
 import { isConnectionLost, toCommitFault, toPostgresFault } from './postgres-fault.ts';
 import { postgresFullText } from './postgres-full-text.ts';
+import { plannedEachTime } from './postgres-search-index.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -53,12 +54,14 @@ const runsBeforeNamed = 3;
 const namedPerConnection = 500;
 /** A longer statement is planned each time: a prepared one would take megabytes on every connection. */
 const maxNamedLength = 32 * 1024;
-/** Full-text searches are planned for their words each time: a generic plan reads all e-mails with a common word. */
-const fullTextMarker = '::tsquery';
+/** Searches are planned for their words each time: a generic plan reads all records with a common word. */
+const plannedMarkers = ['::tsquery', plannedEachTime];
 /** How long a server waits for the start of another one. */
 const startupLockMilliseconds = 60_000;
 /** Index builds and conversions. */
 const longRunningMilliseconds = 600_000;
+/** Builds of search indexes, which block neither reads nor writes. */
+const aloneMilliseconds = 6 * 3_600_000;
 const defaultReplyMilliseconds = replyMilliseconds(limits.queryMilliseconds);
 
 /** Result types: numbers, booleans, and text for everything else. */
@@ -168,6 +171,16 @@ export class PostgresDatabase implements Database {
     return this.#underWay.tryWithLock(name, work);
   }
 
+  async runAlone(text: string): Promise<Row[]> {
+    const client = await this.#pool.acquire();
+    try {
+      await this.#run(client, { text: 'SET statement_timeout=0', values: [] });
+      return await this.#run(client, { text, values: [] }, aloneMilliseconds);
+    } finally {
+      client.release(true);
+    }
+  }
+
   async close(): Promise<void> {
     await this.#pool.close();
   }
@@ -272,7 +285,7 @@ export class PostgresDatabase implements Database {
   }
 
   #nameOf(text: string): string | null {
-    if (text.length > maxNamedLength || text.includes(fullTextMarker)) return null;
+    if (text.length > maxNamedLength || plannedMarkers.some((each) => text.includes(each))) return null;
     const runs = this.#runs.get(text);
     if (!runs) {
       this.#runs.set(text, { count: 1, name: createHash('sha1').update(text).digest('base64url') });

@@ -4,10 +4,11 @@ import { type Row, StaleVersion } from '../database.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { environmentEventParams, insertEvents } from '../event-insert.ts';
 import { createIndex } from '../index-statement.ts';
-import type { PageQuery, PageQueryParts, PageResult } from '../page-query.ts';
+import type { CountedRows, PageQuery, PageQueryParts, PageResult } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
 import { postgresCatalogue } from './postgres-catalogue.ts';
+import { buildIcuFold, postgresSearchIndex } from './postgres-search-index.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text is sorted and compared by code point, independently of the locale of the database.
@@ -138,8 +139,6 @@ function createMostlyNullTable(table: string, definition: ColumnDefinition): Sql
   ];
 }
 
-/** ICU lower-cases a final sigma depending on its neighbours; see text-fold.ts. */
-const foldSql = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
 /** JSON that is not a list counts as a list without elements. */
 const asJsonList = (json: Sql): Sql => sql`CASE WHEN json_typeof(${json})='array' THEN ${json} ELSE '[]'::json END`;
 const selectElements = (json: Sql): Sql => sql`SELECT 1 FROM json_array_elements(${asJsonList(json)}) e`;
@@ -197,16 +196,24 @@ function guardPage(page: Sql, columns: number, total: Sql | null): Sql {
 
 /** One statement returns version, total and page, so that all are read from one snapshot in one round trip. */
 function pageQuery({ rows, columns, count, cap }: PageQueryParts): PageQuery {
-  const total = count && sql`(SELECT count(*) FROM (SELECT 1 FROM ${count.table}${count.where} LIMIT ${cap + 1}) c)`;
+  const counted = count && sql`SELECT 1 FROM ${count.table}${countedWhere(count)}`;
+  const total = counted && sql`(SELECT count(*) FROM (${counted} LIMIT ${cap + 1}) c)`;
   return {
     page: guardPage(rows, columns, total),
     count: null,
-    estimate: count && {
-      statement: sql`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${count.table}${count.where}`,
+    estimate: counted && {
+      statement: sql`EXPLAIN (FORMAT JSON) ${counted}`,
       read: readPlannedRows,
     },
     read: readGuardedPage,
   };
+}
+
+/** The planner knows the values, so it only plans the part that holds. */
+function countedWhere({ where, indexed }: CountedRows): Sql {
+  if (!indexed) return where;
+  const { when, condition, scan } = indexed;
+  return sql` WHERE (${when} AND ${condition}) OR (NOT ${when} AND ${scan})`;
 }
 
 function readGuardedPage(rows: readonly Row[]): PageResult {
@@ -276,11 +283,13 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
   },
   listAsRows: (list) => sql`(SELECT unnest(${list}) AS v) u`,
   isIn: (operand, list) => sql`${operand} = ANY(${list})`,
-  contains: (text, needle) => sql`strpos(${foldSql(text)},${foldParam(needle)})>0`,
-  startsWith: (text, needle) => sql`starts_with(${foldSql(text)},${foldParam(needle)})`,
-  endsWith: (text, needle) => sql`right(${foldSql(text)},char_length(${foldParam(needle)}))=${foldParam(needle)}`,
+  contains: (text, needle) => sql`strpos(${buildIcuFold(text)},${foldParam(needle)})>0`,
+  startsWith: (text, needle) => sql`starts_with(${buildIcuFold(text)},${foldParam(needle)})`,
+  endsWith: (text, needle) => sql`right(${buildIcuFold(text)},char_length(${foldParam(needle)}))=${foldParam(needle)}`,
   like: (text, pattern, foldCase) =>
-    foldCase ? sql`${foldSql(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+    foldCase
+      ? sql`${buildIcuFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
+      : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   anyElement: (list, elements) => sql`EXISTS (${selectElements(list)} WHERE e.value::text=ANY(${elements}))`,
   sameElements: (list, elements) => {
     const others = sql`${selectElements(list)} WHERE e.value::text<>ALL(${elements})`;
@@ -349,4 +358,5 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
   keysExhausted: () => null,
   catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",
   catalogue: postgresCatalogue,
+  search: postgresSearchIndex,
 };

@@ -52,6 +52,12 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       PRIMARY KEY (source, variant)) WITHOUT ROWID`,
     sql`CREATE INDEX i_thumbnails ON _thumbnails (sha256)`,
   ],
+  // The search indexes of fields, see database/search-index-rows.ts.
+  _search_indexes: [
+    sql`CREATE TABLE _search_indexes (
+      field_id INTEGER PRIMARY KEY, collection_id INTEGER NOT NULL, name TEXT NOT NULL, column_name TEXT NOT NULL,
+      state TEXT NOT NULL, position INTEGER NOT NULL, done INTEGER NOT NULL, total INTEGER, problem TEXT)`,
+  ],
   // At most one row: the version of the index, and the key down to which e-mails are indexed.
   _mail_index: [sql`CREATE TABLE _mail_index (version INTEGER NOT NULL, position INTEGER)`],
   // The index has no content of its own: the words are in the e-mails.

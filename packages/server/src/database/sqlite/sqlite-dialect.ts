@@ -3,10 +3,12 @@ import { maxInteger } from '../../schema/number-ranges.ts';
 import type { Row } from '../database.ts';
 import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, pageSeparator } from '../dialect.ts';
 import { createIndex } from '../index-statement.ts';
-import type { PageQuery, PageQueryParts, PageTotal } from '../page-query.ts';
+import type { CountedRows, PageQuery, PageQueryParts, PageTotal } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
 import { foldTextOrNull } from '../text-fold.ts';
 import { sqliteCatalogue } from './sqlite-catalogue.ts';
+import { sqliteSearchIndex } from './sqlite-search-index.ts';
+import { buildFold, deadlineCheck, isShortAscii } from './sqlite-text.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -115,7 +117,11 @@ function createTable(table: string, columns: readonly ColumnDefinition[]): Sql {
 /** Creates a new table with the rows and the key sequence of the old one, then replaces the old one by it. */
 function rebuildTable(table: string, columns: readonly ColumnDefinition[], indexes: readonly IndexPlan[]): Sql[] {
   const temporaryTable = `${table}_new`;
-  const names = [...columns.map((each) => identifier(each.name)), '_v'].join(',');
+  // Row ids are kept: search indexes refer to them.
+  const rowId = columns.some(({ primaryKey, storage }) => primaryKey && columnType(storage) === 'INTEGER')
+    ? []
+    : ['rowid'];
+  const names = [...rowId, ...columns.map((each) => identifier(each.name)), '_v'].join(',');
   return [
     createTable(temporaryTable, columns),
     sql`INSERT INTO ${identifier(temporaryTable)} (${names}) SELECT ${names} FROM ${identifier(table)}`,
@@ -138,25 +144,6 @@ const foldParam = (param: Param): Param => ({
   ...param,
   read: (environment) => foldTextOrNull(param.read(environment) as string | null),
 });
-
-/** Texts of this many bytes and more are folded by `_fold`, which checks the deadline. */
-const maxNativeFold = 65_536;
-
-/** Whether all characters of a text are ASCII: lower() folds those as `foldText` does, in a quarter of the time. */
-const isShortAscii = (text: Sql): Sql =>
-  sql`octet_length(${text})<${maxNativeFold} AND octet_length(${text})=length(${text})`;
-
-/** See text-fold.ts. */
-const foldSql = (text: Sql): Sql => sql`iif(${isShortAscii(text)},lower(${text}),_fold(${text}))`;
-
-/**
- * Checks the deadline once in about a thousand rows, or about 8,000 conditions. The multiplier spreads the row ids, so that it
- * works for tables with only even ids, or every hundredth.
- */
-function deadlineCheck(alias: string, tests: number): Sql {
-  const rows = 2 ** Math.max(0, 10 - Math.ceil(Math.log2(Math.max(1, tests / 8))));
-  return sql`(${identifier(alias)}.rowid*2654435761>>16&${rows - 1} OR _tick())`;
-}
 
 /**
  * The sum of 64-bit whole numbers. `sum()` fails if an intermediate sum exceeds 64 bits, even if the total does not. So the upper
@@ -181,10 +168,22 @@ function pageQuery({ rows, count, cap }: PageQueryParts): PageQuery {
     count:
       count &&
       sql`SELECT count(*),max(r)*1.0,(SELECT max(rowid)*1.0 FROM ${count.table})
-FROM (SELECT rowid AS r FROM ${count.table}${count.where} LIMIT ${cap + 1})`,
+FROM (${countedRows(count, cap + 1)})`,
     estimate: null,
     read: (pageRows, countRow = null) => ({ rows: pageRows, total: countRow && readTotal(countRow, cap) }),
   };
+}
+
+/** Row ids of counted rows. A branch whose limit is 0 is not read. */
+function countedRows({ table, where, indexed }: CountedRows, limit: number): Sql {
+  const select = (condition: Sql, max: Sql): Sql => sql`SELECT rowid AS r FROM ${table}${condition} LIMIT ${max}`;
+  if (!indexed) return select(where, sql`${limit}`);
+  const [byIndex, byScan] = [
+    sql`CASE WHEN ${indexed.when} THEN ${limit} ELSE 0 END`,
+    sql`CASE WHEN ${indexed.when} THEN 0 ELSE ${limit} END`,
+  ];
+  return sql`SELECT r FROM (${select(sql` WHERE ${indexed.condition}`, byIndex)}) UNION ALL
+SELECT r FROM (${select(sql` WHERE ${indexed.scan}`, byScan)})`;
 }
 
 function readTotal(countRow: Row, cap: number): PageTotal {
@@ -234,7 +233,7 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
   },
   listAsRows: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
   isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
-  contains: (text, needle) => sql`instr(${foldSql(text)},${foldParam(needle)})>0`,
+  contains: (text, needle) => sql`instr(${buildFold(text)},${foldParam(needle)})>0`,
   startsWith: (text, needle) => {
     const start = foldParam(needle);
     return sql`iif(${isShortAscii(text)},substr(lower(${text}),1,length(${start}))=${start},_starts(${text},${start}))`;
@@ -245,7 +244,9 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     return sql`iif(${isShortAscii(text)},${tail}=${end},_ends(${text},${end}))`;
   },
   like: (text, pattern, foldCase) =>
-    foldCase ? sql`${foldSql(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'` : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+    foldCase
+      ? sql`${buildFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
+      : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
   anyElement: (list, elements) => sql`_any_element(${list},${elements})=1`,
   sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
   hasObjectWithId: (json, isList, id) =>
@@ -304,4 +305,5 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     sql`SELECT max(${identifier(key)})=${String(2n ** 63n - 1n)} FROM ${identifier(table)}`,
   catalogueProbe: "SELECT name FROM sqlite_master WHERE type='table' AND substr(name,1,1)='_'",
   catalogue: sqliteCatalogue,
+  search: sqliteSearchIndex,
 };

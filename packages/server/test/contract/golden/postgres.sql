@@ -68,6 +68,27 @@ SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT 
 SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
 '),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."words_N" AS "words","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM "albums_N" WHERE strpos(translate(lower("albums_N"."title_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C",$1::text)>0 ORDER BY "albums_N"."id_N" LIMIT 21) t) o(c0,c1)) p ON true WHERE m.version=$2::int8
 
+-- search with an index, in the order of keys
+SELECT (SELECT count(*) FROM (SELECT 1 FROM "letters_N" WHERE ($1::bool AND translate(lower("letters_N"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C" LIKE $2::text ESCAPE '\' /* planned for its values */) OR (NOT $3::bool AND strpos(translate(lower("letters_N"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C",$4::text)>0) LIMIT 100001) c) AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
+'),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "letters_N"."id_N" AS "id","letters_N"."text_N" AS "text","letters_N"."day_N" AS "day") r) AS j FROM "letters_N" WHERE "letters_N"."id_N" IN (WITH hits AS MATERIALIZED (SELECT r."id_N" AS id FROM (SELECT * FROM "letters_N" r ORDER BY "r"."id_N" DESC LIMIT 1000) r WHERE ($5::bool AND strpos(translate(lower("r"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C",$6::text)>0) LIMIT 21) SELECT id FROM hits UNION ALL SELECT id FROM (SELECT r."id_N" AS id FROM (
+SELECT r."id_N" FROM "letters_N" r WHERE ($7::bool AND (SELECT count(*) FROM hits)<21 AND translate(lower("r"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C" LIKE $8::text ESCAPE '\' /* planned for its values */) OFFSET 0) r
+ORDER BY "r"."id_N" DESC LIMIT 21) f UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM "letters_N" WHERE strpos(translate(lower("letters_N"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C",$9::text)>0 ORDER BY "letters_N"."id_N" DESC LIMIT CASE WHEN $10::bool THEN 0 ELSE 21 END) s)
+ORDER BY "letters_N"."id_N" DESC LIMIT 21) t) o(c0,c1)) p ON true WHERE m.version=$11::int8
+
+-- search with an index, in another order
+SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
+'),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "letters_N"."id_N" AS "id","letters_N"."text_N" AS "text","letters_N"."day_N" AS "day") r) AS j FROM "letters_N" WHERE "letters_N"."id_N" IN (SELECT id FROM (SELECT r."id_N" AS id FROM (
+SELECT r."id_N",r."day_N" FROM "letters_N" r WHERE ($1::bool AND (translate(lower("r"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C" LIKE $2::text ESCAPE '\' /* planned for its values */ AND "r"."text_N" LIKE $3::text ESCAPE '\')) OFFSET 0) r
+ORDER BY "r"."day_N" NULLS LAST,"r"."id_N" LIMIT 21) f UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM "letters_N" WHERE "letters_N"."text_N" LIKE $4::text ESCAPE '\' ORDER BY "letters_N"."day_N" NULLS LAST,"letters_N"."id_N" LIMIT CASE WHEN $5::bool THEN 0 ELSE 21 END) s)
+ORDER BY "letters_N"."day_N" NULLS LAST,"letters_N"."id_N" LIMIT 21) t) o(c0,c1)) p ON true WHERE m.version=$6::int8
+
+-- next page of a search with an index
+SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
+'),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "letters_N"."id_N" AS "id","letters_N"."text_N" AS "text","letters_N"."day_N" AS "day") r) AS j FROM "letters_N" WHERE "letters_N"."id_N" IN (SELECT id FROM (SELECT r."id_N" AS id FROM (
+SELECT r."id_N" FROM "letters_N" r WHERE ($1::bool AND translate(lower("r"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C" LIKE $2::text ESCAPE '\' /* planned for its values */) OFFSET 0) r
+ORDER BY "r"."id_N" LIMIT 2 OFFSET $3::int8) f UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM (SELECT * FROM "letters_N" WHERE strpos(translate(lower("letters_N"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C",$4::text)>0 ORDER BY "letters_N"."id_N" LIMIT CASE WHEN $5::bool THEN 0 ELSE 2 END OFFSET $6::int8) "letters_N") s)
+ORDER BY "letters_N"."id_N" LIMIT 2) t) o(c0,c1)) p ON true WHERE m.version=$7::int8
+
 -- filter by period
 SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
 '),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."words_N" AS "words","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM "albums_N" WHERE ("albums_N"."released_N">=$1::timestamptz AND "albums_N"."released_N"<$2::timestamptz) ORDER BY "albums_N"."id_N" LIMIT 21) t) o(c0,c1)) p ON true WHERE m.version=$3::int8

@@ -10,6 +10,7 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
 import { type CollectionOptions, OptionCheckboxes, optionNames } from './collection-options.tsx';
 import { createIndexDrafts, type IndexDraft, IndexList, toIndexes } from './index-list.tsx';
+import { SearchIndexFields } from './search-index-fields.tsx';
 
 /** The title, description, indexes and options of a collection. */
 export function CollectionSettings({ collection }: { collection: Collection }): ReactNode {
@@ -17,10 +18,11 @@ export function CollectionSettings({ collection }: { collection: Collection }): 
   const [labels, setLabels] = useState({ title: collection.title ?? '', description: collection.description ?? '' });
   const [options, setOptions] = useState(() => readOptions(collection));
   const [indexes, setIndexes] = useState(() => createIndexDrafts(collection.options.indexes));
+  const [search, setSearch] = useState(collection.options.search ?? []);
   const save = useSaveSettings(collection);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!save.isPending) save.mutate({ ...labels, options, indexes });
+    if (!save.isPending) save.mutate({ ...labels, options, indexes, search });
   };
   return (
     <section>
@@ -45,6 +47,12 @@ export function CollectionSettings({ collection }: { collection: Collection }): 
             fields={collection.fields.filter((field) => !field.target).map((field) => field.name)}
             error={save.error instanceof Failure ? save.error.details['options.indexes'] : undefined}
           />
+          <SearchIndexFields
+            collection={collection}
+            search={search}
+            change={setSearch}
+            error={save.error instanceof Failure ? save.error.details['options.search'] : undefined}
+          />
           <Text fw={500} size="sm">
             {t.data.definition.options}
           </Text>
@@ -66,6 +74,7 @@ interface Settings {
   readonly description: string;
   readonly options: CollectionOptions;
   readonly indexes: readonly IndexDraft[];
+  readonly search: readonly string[];
 }
 
 /** Saves the settings. If data would be lost by it, the user is asked first; the result is null if the answer is no. */
@@ -95,14 +104,18 @@ function useSaveSettings(collection: Collection) {
 }
 
 /** The request body of `collections.update`: the labels, and the options and indexes that have changed. */
-function buildChange(collection: Collection, { title, description, options, indexes }: Settings) {
+function buildChange(collection: Collection, { title, description, options, indexes, search }: Settings) {
   const before = toIndexes(createIndexDrafts(collection.options.indexes));
   const after = toIndexes(indexes);
   const haveIndexesChanged = JSON.stringify(after) !== JSON.stringify(before);
   return {
     title: title || null,
     description: description || null,
-    options: { ...findChangedOptions(collection, options), ...(haveIndexesChanged && { indexes: after }) },
+    options: {
+      ...findChangedOptions(collection, options),
+      ...(haveIndexesChanged && { indexes: after }),
+      ...(JSON.stringify(search) !== JSON.stringify(collection.options.search ?? []) && { search }),
+    },
   };
 }
 

@@ -18,6 +18,7 @@ export const optionKinds: Readonly<Record<OptionName, OptionKind>> = {
   required: 'truth',
   unique: 'truth',
   index: 'truth',
+  searchIndex: 'truth',
   allowNull: 'truth',
   defaultValue: 'value',
   maxLength: 'whole',
@@ -48,17 +49,18 @@ export const optionKinds: Readonly<Record<OptionName, OptionKind>> = {
 };
 
 const columnOptions: readonly OptionName[] = ['required', 'unique', 'index', 'allowNull', 'defaultValue'];
+const textOptions: readonly OptionName[] = [...columnOptions, 'searchIndex'];
 const unindexedOptions: readonly OptionName[] = ['required', 'allowNull', 'defaultValue'];
 const numberOptions: readonly OptionName[] = ['min', 'max', 'precision'];
 
 /** The options that are specific to each type, the most important ones first. */
 const typeSpecificOptions: Readonly<Record<string, readonly OptionName[]>> = {
-  string: ['maxLength', 'pattern', ...columnOptions],
-  text: ['maxLength', 'pattern', ...columnOptions],
-  email: ['maxLength', ...columnOptions],
-  url: ['maxLength', ...columnOptions],
-  phone: ['maxLength', ...columnOptions],
-  color: ['maxLength', ...columnOptions],
+  string: ['maxLength', 'pattern', ...textOptions],
+  text: ['maxLength', 'pattern', ...textOptions],
+  email: ['maxLength', ...textOptions],
+  url: ['maxLength', ...textOptions],
+  phone: ['maxLength', ...textOptions],
+  color: ['maxLength', ...textOptions],
   uid: columnOptions,
   password: ['required', 'allowNull'],
   integer: [...numberOptions, ...columnOptions],

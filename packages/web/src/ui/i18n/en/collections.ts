@@ -1,4 +1,6 @@
 /** Texts of the pages of collections, fields, indexes and the diagram. */
+import type { SearchIndexReport } from '@tablinum/client';
+
 export const collections = {
   title: 'Data',
   yours: 'Collections',
@@ -110,6 +112,7 @@ export const types = {
     required: 'Required',
     unique: 'Unique',
     index: 'Index (fast to filter and sort)',
+    searchIndex: 'Search index (fast to search for text)',
     allowNull: 'May be empty (null)',
     defaultValue: 'Default value',
     maxLength: 'Maximum length, in characters',
@@ -195,6 +198,17 @@ export const relation = {
   },
   keyStays: (key: string, target: string) =>
     `The field ${key} of ${target} and its values are kept. Delete that field too if it is no longer needed.`,
+};
+
+export const searchIndexes = {
+  title: 'Search index',
+  hint: 'Searches for three or more characters are fast if all searched fields are listed here. The index is built in the background.',
+  fields: 'Text fields',
+  describe: ({ state, done = 0, total, problem }: SearchIndexReport): string => {
+    if (state === 'ready') return 'ready';
+    if (state === 'unavailable') return problem ?? 'not available';
+    return total === undefined ? 'waiting to be built' : `being built, ${done} of ${total} records`;
+  },
 };
 
 export const indexes = {

@@ -1,4 +1,13 @@
-import { collections, definition, diagram, indexAdvice, indexes, relation, types } from './collections.ts';
+import {
+  collections,
+  definition,
+  diagram,
+  indexAdvice,
+  indexes,
+  relation,
+  searchIndexes,
+  types,
+} from './collections.ts';
 import { files } from './files.ts';
 import { record, records } from './records.ts';
 
@@ -9,6 +18,7 @@ export const data = {
   types,
   relation,
   indexes,
+  searchIndexes,
   indexAdvice,
   diagram,
   records,
