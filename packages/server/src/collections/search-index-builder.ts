@@ -173,10 +173,10 @@ export class SearchIndexBuilder {
     const progress = setInterval(() => void this.#storeProgress(index.name, concurrent), progressMilliseconds).unref();
     try {
       // What an interrupted build has left is not valid.
-      await this.#runAlone(concurrent.dropConcurrently(index.name));
-      await this.#runAlone(concurrent.create(index, schema));
+      await this.#runOutsideTransaction(concurrent.dropConcurrently(index.name));
+      await this.#runOutsideTransaction(concurrent.create(index, schema));
       // Without statistics about the folded text, the planner does not know how rare a word is.
-      await this.#application.database.runAlone?.(`ANALYZE ${identifier(index.table)}`);
+      await this.#application.database.runOutsideTransaction?.(`ANALYZE ${identifier(index.table)}`);
       return true;
     } finally {
       clearInterval(progress);
@@ -191,7 +191,7 @@ export class SearchIndexBuilder {
     let cause: unknown = null;
     if ((await find()) === null)
       for (const statement of prepare)
-        await database.runAlone?.(statement).catch((error: unknown) => {
+        await database.runOutsideTransaction?.(statement).catch((error: unknown) => {
           cause = error;
         });
     const schema = await find();
@@ -206,7 +206,9 @@ export class SearchIndexBuilder {
     if (existing.length === 0) return;
     const wanted = new Set((await readSearchIndexes(database)).map(({ name }) => name));
     for (const [name] of existing.filter(([each]) => !wanted.has(each)))
-      await database.tryWithLock(`search index ${name}`, () => this.#runAlone(concurrent.dropConcurrently(name)));
+      await database.tryWithLock(`search index ${name}`, () =>
+        this.#runOutsideTransaction(concurrent.dropConcurrently(name)),
+      );
   }
 
   async #storeProgress(name: string, concurrent: ConcurrentSearchIndex): Promise<void> {
@@ -220,8 +222,10 @@ export class SearchIndexBuilder {
     return database.write((transaction) => updateSearchIndex(database, transaction, name, progress));
   }
 
-  async #runAlone(statement: Sql): Promise<void> {
-    await this.#application.database.runAlone?.(compile(this.#application.database.dialect, statement).text);
+  async #runOutsideTransaction(statement: Sql): Promise<void> {
+    await this.#application.database.runOutsideTransaction?.(
+      compile(this.#application.database.dialect, statement).text,
+    );
   }
 
   /** Searches use the index from now on, on all servers. */

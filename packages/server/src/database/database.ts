@@ -61,7 +61,7 @@ export interface Database {
    */
   tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null>;
   /** Runs one statement on its own, without a transaction and without a time limit, on engines that have such statements. */
-  runAlone?(text: string): Promise<Row[]>;
+  runOutsideTransaction?(text: string): Promise<Row[]>;
   /**
    * Finds out whether the store can be written. Changes nothing.
    *

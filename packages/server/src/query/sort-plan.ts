@@ -94,6 +94,13 @@ export function isIndexOrder(keys: readonly SortKey[], { primaryKey, options }: 
   return (options.indexes ?? []).some((each) => !each.unique && each.fields.join() === names.join());
 }
 
+/** Whether an index of the collection's table begins with a field. */
+export function isIndexed(field: Field, { options }: Collection): boolean {
+  const { index, unique } = field.definition;
+  if (field.primaryKey || index || unique || field.references !== null) return true;
+  return (options.indexes ?? []).some(({ fields }) => fields[0] === field.name);
+}
+
 /** The value that a key sorts by, for the row `alias`. */
 export function compileSortKey(key: SortKey, alias: string, scope: StatementScope): Sql {
   return compileSteps(key, 0, alias, scope);

@@ -29,6 +29,7 @@ const reads: Readonly<Record<string, string>> = {
   'search with an index, in the order of keys': 'letters:list?search=needle&sort=-id',
   'search with an index, in another order': `letters:list?count=none&sort=day&${filter({ text: { $like: 'needle_%' } })}`,
   'next page of a search with an index': 'letters:list?count=none&search=needle&page=2&pageSize=1',
+  'descending order of an indexed field that may be null': 'letters:list?count=none&sort=-day',
   'filter by period': `albums:list?count=none&${filter({ released: { $dateOn: '2026W47' } })}`,
   'filter of list elements': `albums:list?count=none&${filter({ words: { $anyOf: ['needle'] } })}`,
   'list beside a trash': 'tags:list?count=none',

@@ -171,7 +171,7 @@ export class PostgresDatabase implements Database {
     return this.#underWay.tryWithLock(name, work);
   }
 
-  async runAlone(text: string): Promise<Row[]> {
+  async runOutsideTransaction(text: string): Promise<Row[]> {
     const client = await this.#pool.acquire();
     try {
       await this.#run(client, { text: 'SET statement_timeout=0', values: [] });

@@ -89,6 +89,10 @@ SELECT r."id_N" FROM "letters_N" r WHERE ($1::bool AND translate(lower("r"."text
 ORDER BY "r"."id_N" LIMIT 2 OFFSET $3::int8) f UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM (SELECT * FROM "letters_N" WHERE strpos(translate(lower("letters_N"."text_N" COLLATE "und-x-icu"),'ς','σ') COLLATE "C",$4::text)>0 ORDER BY "letters_N"."id_N" LIMIT CASE WHEN $5::bool THEN 0 ELSE 2 END OFFSET $6::int8) "letters_N") s)
 ORDER BY "letters_N"."id_N" LIMIT 2) t) o(c0,c1)) p ON true WHERE m.version=$7::int8
 
+-- descending order of an indexed field that may be null
+SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
+'),count(*) FROM (SELECT * FROM (SELECT (SELECT to_json(r) FROM (SELECT "letters_N"."id_N" AS "id","letters_N"."text_N" AS "text","letters_N"."day_N" AS "day") r) AS j FROM "letters_N" WHERE "letters_N"."day_N" IS NOT NULL ORDER BY "letters_N"."day_N" DESC,"letters_N"."id_N" DESC LIMIT 21) s UNION ALL SELECT * FROM (SELECT (SELECT to_json(r) FROM (SELECT "letters_N"."id_N" AS "id","letters_N"."text_N" AS "text","letters_N"."day_N" AS "day") r) AS j FROM "letters_N" WHERE "letters_N"."day_N" IS NULL ORDER BY "letters_N"."id_N" DESC LIMIT 21) s LIMIT 21) t) o(c0,c1)) p ON true WHERE m.version=$1::int8
+
 -- filter by period
 SELECT NULL::int8 AS total, p.present, p.c0,p.c1 FROM _meta m LEFT JOIN (SELECT true AS present, o.* FROM (SELECT string_agg(j::text,',
 '),count(*) FROM (SELECT (SELECT to_json(r) FROM (SELECT "albums_N"."id_N" AS "id","albums_N"."title_N" AS "title",to_char("albums_N"."released_N" AT TIME ZONE 'UTC','YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "released","albums_N"."live_N" AS "live","albums_N"."notes_N" AS "notes","albums_N"."words_N" AS "words","albums_N"."artistid_N" AS "artistId","albums_N"."artistsid_N" AS "artistsId") r) AS j FROM "albums_N" WHERE ("albums_N"."released_N">=$1::timestamptz AND "albums_N"."released_N"<$2::timestamptz) ORDER BY "albums_N"."id_N" LIMIT 21) t) o(c0,c1)) p ON true WHERE m.version=$3::int8

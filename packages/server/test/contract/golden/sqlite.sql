@@ -87,6 +87,10 @@ SELECT group_concat(j,',
 CROSS JOIN "letters_N" r ON "r".rowid=m.id WHERE (("r".rowid*2654435761>>16&1023 OR _tick()) AND instr(iif(octet_length("r"."text_N")<65536 AND octet_length("r"."text_N")=length("r"."text_N"),lower("r"."text_N"),_fold("r"."text_N")),?)>0) LIMIT CASE WHEN ? THEN 2 ELSE 0 END OFFSET ?) UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM (SELECT * FROM "letters_N" WHERE (("letters_N".rowid*2654435761>>16&1023 OR _tick()) AND instr(iif(octet_length("letters_N"."text_N")<65536 AND octet_length("letters_N"."text_N")=length("letters_N"."text_N"),lower("letters_N"."text_N"),_fold("letters_N"."text_N")),?)>0) ORDER BY "letters_N"."id_N" LIMIT CASE WHEN ? THEN 0 ELSE 2 END OFFSET ?) "letters_N"))
 ORDER BY "letters_N"."id_N" LIMIT 2)
 
+-- descending order of an indexed field that may be null
+SELECT group_concat(j,',
+'),count(*) FROM (SELECT json_object('id',"letters_N"."id_N",'text',"letters_N"."text_N",'day',"letters_N"."day_N") AS j FROM "letters_N" WHERE ("letters_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY "letters_N"."day_N" DESC NULLS LAST,"letters_N"."id_N" DESC LIMIT 21)
+
 -- filter by period
 SELECT group_concat(j,',
 '),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."released_N">=? AND "albums_N"."released_N"<?)) ORDER BY "albums_N"."id_N" LIMIT 21)
