@@ -182,7 +182,8 @@ describe.skipIf(chromium === null)('pages with hostile content', () => {
     await page.getByLabel('title').waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
     await page.goto(getUrl('collections/posts'));
-    await page.getByText('hidden', { exact: true }).waitFor(); // a definition shows its fields
+    const fields = page.getByRole('table', { name: 'Fields' });
+    await fields.getByText('hidden', { exact: true }).waitFor(); // a definition shows its fields
     await page.getByRole('button', { name: 'Add a field' }).waitFor();
     await actAs('admin');
   });
