@@ -45,6 +45,8 @@ export interface SearchIndexSql {
   readonly indexed: ((test: SearchTest) => Sql) | null;
   /** A list of records is first searched in this many records in the order of the list; 0: it is not. */
   readonly probeLimit: number;
+  /** Rows of one INSERT into a table that has search indexes. */
+  readonly rowsPerInsert: number;
 }
 
 export interface SearchIndexBatches {

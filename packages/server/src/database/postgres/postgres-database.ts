@@ -174,7 +174,8 @@ export class PostgresDatabase implements Database {
   async runOutsideTransaction(text: string): Promise<Row[]> {
     const client = await this.#pool.acquire();
     try {
-      await this.#run(client, { text: 'SET statement_timeout=0', values: [] });
+      for (const limit of ['statement_timeout', 'lock_timeout'])
+        await this.#run(client, { text: `SET ${limit}=0`, values: [] });
       return await this.#run(client, { text, values: [] }, aloneMilliseconds);
     } finally {
       client.release(true);

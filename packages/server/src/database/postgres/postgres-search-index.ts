@@ -40,6 +40,7 @@ WHERE c.relname=${literal(name)} AND c.relnamespace=current_schema()::regnamespa
   indexed: compileIndexedTest,
   // Testing one record takes about 4 µs.
   probeLimit: 1000,
+  rowsPerInsert: 100,
 };
 
 /** A condition that the index can answer. A pattern is tested exactly as well: folding may change the number of characters. */

@@ -8,7 +8,7 @@ import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts'
 import { foldTextOrNull } from '../text-fold.ts';
 import { sqliteCatalogue } from './sqlite-catalogue.ts';
 import { sqliteSearchIndex } from './sqlite-search-index.ts';
-import { buildFold, deadlineCheck, isShortAscii } from './sqlite-text.ts';
+import { buildContains, buildFold, deadlineCheck, isShortAscii } from './sqlite-text.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -233,7 +233,7 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
   },
   listAsRows: (list) => sql`(SELECT value AS v FROM json_each(${list}))`,
   isIn: (operand, list) => sql`${operand} IN (SELECT value FROM json_each(${list}))`,
-  contains: (text, needle) => sql`instr(${buildFold(text)},${foldParam(needle)})>0`,
+  contains: buildContains,
   startsWith: (text, needle) => {
     const start = foldParam(needle);
     return sql`iif(${isShortAscii(text)},substr(lower(${text}),1,length(${start}))=${start},_starts(${text},${start}))`;

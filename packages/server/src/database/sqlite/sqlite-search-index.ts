@@ -45,6 +45,8 @@ SELECT rowid,${buildFold(sql`${identifier(column)}`)} FROM ${identifier(table)} 
   },
   indexed: null,
   probeLimit: 0,
+  // FTS5 writes what it has collected to its table before each statement: 20 rows take a quarter of the time.
+  rowsPerInsert: 20,
 };
 
 /** A rebuild of the table drops its triggers and keeps its row ids. */

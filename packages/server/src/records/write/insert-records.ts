@@ -1,8 +1,10 @@
 import { TimeSlices } from '../../base/time-slices.ts';
 import { bind, bindFixed, type Row, StaleVersion, type Transaction } from '../../database/database.ts';
+import type { Dialect } from '../../database/dialect.ts';
 import { requireColumn } from '../../schema/field-parts.ts';
 import { maxGivenKey } from '../../schema/number-ranges.ts';
-import { listColumnFields } from '../../schema/registry.ts';
+import { type Collection, listColumnFields } from '../../schema/registry.ts';
+import { listSearchFields } from '../../schema/search-fields.ts';
 import { getCachedPlan } from '../record-context.ts';
 import type { PreparedBody } from '../record-rules.ts';
 import { attachRecordFiles } from './file-values.ts';
@@ -65,8 +67,7 @@ export async function insertAll(operation: WriteOperation, { records, preparedBo
 async function insertChunks(write: OpenWrite, records: readonly CheckedRecord[]): Promise<Row[]> {
   const { collection, context } = write;
   const rows: Row[] = [];
-  // A sort field numbers one record at a time: each position follows the one before.
-  const max = findSortFields(collection).length > 0 ? 1 : context.database.dialect.rowsPerInsert;
+  const max = countRowsPerInsert(collection, context.database.dialect);
   const slices = new TimeSlices();
   for (const chunk of groupByFields(records, max)) {
     if (slices.isOver) await slices.next();
@@ -78,6 +79,12 @@ async function insertChunks(write: OpenWrite, records: readonly CheckedRecord[])
     await advanceKey(write, chunk);
   }
   return rows;
+}
+
+function countRowsPerInsert(collection: Collection, { rowsPerInsert, search }: Dialect): number {
+  // A sort field numbers one record at a time: each position follows the one before.
+  if (findSortFields(collection).length > 0) return 1;
+  return listSearchFields(collection).length > 0 ? search.rowsPerInsert : rowsPerInsert;
 }
 
 /** PostgreSQL's sequences do not know keys that the client gives, so they are advanced past them. */
