@@ -137,6 +137,6 @@ test('a PostgreSQL that does not sync its writes is refused', async ({ skip }) =
     skip('there is no PostgreSQL');
   }
   const env = { DATABASE_URL: store!.databaseUrl! };
-  expect(await refusal(env)).toMatch(/fsync is off: a crash would lose acknowledged writes/);
+  expect(await refusal(env)).toMatch(/fsync and full_page_writes are off: a crash would lose acknowledged writes/);
   await store!.remove();
 });

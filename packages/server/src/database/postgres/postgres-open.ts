@@ -65,7 +65,7 @@ function checkServer(settings: ServerSettings | undefined, requireDurable: boole
   if (settings.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
   if (requireDurable && settings.unsafe.length > 0)
     throw new Error(
-      `${settings.unsafe.join(' and ')} is off: a crash would lose acknowledged writes. ` +
+      `${settings.unsafe.join(' and ')} ${settings.unsafe.length > 1 ? 'are' : 'is'} off: a crash would lose acknowledged writes. ` +
         'Set it on, or DATABASE_DURABILITY to unchecked if that is acceptable',
     );
 }

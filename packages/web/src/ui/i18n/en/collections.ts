@@ -1,5 +1,4 @@
 /** Texts of the pages of collections, fields, indexes and the diagram. */
-import type { SearchIndexReport } from '@tablinum/client';
 
 export const collections = {
   title: 'Data',
@@ -200,11 +199,19 @@ export const relation = {
     `The field ${key} of ${target} and its values are kept. Delete that field too if it is no longer needed.`,
 };
 
+/** The state of a search index, as the client reports it. */
+interface SearchIndexState {
+  readonly state: 'building' | 'ready' | 'unavailable';
+  readonly done?: number;
+  readonly total?: number;
+  readonly problem?: string;
+}
+
 export const searchIndexes = {
   title: 'Search index',
   hint: 'Searches for three or more characters are fast if all searched fields are listed here. The index is built in the background.',
   fields: 'Text fields',
-  describe: ({ state, done = 0, total, problem }: SearchIndexReport): string => {
+  describe: ({ state, done = 0, total, problem }: SearchIndexState): string => {
     if (state === 'ready') return 'ready';
     if (state === 'unavailable') return problem ?? 'not available';
     return total === undefined ? 'waiting to be built' : `being built, ${done} of ${total} records`;
