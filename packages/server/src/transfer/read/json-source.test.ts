@@ -74,7 +74,9 @@ test('members of objects are columns with dots, unless they are named as whole o
 });
 
 test('every record is found again, whatever the pieces', async () => {
-  const records = fc.array(fc.dictionary(fc.constantFrom('a', 'b', '1', 'ü"\\'), fc.jsonValue({ maxDepth: 3 })), {
+  // No request may contain this name.
+  const value = fc.jsonValue({ maxDepth: 3 }).filter((each) => !JSON.stringify(each).includes('"__proto__":'));
+  const records = fc.array(fc.dictionary(fc.constantFrom('a', 'b', '1', 'ü"\\'), value), {
     minLength: 1,
     maxLength: 5,
   });
