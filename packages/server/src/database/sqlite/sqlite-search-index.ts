@@ -45,7 +45,7 @@ SELECT rowid,${buildFold(sql`${identifier(column)}`)} FROM ${identifier(table)} 
   },
   indexed: null,
   probeLimit: 0,
-  // FTS5 writes what it has collected to its table before each statement: 20 rows take a quarter of the time.
+  // FTS5 writes what it has collected to its table before each statement.
   rowsPerInsert: 20,
 };
 
