@@ -34,7 +34,7 @@ export interface Row {
   readonly title?: unknown;
   readonly views?: unknown;
   readonly name?: unknown;
-  /** Name of the author, where the question asked for the author. */
+  /** Name of the author, if the request includes the author. */
   readonly author?: unknown;
 }
 

@@ -50,7 +50,7 @@ export class ReaderHandle {
 
   /** Resolves when the reader has no file of the application open. */
   async closeApplication(name: string): Promise<void> {
-    if (!this.isListening) return; // it only opens what it was asked for
+    if (!this.isListening) return; // until then, it has opened no application but main
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#closing.set(name, resolve);
     const timer = setTimeout(() => void this.terminate(), closeMilliseconds);

@@ -16,7 +16,7 @@ export interface ReaderThreadParts {
 
 /** How often the uses of credentials and the numbers of requests are reported. */
 const reportMilliseconds = 250;
-/** How often an application that is not open is asked for. */
+/** Minimum interval between requests to open the same applications. */
 const wantedMilliseconds = 250;
 
 /** The work of one reader thread. */

@@ -29,7 +29,7 @@ export class SharedCounters {
   /** Counts a committed transaction. @param tables that it changed; `*`: any. */
   countCommit(tables: Iterable<string>): void {
     for (const table of tables) Atomics.add(this.#cells, findTableCell(table), 1);
-    Atomics.add(this.#cells, commitCell, 1); // last: whoever sees it also sees those of the tables
+    Atomics.add(this.#cells, commitCell, 1); // last: a thread that sees it also sees those of the tables
   }
 
   get commits(): number {

@@ -74,7 +74,7 @@ export class WriteGroup {
     return { result, transaction, durable: group.durable };
   }
 
-  /** Commits the open transaction, if there is one. Call it in the queue. Its writes are told whether it succeeded. */
+  /** Commits the open transaction, if there is one. Call it in the queue. The promises of its writes settle with the result. */
   commit(): void {
     const group = this.#open;
     if (!group) return;
