@@ -4,6 +4,8 @@ import { chromium } from 'playwright-core';
 
 const chromiumPaths = [
   process.env['CHROMIUM'],
+  // The browser without its windows uses a quarter less processor time.
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -13,7 +15,8 @@ const chromiumPaths = [
 export function findChromium(): string | null {
   const found = chromiumPaths.find((path) => path && existsSync(path)) ?? null;
   if (found !== null) return found;
-  if (process.env['CI']) throw new Error('Chromium is needed in CI: apt-get install chromium, or name it in CHROMIUM.');
+  if (process.env['CI'])
+    throw new Error('Chromium is needed in CI: apt-get install chromium-headless-shell, or name it in CHROMIUM.');
   process.stdout.write('Tests in the browser are skipped: there is no Chromium; name one in CHROMIUM.\n');
   return null;
 }
