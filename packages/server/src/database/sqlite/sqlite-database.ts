@@ -123,20 +123,26 @@ export class SqliteDatabase implements Database {
   }
 
   read(statements: readonly BoundStatement[]): Row[][] | Promise<Row[][]> {
-    const heaviest = statements[0]!.text;
-    if (statements.some(isLong)) return this.#readInThread(statements);
-    const since = this.#long.get(heaviest);
-    if (since !== undefined && performance.now() - since < longStatementMilliseconds)
+    if (statements.some((each) => isLong(each) || this.#isKnownAsLong(each.text)))
       return this.#readInThread(statements);
+    let running = '';
     try {
       this.#holdState();
-      return statements.map((statement) => this.#runShort(statement));
+      return statements.map((statement) => {
+        running = statement.text;
+        return this.#runShort(statement);
+      });
     } catch (error) {
       this.#releaseState();
       if (!(error instanceof DeadlineExceeded)) throw error;
-      this.#long.set(heaviest, performance.now());
+      this.#long.set(running, performance.now());
       return this.#readInThread(statements);
     }
+  }
+
+  #isKnownAsLong(text: string): boolean {
+    const since = this.#long.get(text);
+    return since !== undefined && performance.now() - since < longStatementMilliseconds;
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {

@@ -73,11 +73,20 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
         expect([subject, flags]).toEqual([subject, expect.arrayContaining(['Orders', '\\Flagged', '\\Seen'])]);
     }
 
+    async function readEvents(): Promise<Json[]> {
+      const events: Json[] = [];
+      for (let after = 0; ; after = events.at(-1).id) {
+        const next: Json[] = await server.data('changes:list', { resource: 'emails', pageSize: 1000, after });
+        events.push(...next);
+        if (next.length < 1000) return events;
+      }
+    }
+
     /** How often the rule was applied, by e-mail. On PostgreSQL, events can be read when all older transactions have ended. */
     async function countMatches(expected: number): Promise<number[]> {
       let matches: number[] = [];
       const read = async (): Promise<boolean> => {
-        const events = (await server.data('changes:list', { resource: 'emails', pageSize: 1000 })) as Json[];
+        const events = await readEvents();
         const matched = events.filter(({ name }) => name === 'emails.ruleMatched').map(({ tk }) => tk as string);
         matches = [...Map.groupBy(matched, (tk) => tk).values()].map((list) => list.length);
         return matches.length >= expected;
