@@ -113,3 +113,70 @@ test('pipelined requests that write run in their order', async () => {
     expect([...statuses.matchAll(/HTTP\/1.1 (\d+)/g)].map((each) => each[1])).toEqual(['200', '200', '403']);
   }
 });
+
+test('addresses that a trusted proxy passes on reach the journal and the limits, and others are not believed', async () => {
+  for (const [index, each] of connections.entries()) {
+    const reply = await each.send('POST /api/roles:create', {
+      token: admin(),
+      headers: { 'x-forwarded-for': `9.9.9.9, 203.0.113.${index}` },
+      body: JSON.stringify({ name: `role${index}` }),
+    });
+    expect(reply.status).toBe(200);
+  }
+  const filter = '{"action":"roles:create"}';
+  const entries = await server.data(`GET /api/audit:list?filter=${filter}&sort=id&pageSize=50`);
+  const addresses = entries.map((each: { address: string }) => each.address);
+  expect(addresses.slice(-tries)).toEqual(connections.map((_, index) => `203.0.113.${index}`));
+  const plain = await startReaderServer({ RATE_LIMIT_ANONYMOUS: '20/600s' });
+  const others = openConnections(plain, tries);
+  const statuses: number[] = [];
+  for (let round = 0; round < 4; round += 1)
+    for (const [index, each] of others.entries())
+      statuses.push(
+        (await each.send('GET /api/posts:list', { headers: { 'x-forwarded-for': `203.0.113.${index}` } })).status,
+      );
+  expect(statuses.filter((status) => status !== 429).length).toBeLessThanOrEqual(20);
+  for (const each of others) each.close();
+  await plain.stop();
+});
+
+test('large uploads are handed over in pieces, and aborted ones leave nothing', async () => {
+  const bytes = Buffer.alloc(20 * 1024 * 1024, 'upload ');
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const form = Buffer.concat([
+    Buffer.from('--x\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n'),
+    bytes,
+    Buffer.from('\r\n--x--\r\n'),
+  ]);
+  const counted = async (): Promise<number> => (await server.call('GET /api/files:list?count=exact')).body.meta.count;
+  for (const each of connections.slice(0, 4)) {
+    const reply = await each.send('POST /api/files:upload', { token: admin(), headers, body: form });
+    expect(reply.status).toBe(200);
+    const read = await each.send(`GET /api/files/${reply.json.data[0].id}`, { token: admin() });
+    expect(read.bytes.equals(bytes)).toBe(true);
+  }
+  const before = await counted();
+  const head = `POST /api/files:upload HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\ncontent-type: ${headers['content-type']}\r\n`;
+  await Promise.all(
+    ['content-length: 20971650\r\n', 'transfer-encoding: chunked\r\n', 'expect: 100-continue\r\ncontent-length: 99\r\n']
+      .flatMap((each) => [each, each, each, each])
+      .map(async (each) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const socket = connect(Number(new URL(server.running.url).port), '127.0.0.1', () => {
+          socket.write(`${head}${each}\r\n`);
+          if (each.startsWith('content')) socket.write(form.subarray(0, 1_000_000));
+          if (each.startsWith('transfer')) socket.write('100\r\nshort');
+          setTimeout(() => socket.resetAndDestroy(), 50);
+        });
+        socket.on('error', () => {}).on('close', () => resolve());
+        await promise;
+      }),
+  );
+  await expect.poll(() => readersAnswer()).toBe(true);
+  expect(await counted()).toBe(before);
+});
+
+async function readersAnswer(): Promise<boolean> {
+  const replies = await Promise.all(connections.map((each) => each.send('GET /api/posts:get/1', { token: admin() })));
+  return replies.every(({ status }) => status === 200) && server.running.readers!.running === 2;
+}
