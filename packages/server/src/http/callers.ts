@@ -8,6 +8,7 @@ import { verifyAddress } from '../files/signed-address.ts';
 import { anonymous, parseBearerToken, withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
+import { toNetwork } from './network.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 export interface CallersParts {
@@ -110,4 +111,10 @@ interface RefusedCredential {
   readonly authorization: string;
   readonly wanted: string | undefined;
   readonly address: string;
+}
+
+/** The key of the memory limit for bodies: a user with all logins and keys, or a network. */
+export function buildSenderKey({ application }: Lease, { type, user, credentialId }: Caller, address: string): string {
+  if (type === 'anonymous') return toNetwork(address);
+  return `${application.name} ${user ? `user ${user['id']}` : `${type} ${credentialId}`}`;
 }

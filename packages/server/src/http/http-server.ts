@@ -27,7 +27,7 @@ import {
   runAction,
   systemActions,
 } from './action-table.ts';
-import { Callers } from './callers.ts';
+import { buildSenderKey, Callers } from './callers.ts';
 import { connectionSettings } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { buildCorsHeaders, buildPreflightHeaders, corsVary, isCorsDisabled, sameOriginVary } from './cors.ts';
@@ -38,7 +38,6 @@ import { requireFreePort } from './free-port.ts';
 import { type ReaderCount, registerHealth } from './health.ts';
 import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
 import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
-import { toNetwork } from './network.ts';
 import { RateLimits, type SharedRequestWindows } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { Replies } from './replies.ts';
@@ -52,6 +51,7 @@ import {
 } from './request-body.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readCredential, readRequestId, readTimeZone, refuseRepeatedHeaders } from './request-head.ts';
+import { RequestOrder } from './request-order.ts';
 import { readParameters, readRecordRequest } from './request-reader.ts';
 import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
@@ -114,6 +114,7 @@ export class HttpServer {
   readonly #callers: Callers;
   readonly #replies: Replies;
   readonly #bodies = new RequestBodies();
+  readonly #order = new RequestOrder();
   readonly #routes = new LruMap<Route>({
     entries: 2000,
     bytes: 4 * 1024 * 1024,
@@ -238,7 +239,7 @@ export class HttpServer {
     const requestId = readRequestId(request);
     try {
       if (this.#stopping) throw stoppingError();
-      const result = await this.#answer(request, reply, requestId);
+      const result = await this.#order.run(request.raw, () => this.#answer(request, reply, requestId));
       discardRest(request.raw);
       return this.#replies.send(result, request, reply, requestId);
     } catch (error) {
@@ -392,12 +393,6 @@ function refuseSchemas(): never {
 }
 
 function noop(): void {}
-
-/** The key of the memory limit for bodies: a user with all logins and keys, or a network. */
-function buildSenderKey({ application }: Lease, { type, user, credentialId }: Caller, address: string): string {
-  if (type === 'anonymous') return toNetwork(address);
-  return `${application.name} ${user ? `user ${user['id']}` : `${type} ${credentialId}`}`;
-}
 
 function stoppingError(): ApiError {
   return new ApiError('STOPPING', 'The server is stopping. Try again.', { retryAfter: 5 });

@@ -47,9 +47,10 @@ export function planNeed(
   const found = new NeedBuilder(collection);
   if (condition !== null) found.add(condition);
   for (const key of keys ?? []) found.addSort(key);
+  const need = found.toNeed();
   return {
-    ...found.toNeed(),
-    order: keys && findIndexOrder(keys, collection, dialect),
+    ...need,
+    order: keys && findIndexOrder(keys, need, dialect),
     related: found.related.map((each) => each.toNeed()),
     conditions: [...new Set(found.conditions)].sort(),
     sort: describeSort(keys ?? []),
@@ -70,19 +71,24 @@ function describeSort(keys: readonly SortKey[]): string[] {
   return terms.length > 1 ? terms.slice(0, -1) : terms;
 }
 
-/** The order that an index can have: own fields in one direction. The primary key follows in every index. */
+/**
+ * The order that an index can have: own fields in one direction. The primary key follows in every index.
+ *
+ * If the index has nulls at the other end, a list that the index begins with reads them as a part of their own; see `fromStart`.
+ */
 function findIndexOrder(
   keys: readonly SortKey[],
-  { primaryKey }: Collection,
+  { collection: { primaryKey }, equal }: ConditionNeed,
   dialect: Dialect,
 ): readonly Field[] | null {
-  const [first] = keys;
+  const [first, ...rest] = keys;
+  const readsNullsApart = equal.length === 0 && rest.length > 0;
   const isOrdered = keys.every(
     ({ steps, field, descending, nullable }) =>
       steps.length === 0 &&
       isIndexable(field) &&
       descending === first?.descending &&
-      (!nullable || dialect.indexGivesNullsLast(descending)),
+      (!nullable || dialect.indexGivesNullsLast(descending) || (field === first?.field && readsNullsApart)),
   );
   return isOrdered ? keys.map(({ field }) => field).filter((field) => field !== primaryKey) : null;
 }

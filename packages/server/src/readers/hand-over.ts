@@ -28,8 +28,9 @@ export class HandOver {
     this.#path = path;
   }
 
-  /** Hands over a request that has not been answered. */
-  send(request: IncomingMessage, response: ServerResponse): void {
+  /** Hands over a request that has not been answered. Resolves when the reply begins, or cannot come any more. */
+  send(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
     const upstream = sendRequest({
       agent: this.#agentOf(request.socket),
       method: request.method,
@@ -40,13 +41,16 @@ export class HandOver {
     upstream.on('continue', () => response.writeContinue());
     upstream.on('response', (reply) => forwardReply(reply, request, response));
     upstream.on('error', () => request.socket.destroy());
+    upstream.once('response', () => resolve()).once('close', resolve);
     response.once('close', () => {
       if (!response.writableFinished) upstream.destroy();
     });
     request.on('error', () => upstream.destroy());
-    if (!hasBody(request)) return void upstream.end();
-    upstream.flushHeaders();
-    request.pipe(upstream);
+    if (hasBody(request)) {
+      upstream.flushHeaders();
+      request.pipe(upstream);
+    } else upstream.end();
+    return promise;
   }
 
   /** Hands over a connection: from this request on, its bytes are forwarded unchanged. */
@@ -104,10 +108,15 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** The headers as they were received. Without a length, the library would announce a body for some methods. */
+/**
+ * The headers as they were received. Without a length, the library would announce a body for some methods. HTTP/1.0 needs no host,
+ * which the connection to the main thread does.
+ */
 function listHeaders({ headers, rawHeaders, method }: IncomingMessage): string[] {
   const isPlain = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-  return isPlain || method === 'GET' || method === 'HEAD' ? rawHeaders : [...rawHeaders, 'Content-Length', '0'];
+  const hasLength = isPlain || method === 'GET' || method === 'HEAD';
+  const added = [...(headers.host === undefined ? ['Host', ''] : []), ...(hasLength ? [] : ['Content-Length', '0'])];
+  return added.length === 0 ? rawHeaders : [...rawHeaders, ...added];
 }
 
 /** Names and values of headers as they were received. */

@@ -4,6 +4,7 @@ import { connectionSettings } from '../http/connection-settings.ts';
 import { buildCorsHeaders, corsVary, isCorsDisabled, sameOriginVary } from '../http/cors.ts';
 import { JsonReplies } from '../http/json-reply.ts';
 import { readRequestId } from '../http/request-head.ts';
+import { RequestOrder } from '../http/request-order.ts';
 import type { ReadAnswers } from './answer-read.ts';
 import { HandOver } from './hand-over.ts';
 import type { ReaderSettings, RequestCounts } from './reader-messages.ts';
@@ -24,6 +25,7 @@ export class ReaderServer {
   readonly #sockets = new Set<Socket>();
   readonly #handOver: HandOver;
   readonly #replies: JsonReplies;
+  readonly #order = new RequestOrder();
   #stopping = false;
   #answered = 0;
   #handedOver = 0;
@@ -33,11 +35,12 @@ export class ReaderServer {
     this.#handOver = new HandOver(parts.handOverPath);
     this.#replies = new JsonReplies(isCorsDisabled(parts.corsOrigins) ? sameOriginVary : corsVary);
     this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: () => true });
-    const handOver = (request: IncomingMessage, response: ServerResponse): void => this.#leave(request, response);
+    const handle = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#order.run(request, () => this.#handle(request, response));
     this.#server
-      .on('request', (request, response) => this.#handle(request, response))
-      .on('checkContinue', handOver)
-      .on('checkExpectation', handOver)
+      .on('request', handle)
+      .on('checkContinue', handle)
+      .on('checkExpectation', handle)
       .on('upgrade', (request, socket, head) => this.#handOver.upgrade(request, socket, head))
       .on('clientError', (error, socket) => parts.refuseRaw(error, socket as Socket))
       .on('connection', (socket: Socket) => {
@@ -77,22 +80,22 @@ export class ReaderServer {
     return counts.answered + counts.handedOver === 0 ? null : counts;
   }
 
-  #leave(request: IncomingMessage, response: ServerResponse): void {
+  /** Resolves when the main thread has answered. A request whose connection has ended has no address, and nobody reads its reply. */
+  async #leave(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.socket.destroyed) return;
     this.#handedOver += 1;
-    this.#handOver.send(request, response);
+    await this.#handOver.send(request, response);
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
-    const answering = this.#stopping ? Promise.resolve(null) : this.#parts.reads.answer(request);
-    void answering.then((result) => {
-      if (result === null) return this.#leave(request, response);
-      this.#answered += 1;
-      const { corsOrigins } = this.#parts;
-      if (!isCorsDisabled(corsOrigins))
-        for (const [name, value] of Object.entries(buildCorsHeaders(corsOrigins, request.headers)))
-          response.setHeader(name, value);
-      const head = { method: request.method ?? 'GET', headers: request.headers };
-      this.#replies.send(result, head, response, readRequestId(request));
-    });
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const result = this.#stopping ? null : await this.#parts.reads.answer(request);
+    if (result === null) return this.#leave(request, response);
+    this.#answered += 1;
+    const { corsOrigins } = this.#parts;
+    if (!isCorsDisabled(corsOrigins))
+      for (const [name, value] of Object.entries(buildCorsHeaders(corsOrigins, request.headers)))
+        response.setHeader(name, value);
+    const head = { method: request.method ?? 'GET', headers: request.headers };
+    this.#replies.send(result, head, response, readRequestId(request));
   }
 }

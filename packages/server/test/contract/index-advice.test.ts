@@ -72,6 +72,7 @@ describeEngines('the index advice', (engine) => {
       true,
       () => list({ status: 'open', views: { $gt: 5000 } }, 'sort=views'),
     ],
+    ['posts', 'an order from high to low by a field that can be null', ['views'], true, () => list({}, 'sort=-views')],
     [
       'writers',
       'the condition on a related record',

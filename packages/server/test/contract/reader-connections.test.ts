@@ -1,0 +1,182 @@
+/** Hostile and unusual connections to reader threads: replies are those of the main thread, and no reader ends. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openConnections, startReaderServer, type WireConnection } from '../support/reader-server.ts';
+import type { TestServer } from '../support/scenario.ts';
+
+let server: TestServer;
+let connections: WireConnection[];
+const admin = (): string => server.tokens.get('admin')!;
+/** So many connections that each thread has accepted some of them. */
+const tries = 12;
+
+beforeAll(async () => {
+  server = await startReaderServer({ TRUSTED_PROXIES: '127.0.0.1' });
+  connections = openConnections(server, tries);
+  await server.data('POST /api/collections:create', {
+    body: { name: 'posts', fields: [{ name: 'title', type: 'string' }] },
+  });
+  await server.data('POST /api/posts:create', { body: [{ title: 'first' }, { title: 'second' }] });
+}, 60_000);
+
+afterAll(async () => {
+  for (const each of connections) each.close();
+  await server.stop();
+});
+
+/** Sends bytes on a new connection. @returns all replies, without what differs between two equal requests. */
+function exchange(text: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let received = '';
+  const socket = connect(Number(new URL(server.running.url).port), '127.0.0.1', () => socket.write(text, 'latin1'));
+  socket.on('data', (chunk) => {
+    received += String(chunk);
+  });
+  socket
+    .on('error', () => {})
+    .on('close', () =>
+      resolve(received.replace(/^Date: .*\r\n/gm, '').replace(/"requestId":"[^"]*"|X-Request-Id: .*|etag: .*/gi, '')),
+    );
+  return promise;
+}
+
+const end = (line: string, more = ''): string =>
+  `${line} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n${more}connection: close\r\n\r\n`;
+
+test('malformed and unusual requests get the same reply from each thread, and end none', async () => {
+  const requests = [
+    end('GET /api/posts:list?a=\t'),
+    end('GET /api/posts:list?a=\f'),
+    end('GET /api/posts:list?a=\xe9'),
+    end('GET /api/posts:list?a="<>{}|^`'),
+    end('GET http://other/api/posts:list'),
+    end('OPTIONS *'),
+    end('POST /api/posts:list?a=\t', 'content-length: 2\r\n').concat('{}'),
+    end('GET /api/posts:get/1', 'x-odd: \x01\x02\r\n'),
+    end('POST /api/posts:get/1', 'x-odd: \xe9\xff\r\n'),
+    end('POST /api/posts:get/1', 'x odd: 1\r\n'),
+    end('POST /api/posts:get/1', 'content-length: 2\r\ntransfer-encoding: chunked\r\n').concat('0\r\n\r\n'),
+    end('POST /api/posts:get/1', 'transfer-encoding: gzip\r\n'),
+    end('POST /api/posts:get/1', 'transfer-encoding: chunked\r\n').concat('x\r\n'),
+    end('POST /api/posts:get/1', 'content-length: 2\r\ncontent-length: 3\r\n').concat('{}'),
+    end('POST /api/posts:get/1', 'trailer: x\r\ntransfer-encoding: chunked\r\n').concat('2\r\n{}\r\n0\r\nx: 1\r\n\r\n'),
+    end('GET /api/posts:get/1', 'transfer-encoding: chunked\r\n').concat('0\r\n\r\n'),
+    end(`GET /api/posts:list?a=${'x'.repeat(8000)}`),
+    end(`GET /api/posts:list?a=${'x'.repeat(200_000)}`),
+    end('GET /api/posts:list', 'upgrade: h2c\r\n'),
+    end('CONNECT x:80'),
+    end('TRACE /api/posts:list'),
+    end('QUERY /api/posts:list'),
+    'GET /api/posts:list\r\n\r\n',
+    'GET /health HTTP/1.0\r\n\r\n',
+    'POST /api/posts:list HTTP/1.0\r\n\r\n',
+    'GET /api/posts:list HTTP/9.9\r\n\r\n',
+    'GET /api/posts:list HTTP/1.1\r\nconnection: close\r\n\r\n',
+    '\x16\x03\x01\x00\x00',
+  ];
+  for (const text of requests) {
+    const replies = await Promise.all(Array.from({ length: tries }, () => exchange(text)));
+    expect(new Set(replies).size, `${text.slice(0, 80)}\n${[...new Set(replies)].join('\n---\n').slice(0, 2000)}`).toBe(
+      1,
+    );
+  }
+  expect(server.running.readers!.running).toBe(2);
+  expect(
+    (await Promise.all(connections.map((each) => each.send('GET /api/posts:get/1', { token: admin() })))).map(
+      ({ status }) => status,
+    ),
+  ).toEqual(connections.map(() => 200));
+});
+
+test('pipelined requests that write run in their order', async () => {
+  const head = `HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n`;
+  const write = (title: string): string => {
+    const body = JSON.stringify({ title });
+    return `POST /api/posts:update/1 ${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  };
+  for (let round = 0; round < tries; round += 1) {
+    const read = `GET /api/posts:get/1 ${head}`;
+    const text = `${read}\r\n${write(`a${round}`)}${read}\r\n${write(`b${round}`)}${read}connection: close\r\n\r\n`;
+    const titles = [...(await exchange(text)).matchAll(/"title":"(\w+)"/g)].map((each) => each[1]);
+    expect(titles.slice(1)).toEqual([`a${round}`, `a${round}`, `b${round}`, `b${round}`]);
+  }
+  await server.data('POST /api/roles:create', { body: { name: 'watcher' } });
+  for (let round = 0; round < tries; round += 1) {
+    const { id } = await server.data('POST /api/permissions:create', {
+      body: { role: { name: 'watcher' }, resource: 'posts', actions: ['list'] },
+    });
+    const { token } = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'watcher' } } });
+    const list = `GET /api/posts:list HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n`;
+    const statuses = await exchange(
+      `${list}\r\nPOST /api/permissions:destroy/${id} ${head}content-length: 0\r\n\r\n${list}connection: close\r\n\r\n`,
+    );
+    expect([...statuses.matchAll(/HTTP\/1.1 (\d+)/g)].map((each) => each[1])).toEqual(['200', '200', '403']);
+  }
+});
+
+test('addresses that a trusted proxy passes on reach the journal and the limits, and others are not believed', async () => {
+  for (const [index, each] of connections.entries()) {
+    const reply = await each.send('POST /api/roles:create', {
+      token: admin(),
+      headers: { 'x-forwarded-for': `9.9.9.9, 203.0.113.${index}` },
+      body: JSON.stringify({ name: `role${index}` }),
+    });
+    expect(reply.status).toBe(200);
+  }
+  const filter = '{"action":"roles:create"}';
+  const entries = await server.data(`GET /api/audit:list?filter=${filter}&sort=id&pageSize=50`);
+  const addresses = entries.map((each: { address: string }) => each.address);
+  expect(addresses.slice(-tries)).toEqual(connections.map((_, index) => `203.0.113.${index}`));
+  const plain = await startReaderServer({ RATE_LIMIT_ANONYMOUS: '20/600s' });
+  const others = openConnections(plain, tries);
+  const statuses: number[] = [];
+  for (let round = 0; round < 4; round += 1)
+    for (const [index, each] of others.entries())
+      statuses.push(
+        (await each.send('GET /api/posts:list', { headers: { 'x-forwarded-for': `203.0.113.${index}` } })).status,
+      );
+  expect(statuses.filter((status) => status !== 429).length).toBeLessThanOrEqual(20);
+  for (const each of others) each.close();
+  await plain.stop();
+});
+
+test('large uploads are handed over in pieces, and aborted ones leave nothing', async () => {
+  const bytes = Buffer.alloc(20 * 1024 * 1024, 'upload ');
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const form = Buffer.concat([
+    Buffer.from('--x\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n'),
+    bytes,
+    Buffer.from('\r\n--x--\r\n'),
+  ]);
+  const counted = async (): Promise<number> => (await server.call('GET /api/files:list?count=exact')).body.meta.count;
+  for (const each of connections.slice(0, 4)) {
+    const reply = await each.send('POST /api/files:upload', { token: admin(), headers, body: form });
+    expect(reply.status).toBe(200);
+    const read = await each.send(`GET /api/files/${reply.json.data[0].id}`, { token: admin() });
+    expect(read.bytes.equals(bytes)).toBe(true);
+  }
+  const before = await counted();
+  const head = `POST /api/files:upload HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\ncontent-type: ${headers['content-type']}\r\n`;
+  await Promise.all(
+    ['content-length: 20971650\r\n', 'transfer-encoding: chunked\r\n', 'expect: 100-continue\r\ncontent-length: 99\r\n']
+      .flatMap((each) => [each, each, each, each])
+      .map(async (each) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const socket = connect(Number(new URL(server.running.url).port), '127.0.0.1', () => {
+          socket.write(`${head}${each}\r\n`);
+          if (each.startsWith('content')) socket.write(form.subarray(0, 1_000_000));
+          if (each.startsWith('transfer')) socket.write('100\r\nshort');
+          setTimeout(() => socket.resetAndDestroy(), 50);
+        });
+        socket.on('error', () => {}).on('close', () => resolve());
+        await promise;
+      }),
+  );
+  await expect.poll(() => readersAnswer()).toBe(true);
+  expect(await counted()).toBe(before);
+});
+
+async function readersAnswer(): Promise<boolean> {
+  const replies = await Promise.all(connections.map((each) => each.send('GET /api/posts:get/1', { token: admin() })));
+  return replies.every(({ status }) => status === 200) && server.running.readers!.running === 2;
+}
