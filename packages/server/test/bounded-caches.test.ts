@@ -77,7 +77,6 @@ const bounded: Readonly<Record<string, string>> = {
   'http/large-bodies.ts #waiting': '200 requests, for 5 seconds each',
   'http/request-body.ts #start': 'lives as long as a request',
   'http/request-head.ts zones': 'LruMap',
-  'http/request-order.ts #running': 'connections with requests that are running',
   'http/request-reader.ts requests': 'LruMap',
   'http/web/web-interface.ts #kept': 'the files of the build',
   'identity/authenticator.ts #callers': 'LruMap',

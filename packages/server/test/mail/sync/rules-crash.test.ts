@@ -75,10 +75,12 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
 
     async function readEvents(): Promise<Json[]> {
       const events: Json[] = [];
-      for (let after = 0; ; after = events.at(-1).id) {
-        const next: Json[] = await server.data('changes:list', { resource: 'emails', pageSize: 1000, after });
-        events.push(...next);
-        if (next.length < 1000) return events;
+      for (let since: string | undefined; ; ) {
+        const reply = await server.call('changes:list', { resource: 'emails', pageSize: 1000, since });
+        const { data, meta } = (await reply!.json()) as Json;
+        events.push(...data);
+        if (!meta.hasNext) return events;
+        since = meta.nextCursor;
       }
     }
 

@@ -1,0 +1,49 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { RequestOrder } from './request-order.ts';
+
+const socket = {} as never;
+
+test('safe requests of a connection run at the same time, and one that may write runs alone, in the order they came', async () => {
+  const order = new RequestOrder();
+  const started: number[] = [];
+  const ends: ((error?: Error) => void)[] = [];
+  const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'GET', 'OPTIONS', 'DELETE', 'GET'];
+  const runs = methods.map((method, index) =>
+    order
+      .run({ socket, method }, () => {
+        started.push(index);
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        ends[index] = (error) => (error ? reject(error) : resolve());
+        return promise;
+      })
+      .catch((error: Error) => error.message),
+  );
+  const steps: [end: number, expected: number[]][] = [
+    [1, [0, 1]],
+    [0, [0, 1, 2]],
+    [2, [0, 1, 2, 3]],
+    [3, [0, 1, 2, 3, 4, 5]],
+    [5, [0, 1, 2, 3, 4, 5]],
+    [4, [0, 1, 2, 3, 4, 5, 6]],
+    [6, [0, 1, 2, 3, 4, 5, 6, 7]],
+  ];
+  await setImmediate();
+  expect(started).toEqual([0, 1]);
+  for (const [end, expected] of steps) {
+    ends[end]!(end === 3 ? new Error('refused') : undefined); // a refusal does not hold up the next one
+    await setImmediate();
+    expect(started, `after ${end}`).toEqual(expected);
+  }
+  ends[7]!();
+  expect((await Promise.all(runs))[3]).toBe('refused');
+});
+
+test('other connections do not wait', async () => {
+  const order = new RequestOrder();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const write = order.run({ socket, method: 'POST' }, () => promise);
+  await order.run({ socket: {} as never, method: 'POST' }, async () => {});
+  resolve();
+  await write;
+});
