@@ -22,6 +22,10 @@ import { fillInbox, startSyncedProcess, untilAllLive } from '../../support/synce
 /** The suite runs a few rounds; `CRASH_ROUNDS=50` runs as many as the acceptance of synchronisation asks for. */
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 3);
 const messageCount = 150;
+/** The next server may work for the account soon after its start, so that kills interrupt synchronisation and not the wait for it. */
+const shortLease = { leaseMilliseconds: 1000, renewMilliseconds: 200 };
+/** From the start of a server to its kill, in milliseconds. */
+const maxLifetime = 1500;
 
 describeEngines('a server that is killed', (engine) => {
   test.skipIf(!hasDovecot())(
@@ -36,16 +40,16 @@ describeEngines('a server that is killed', (engine) => {
       );
       fillInbox(dovecot, 'alice', raws);
       const client = await openClient(dovecot);
-      let server = await startSyncedProcess(store, dovecot);
+      let server = await startSyncedProcess(store, dovecot, shortLease);
       try {
         await server.data('accounts:create', describeAccount(dovecot));
         for (let round = 0; round < rounds; round += 1) {
           // The first rounds interrupt the first synchronisation, the later ones changes of both sides.
           const work = changeBothSides(server, client, round);
-          await pause(Math.random() * 700);
+          await pause(Math.random() * maxLifetime);
           await server.kill();
           await work;
-          server = await startSyncedProcess(store, dovecot);
+          server = await startSyncedProcess(store, dovecot, shortLease);
         }
         await untilAllLive(server, 1, 60_000);
         await untilSame(store, client);
