@@ -25,7 +25,7 @@ export interface CollectionChange extends Partial<CollectionOptions> {
   readonly options?: Partial<CollectionOptions>;
 }
 
-/** Definitions have no ETags and no trash. */
+/** Lists of definitions have no ETags, and definitions no trash. */
 export type DefinitionParameters = Omit<ReadParameters, 'versions' | 'withDeleted' | 'onlyDeleted'>;
 
 type NullableOptions<T> = { readonly [K in keyof T]?: T[K] | null };
@@ -53,8 +53,14 @@ export class Definitions {
   }
 
   async get(name: string): Promise<Collection> {
+    return (await this.getWithEtag(name)).data;
+  }
+
+  /** A definition with its ETag, for an update that must not overwrite a concurrent change. */
+  async getWithEtag(name: string): Promise<{ readonly data: Collection; readonly etag: string | null }> {
     const query = { filterByTk: name, appends: ['fields'] };
-    return (await this.#transport.call<Collection>('collections:get', { query })).data;
+    const { data, etag } = await this.#transport.call<Collection>('collections:get', { query });
+    return { data, etag };
   }
 
   /** The indexes that the requests to this server miss, and those that they do not need; of one collection, or of all. */
@@ -89,9 +95,16 @@ export class Definitions {
     return this.#post('collections:apply', {}, collections);
   }
 
-  /** `force` deletes the data of options that are switched off. Without it, such a change is refused as `DATA_WOULD_BE_LOST`. */
-  update(name: string, change: CollectionChange, force = false): Promise<Collection> {
-    return this.#post('collections:update', { filterByTk: name, ...(force && { force }) }, change);
+  /**
+   * `force` deletes the data of options that are switched off. Without it, such a change is refused as `DATA_WOULD_BE_LOST`.
+   *
+   * @param ifMatch the ETag of {@link getWithEtag}: if the definition has changed since, the update is refused as `VERSION_STALE`.
+   */
+  async update(name: string, change: CollectionChange, force = false, ifMatch?: string | null): Promise<Collection> {
+    const query = { filterByTk: name, ...(force && { force }) };
+    const version = ifMatch ? { ifMatch } : {};
+    const request = { method: 'POST' as const, query, body: change, ...version };
+    return (await this.#transport.call<Collection>('collections:update', request)).data;
   }
 
   /** `cascade` also destroys the relations of other collections to it. */

@@ -55,6 +55,16 @@ describeEngines('the client', (engine) => {
     expect((await notes.get(1))['text']).toBe('first');
   });
 
+  test('a change of an outdated definition is refused, and changes nothing', async () => {
+    const { etag } = await client.collections.getWithEtag('notes');
+    await client.collections.update('notes', { description: 'first' }, false, etag);
+    await expect(client.collections.update('notes', { description: 'lost' }, false, etag)).rejects.toMatchObject({
+      status: 412,
+      code: 'VERSION_STALE',
+    });
+    expect((await client.collections.get('notes')).description).toBe('first');
+  });
+
   test('destroy, restore and history work on the trash', async () => {
     const notes = client.records('notes');
     await notes.destroy(2);

@@ -64,13 +64,20 @@ describe.skipIf(chromium === null)('the index advice', () => {
     expect(await readIndexes()).toEqual([{ fields: ['status', 'createdAt'] }]);
     await create.click();
     await page.getByRole('dialog').getByText('All records are read once').waitFor();
+    // Another administrator adds an index after the page has read the definition, and before it writes it.
+    const both = [{ fields: ['status', 'createdAt'] }, { fields: ['createdAt', 'status'] }];
+    const addOther = async (): Promise<void> => {
+      await server.data('POST /api/collections:update?filterByTk=posts', { body: { options: { indexes: both } } });
+    };
+    await page.route('**/api/collections:update**', (route) => addOther().then(() => route.continue()), { times: 1 });
     await answer('Create index').click();
     await create.waitFor({ state: 'detached' });
-    expect(await readIndexes()).toEqual([{ fields: ['status', 'createdAt'] }, { fields: ['views'] }]);
+    expect(await readIndexes()).toEqual([...both, { fields: ['views'] }]);
+    expect(misdeeds.errors.splice(0)).toEqual([expect.stringContaining('412')]);
     // The form of the collection has the new index, so that saving it does not remove it.
     await page.getByRole('button', { name: 'Save details', exact: true }).click();
     await page.getByText('Saved.').first().waitFor();
-    expect(await readIndexes()).toMatchObject([{ fields: ['status', 'createdAt'] }, { fields: ['views'] }]);
+    expect(await readIndexes()).toMatchObject([...both, { fields: ['views'] }]);
   });
 
   test('removes an index that another one covers', long, async () => {

@@ -1,6 +1,6 @@
 /** The indexes that the requests on a collection miss, and those that they do not need. */
 import { Box, Button, Stack, Text } from '@mantine/core';
-import type { Collection, IndexAdvice, MissingIndex, UnneededIndex } from '@tablinum/client';
+import { type Collection, Failure, type IndexAdvice, type MissingIndex, type UnneededIndex } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
 import { getClient, useApplication } from '../../data/application.tsx';
 import { getErrorMessage, QueryBoundary } from '../../data/problem.tsx';
@@ -102,10 +102,7 @@ function CreateButton({ missing, collection }: { missing: MissingIndex; collecti
   const create = async (): Promise<void> => {
     const title = t.createTitle(fields);
     if (!(await confirm({ title, text: t.createText, confirmLabel: t.create }))) return;
-    await change(async (client) => {
-      const { options } = await client.get(collection.name);
-      await client.update(collection.name, { options: { indexes: [...(options.indexes ?? []), { fields }] } });
-    });
+    await change((client) => changeIndexes(client, collection.name, (indexes) => [...indexes, { fields }]));
   };
   return (
     <PendingButton
@@ -153,9 +150,9 @@ function RemoveButton({ unneeded, collection }: { unneeded: UnneededIndex; colle
     await change(async (client) => {
       const [field = ''] = fields;
       if (source === 'field') return client.updateField(collection.name, field, { index: false });
-      const { options } = await client.get(collection.name);
-      const indexes = (options.indexes ?? []).filter((each) => each.unique || each.fields.join() !== fields.join());
-      return client.update(collection.name, { options: { indexes } });
+      return changeIndexes(client, collection.name, (indexes) =>
+        indexes.filter((each) => each.unique || each.fields.join() !== fields.join()),
+      );
     });
   };
   return (
@@ -173,6 +170,22 @@ function RemoveButton({ unneeded, collection }: { unneeded: UnneededIndex; colle
 }
 
 type Definitions = ReturnType<typeof getClient>['collections'];
+type Indexes = NonNullable<Collection['options']['indexes']>;
+
+const maxAttempts = 3;
+
+/** Changes the list of indexes. If somebody else changes the definition at the same time, that change stays. */
+async function changeIndexes(client: Definitions, name: string, change: (indexes: Indexes) => Indexes): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { data, etag } = await client.getWithEtag(name);
+    try {
+      await client.update(name, { options: { indexes: change(data.options.indexes ?? []) } }, false, etag);
+      return;
+    } catch (error) {
+      if (attempt === maxAttempts || !(error instanceof Failure && error.code === 'VERSION_STALE')) throw error;
+    }
+  }
+}
 
 /** Runs a change of the indexes, and loads the definitions and the advice again. */
 function useIndexChange(
