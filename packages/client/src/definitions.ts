@@ -7,6 +7,7 @@ import {
   type CollectionPreviewOptions,
   type ImportSource,
 } from './import-parameters.ts';
+import type { RecordWithEtag } from './records.ts';
 import type { Transport } from './transport.ts';
 
 /** A collection to create. Options are optional, inside `options` or next to it. */
@@ -57,7 +58,7 @@ export class Definitions {
   }
 
   /** A definition with its ETag, for an update that must not overwrite a concurrent change. */
-  async getWithEtag(name: string): Promise<{ readonly data: Collection; readonly etag: string | null }> {
+  async getWithEtag(name: string): Promise<RecordWithEtag<Collection>> {
     const query = { filterByTk: name, appends: ['fields'] };
     const { data, etag } = await this.#transport.call<Collection>('collections:get', { query });
     return { data, etag };
@@ -100,11 +101,8 @@ export class Definitions {
    *
    * @param ifMatch the ETag of {@link getWithEtag}: if the definition has changed since, the update is refused as `VERSION_STALE`.
    */
-  async update(name: string, change: CollectionChange, force = false, ifMatch?: string | null): Promise<Collection> {
-    const query = { filterByTk: name, ...(force && { force }) };
-    const version = ifMatch ? { ifMatch } : {};
-    const request = { method: 'POST' as const, query, body: change, ...version };
-    return (await this.#transport.call<Collection>('collections:update', request)).data;
+  update(name: string, change: CollectionChange, force = false, ifMatch?: string | null): Promise<Collection> {
+    return this.#post('collections:update', { filterByTk: name, ...(force && { force }) }, change, ifMatch);
   }
 
   /** `cascade` also destroys the relations of other collections to it. */
@@ -133,8 +131,13 @@ export class Definitions {
     return this.#post('fields:destroy', { dryRun: true }, { collectionName: collection, name });
   }
 
-  async #post<T>(path: string, query: object, body?: unknown): Promise<T> {
-    const options = { method: 'POST' as const, query };
-    return (await this.#transport.call<T>(path, body === undefined ? options : { ...options, body })).data;
+  async #post<T>(path: string, query: object, body?: unknown, ifMatch?: string | null): Promise<T> {
+    const options = {
+      method: 'POST' as const,
+      query,
+      ...(body !== undefined && { body }),
+      ...(ifMatch && { ifMatch }),
+    };
+    return (await this.#transport.call<T>(path, options)).data;
   }
 }

@@ -29,8 +29,8 @@ const maxValue = 256 * 1024;
  * A SQLite store that another thread of this process writes, for short reads.
  *
  * Reads share a read transaction until a write has been committed, or 20 ms have passed. All reads therefore see every write that was
- * acknowledged before them. What it cannot read within 3 ms (12 ms now and then), or at all, it refuses with a {@link DatabaseFault}: the thread that writes
- * must answer the request.
+ * acknowledged before them. What it cannot read within 3 ms (12 ms now and then), or at all, it refuses with a
+ * {@link DatabaseFault}: the thread that writes must answer the request.
  */
 export class ReaderDatabase implements ReadOnlyStore {
   readonly dialect = sqliteDialect;
@@ -47,7 +47,7 @@ export class ReaderDatabase implements ReadOnlyStore {
   /** When a read may take {@link patientMilliseconds} again. */
   #patientAt = 0;
   /** Statements that took too long. */
-  readonly #long = new LruMap<{ readonly since: number; readonly failures: number; readonly isHopeless: boolean }>({
+  readonly #long = new LruMap<{ readonly since: number; readonly failures: number }>({
     entries: 500,
     bytes: 1024 * 1024,
     keyLength: maxLoopStatement,
@@ -100,8 +100,8 @@ export class ReaderDatabase implements ReadOnlyStore {
       this.#releaseState();
       if (!(error instanceof DeadlineExceeded)) throw error;
       if (isPatient) this.#noteDuration(started);
-      const failures = (this.#findLong(running)?.failures ?? 0) + 1;
-      this.#long.set(running, { since: performance.now(), failures, isHopeless: isPatient });
+      const failures = isPatient ? Number.POSITIVE_INFINITY : this.#countFailures(running) + 1;
+      this.#long.set(running, { since: performance.now(), failures });
       throw tooLong();
     }
   }
@@ -112,13 +112,13 @@ export class ReaderDatabase implements ReadOnlyStore {
   }
 
   #isKnownAsLong(text: string, isPatient: boolean): boolean {
-    const long = this.#findLong(text);
-    return long !== null && (long.isHopeless || (!isPatient && long.failures >= maxFailures));
+    return this.#countFailures(text) >= (isPatient ? Number.POSITIVE_INFINITY : maxFailures);
   }
 
-  #findLong(text: string): { readonly failures: number; readonly isHopeless: boolean } | null {
+  /** How often a statement took too long; infinity: even for a read that may take {@link patientMilliseconds}. */
+  #countFailures(text: string): number {
     const long = this.#long.get(text);
-    return long && performance.now() - long.since < longStatementMilliseconds ? long : null;
+    return long && performance.now() - long.since < longStatementMilliseconds ? long.failures : 0;
   }
 
   inspect(statement: BoundStatement): Promise<StatementAccess> {
