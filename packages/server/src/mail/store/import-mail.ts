@@ -1,9 +1,7 @@
-import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { describeAmbiguousSeparators, type FileMessage } from '../files/mail-file.ts';
@@ -55,6 +53,8 @@ const maxIds = 1000;
 /** Messages of one transaction, and bytes of messages in memory at once. */
 const batchMessages = 50;
 const batchBytes = 16 * 1024 * 1024;
+/** Bytes of one read of the temporary file. */
+const readBytes = 64 * 1024;
 /** One batch is written while the next one is parsed. */
 const maxBatchesInFlight = 2;
 
@@ -122,11 +122,8 @@ async function* readMessages({ type, format, bytes }: MailUpload): AsyncGenerato
   if (type !== 'application/mbox') return yield readWholeMessage(bytes);
   const file = await openUnlinkedFile();
   try {
-    // By its number: a stream of the handle itself would hold the handle open.
-    const { fd } = file;
-    await pipeline(bytes, limitSize, createWriteStream('', { fd, autoClose: false }));
-    const source = createReadStream('', { fd, start: 0, autoClose: false });
-    yield* readMbox(source, format === 'mboxrd' ? 'mboxrd' : 'unknown');
+    await file.writeFile(limitSize(bytes));
+    yield* readMbox(readFrom(file), format === 'mboxrd' ? 'mboxrd' : 'unknown');
   } finally {
     await file.close();
   }
@@ -139,6 +136,16 @@ async function openUnlinkedFile(): Promise<FileHandle> {
     return await open(join(folder, 'mbox'), 'wx+', 0o600);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The bytes of a file. No stream: one that fails closes the descriptor, which may be that of another file when the handle is closed. */
+async function* readFrom(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(readBytes), position });
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
 }
 
