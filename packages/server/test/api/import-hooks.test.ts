@@ -167,7 +167,7 @@ describeEngines('imports and what they cause', (engine) => {
     });
   });
 
-  /** Starts an import of 2,000 rows, and stops all imports after its second part of 500 rows. */
+  /** Starts an import of 2,000 rows, and stops all imports after its first transaction, which has 1,000 rows. */
   async function startAndPause(as: string): Promise<number> {
     const { imports } = server.running.applications.main;
     const paused = new Promise<void>((resolve, reject) => {
