@@ -41,7 +41,7 @@ export function acceptsType({ accept }: Field, type: string): boolean {
 }
 
 /** Pictures of which the server makes thumbnails. SVG is always a download. */
-const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
+const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/tiff']);
 /** The server makes no thumbnails of larger pictures. */
 const maxPictureBytes = 64 * 1024 * 1024;
 
