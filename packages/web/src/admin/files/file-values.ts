@@ -49,3 +49,21 @@ const maxPictureBytes = 64 * 1024 * 1024;
 export function isPicture({ contentType, size }: StoredFile): boolean {
   return pictureTypes.has(contentType) && size <= maxPictureBytes;
 }
+
+/** What the gallery can show of a file. */
+export type PreviewKind = 'picture' | 'pdf' | 'text' | 'audio' | 'video';
+
+/** Media types that are text, in addition to `text/*`. */
+const textTypes = /^(?:text\/.+|application\/(?:json|x-ndjson|(?:.+\+)?xml|(?:.+\+)?json|yaml|toml|sql|javascript))$/;
+const kindsByType: readonly (readonly [PreviewKind, RegExp])[] = [
+  ['pdf', /^application\/pdf$/],
+  ['audio', /^audio\//],
+  ['video', /^video\//],
+  ['text', textTypes],
+];
+
+/** How the gallery shows a file; null: it can only be downloaded. */
+export function findPreviewKind(file: StoredFile): PreviewKind | null {
+  if (isPicture(file)) return 'picture';
+  return kindsByType.find(([, types]) => types.test(file.contentType))?.[0] ?? null;
+}
