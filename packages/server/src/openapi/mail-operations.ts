@@ -8,7 +8,7 @@ import { composeOperations, composeSchemas } from './mail-compose-operations.ts'
 import { mailConnectOperations } from './mail-connect-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
 import { mailRuleOperations, mailRuleSchemas } from './mail-rule-operations.ts';
-import { jsonBody, jsonReply } from './operation.ts';
+import { jsonBody, jsonReply, parametersBody } from './operation.ts';
 import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { parametersFor } from './record-operations.ts';
@@ -155,7 +155,8 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     description:
       'As `emails:export`. The file is one of your uploads to which no record refers: it is deleted after a day unless a record refers to it.',
     may: hasGrants(['emails', 'list'], ['emails', 'export'], ['attachments', 'get'], ['files', 'create']),
-    parameters: [accountParameter, mailboxParameter],
+    parameters: [{ ...accountParameter, required: false }, mailboxParameter],
+    body: parametersBody,
     success: jsonReply('The file.', shownFileSchema),
   },
   {

@@ -7,7 +7,7 @@ import type { Collection } from '../schema/registry.ts';
 import { shownFileSchema, valueSchema } from './field-schema.ts';
 import { describeImport, importParameterNames } from './import-operations.ts';
 import { mailListParameters } from './mail-parameters.ts';
-import { jsonBody, jsonListReply, jsonReply, type Operation, responseRef } from './operation.ts';
+import { jsonBody, jsonListReply, jsonReply, type Operation, parametersBody, responseRef } from './operation.ts';
 import { headersByAction, keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { recordSchemaName, schemaRef } from './record-schemas.ts';
 import { findAllGrants, isServerManagedAction, mayWrite, type Subject } from './subject.ts';
@@ -192,7 +192,8 @@ function makeExportReply(subject: Subject, collection: Collection): JsonSchema {
   };
 }
 
-const storedExport: Pick<Operation, 'description' | 'success'> = {
+const storedExport: Pick<Operation, 'description' | 'body' | 'success'> = {
+  body: parametersBody,
   description:
     'The reply follows when the file is complete. The file is one of your uploads to which no record refers: only you can read it, and it is deleted after a day unless a record refers to it.',
   success: jsonReply('The file.', shownFileSchema),
