@@ -1,4 +1,5 @@
 /** Spreadsheets that LibreOffice writes are imported with their values, and it reads those of exports. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sqlite } from '../support/engines.ts';
 import { sendFiles } from '../support/file-server.ts';
@@ -129,7 +130,7 @@ const records = [
   },
 ];
 
-describe.skipIf(libreOffice === null)('LibreOffice', () => {
+describe('LibreOffice', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await TestServer.start(sqlite);
@@ -147,25 +148,30 @@ describe.skipIf(libreOffice === null)('LibreOffice', () => {
     server.data(`GET /api/${collection}:list?sort=id&fields=${fields.map(({ name }) => name).join()}`);
 
   test('a workbook that it has written is imported with the values of its cells', async () => {
-    const workbook = convertSheet(libreOffice!, sheet, 'fods', 'xlsx');
+    // LibreOffice 7.4 has written the stored one from the same sheet.
+    const stored = new URL('libreoffice.xlsx', import.meta.url);
+    const workbook = libreOffice ? convertSheet(libreOffice, sheet, 'fods', 'xlsx') : readFileSync(stored);
     const { status, text: reply } = await importFile('people', 'people.xlsx', workbook);
     expect({ status, reply }).toMatchObject({ status: 200 });
     expect(await list('people')).toEqual(records);
   });
 
-  test('it reads an export, and what it saves of it is imported with equal values', async () => {
-    const names = fields.map(({ name }) => name).join();
-    const exported = await fetch(`${server.running.url}/api/people:export?format=xlsx&sort=id&fields=${names}`, {
-      headers: { authorization: `Bearer ${server.tokens.get('admin')}` },
-    });
-    const bytes = Buffer.from(await exported.arrayBuffer());
-    const { columns, cells } = await readTable(convertSheet(libreOffice!, bytes, 'xlsx', csvInUtf8));
-    const [first, second] = cells;
-    expect([columns, first![0], first![1], first![9]]).toEqual([names.split(','), records[0]!.name, '1234.5', '007']);
-    expect([second![0], second![7], second![9]]).toEqual(['=1+1', 'FALSE', "'quoted'"]);
-    const saved = convertSheet(libreOffice!, convertSheet(libreOffice!, bytes, 'xlsx', 'ods'), 'ods', 'xlsx');
-    const { status, text: reply } = await importFile('copies', 'copies.xlsx', saved);
-    expect({ status, reply }).toMatchObject({ status: 200 });
-    expect(await list('copies')).toEqual(records);
-  });
+  test.skipIf(libreOffice === null)(
+    'it reads an export, and what it saves of it is imported with equal values',
+    async () => {
+      const names = fields.map(({ name }) => name).join();
+      const exported = await fetch(`${server.running.url}/api/people:export?format=xlsx&sort=id&fields=${names}`, {
+        headers: { authorization: `Bearer ${server.tokens.get('admin')}` },
+      });
+      const bytes = Buffer.from(await exported.arrayBuffer());
+      const { columns, cells } = await readTable(convertSheet(libreOffice!, bytes, 'xlsx', csvInUtf8));
+      const [first, second] = cells;
+      expect([columns, first![0], first![1], first![9]]).toEqual([names.split(','), records[0]!.name, '1234.5', '007']);
+      expect([second![0], second![7], second![9]]).toEqual(['=1+1', 'FALSE', "'quoted'"]);
+      const saved = convertSheet(libreOffice!, convertSheet(libreOffice!, bytes, 'xlsx', 'ods'), 'ods', 'xlsx');
+      const { status, text: reply } = await importFile('copies', 'copies.xlsx', saved);
+      expect({ status, reply }).toMatchObject({ status: 200 });
+      expect(await list('copies')).toEqual(records);
+    },
+  );
 });
