@@ -185,6 +185,7 @@ const bounded: Readonly<Record<string, string>> = {
   'query/index-need.ts #equal': 'lives as long as a plan is made',
   'query/index-need.ts #named': 'lives as long as a plan is made',
   'query/index-need.ts #ranges': 'lives as long as a plan is made',
+  'query/index-need.ts alternatives': 'lives as long as a plan is made',
   'query/index-need.ts conditions': 'lives as long as a plan is made',
   'query/index-need.ts related': 'lives as long as a plan is made',
   'records/request-shapes.ts #changed': 'collections that exist',
