@@ -133,11 +133,15 @@ export interface RequestShape extends RequestCosts {
 }
 
 export interface MissingIndex extends RequestCosts {
+  /** `index`: for `options.indexes`; `search`: search indexes, for `options.search`. */
+  readonly type: 'index' | 'search';
   readonly collection: string;
   readonly fields: readonly string[];
   readonly summary: string;
   /** Records that a call would look at with the index; null if that depends on the values. */
   readonly expectedRows: number | null;
+  /** The fields of further missing indexes, without which the requests do not use this one. */
+  readonly onlyWith: readonly (readonly string[])[];
   readonly requests: readonly RequestShape[];
 }
 

@@ -80,6 +80,23 @@ describe.skipIf(chromium === null)('the index advice', () => {
     expect(await readIndexes()).toMatchObject([...both, { fields: ['views'] }]);
   });
 
+  test('creates a search index, shows its progress, and keeps it when the form is saved', long, async () => {
+    for (let index = 0; index < 3; index += 1)
+      await server.data('GET /api/posts:list?count=none&filter={"status":{"$includes":"zzz"}}');
+    await section().getByRole('button', { name: 'Refresh', exact: true }).click();
+    const create = section().getByRole('button', { name: 'Create search index on status', exact: true });
+    await create.click();
+    await page.getByRole('dialog').getByText('built in the background').waitFor();
+    await answer('Create index').click();
+    await create.waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'Search index' }).getByText('status: ready').waitFor();
+    const saved = page.waitForResponse((reply) => reply.url().includes('collections:update'));
+    await page.getByRole('button', { name: 'Save details', exact: true }).click();
+    expect((await saved).status()).toBe(200);
+    const { options } = await server.data('GET /api/collections:get?filterByTk=posts');
+    expect(options.search).toEqual(['status']);
+  });
+
   test('removes an index that another one covers', long, async () => {
     const remove = section().getByRole('button', { name: 'Remove index on status', exact: true });
     await section().getByText('The index on status, createdAt serves the same requests.').waitFor();

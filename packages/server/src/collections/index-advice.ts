@@ -5,10 +5,13 @@ import { type Collection, type Field, getColumnField, type Registry } from '../s
 import {
   type DefinedIndex,
   type IndexProposal,
+  isServed,
   listIndexes,
   listProposedFields,
+  proposeAlternatives,
   proposeIndex,
   proposeRelatedIndex,
+  proposeSearchIndexes,
   servesAsWell,
   servesProposal,
 } from './index-proposal.ts';
@@ -35,6 +38,8 @@ export interface AdvisedRequest {
 }
 
 export interface MissingIndex {
+  /** `index`: for `options.indexes`; `search`: search indexes, for `options.search`. */
+  readonly type: 'index' | 'search';
   readonly collection: string;
   readonly fields: readonly string[];
   readonly summary: string;
@@ -45,6 +50,8 @@ export interface MissingIndex {
   readonly milliseconds: number;
   /** How many rows a call would visit with the index; null: fewer, but it depends on the values. */
   readonly expectedRows: number | null;
+  /** The fields of further indexes that are missing, without which the requests do not use this one. */
+  readonly onlyWith: readonly (readonly string[])[];
   readonly requests: readonly AdvisedRequest[];
 }
 
@@ -77,7 +84,9 @@ export function findMissingIndexes(context: AdviceContext, collections: readonly
     if (isCostly(shape) && isVisible(context, shape))
       for (const proposal of propose(shape))
         if (wanted.has(proposal.collection) && !isServed(proposal)) addProposal(groups, { proposal, shape });
-  return groups.map(describeMissing).sort((a, b) => b.calls * b.rowsVisited - a.calls * a.rowsVisited);
+  return groups
+    .map((group) => describeMissing(group, groups))
+    .sort((a, b) => b.calls * b.rowsVisited - a.calls * a.rowsVisited);
 }
 
 /** The indexes of a collection that can be removed. Unique indexes and those of foreign keys are never among them. */
@@ -104,7 +113,9 @@ function isCostly(shape: RequestShape): boolean {
 
 /** The rows that the pages of a shape visited, or that their totals visited in vain, which only an index over a condition avoids. */
 function countVisited({ visited, visitedByTotal, need }: RequestShape): number {
-  return need.equal.length + need.ranges.length > 0 ? Math.max(visited, visitedByTotal) : visited;
+  const { equal, ranges, alternatives, searched } = need;
+  const hasConditions = equal.length + ranges.length + alternatives.length + searched.length > 0;
+  return hasConditions ? Math.max(visited, visitedByTotal) : visited;
 }
 
 /** Whether the caller may see all fields that a shape names, also those along its relations. */
@@ -114,18 +125,13 @@ function isVisible({ maySee }: AdviceContext, { need }: RequestShape): boolean {
 
 /** The indexes that would serve a shape, where its tables are not already read through one. */
 function propose(shape: RequestShape): IndexProposal[] {
+  const { need } = shape;
   const own = proposeIndex(shape);
   const isScanned = (table: string): boolean =>
     shape.access === null || shape.access.tables.some((each) => each.table === table && !each.seeks);
-  const related = shape.need.related
-    .filter(({ collection }) => isScanned(collection.table))
-    .map(proposeRelatedIndex)
-    .filter((each) => each !== null);
-  return own ? [own, ...related] : related;
-}
-
-function isServed(proposal: IndexProposal): boolean {
-  return listIndexes(proposal.collection).some(({ fields }) => servesProposal(fields, proposal));
+  const related = need.related.filter(({ collection }) => isScanned(collection.table)).map(proposeRelatedIndex);
+  const proposals = [own, proposeSearchIndexes(need), ...related, ...(own ? [] : proposeAlternatives(need))];
+  return proposals.filter((each) => each !== null);
 }
 
 interface Proposed {
@@ -142,11 +148,7 @@ interface ProposalGroup {
 /** Adds a proposal to those that an index with more fields serves, or that it serves. */
 function addProposal(groups: ProposalGroup[], proposed: Proposed): void {
   const { proposal } = proposed;
-  const group = groups.find(
-    (each) =>
-      each.proposal.collection === proposal.collection &&
-      (servesProposal(listProposedFields(each.proposal), proposal) || replaces(proposal, each)),
-  );
+  const group = findGroup(groups, proposal) ?? groups.find((each) => replaces(proposal, each));
   if (!group) {
     groups.push({ proposal, members: [proposed] });
     return;
@@ -155,16 +157,30 @@ function addProposal(groups: ProposalGroup[], proposed: Proposed): void {
   group.members.push(proposed);
 }
 
+/** The group whose index serves a proposal. */
+function findGroup(groups: readonly ProposalGroup[], proposal: IndexProposal): ProposalGroup | null {
+  const found = groups.find(
+    (each) => isSameKind(each.proposal, proposal) && servesProposal(listProposedFields(each.proposal), proposal),
+  );
+  return found ?? null;
+}
+
+function isSameKind(one: IndexProposal, other: IndexProposal): boolean {
+  return one.collection === other.collection && one.type === other.type;
+}
+
 function replaces(proposal: IndexProposal, group: ProposalGroup): boolean {
   const fields = listProposedFields(proposal);
   return (
+    isSameKind(proposal, group.proposal) &&
     fields.length > listProposedFields(group.proposal).length &&
     group.members.every((each) => servesProposal(fields, each.proposal))
   );
 }
 
-function describeMissing({ proposal, members }: ProposalGroup): MissingIndex {
-  const { name } = proposal.collection;
+function describeMissing({ proposal, members }: ProposalGroup, groups: readonly ProposalGroup[]): MissingIndex {
+  const { type, collection } = proposal;
+  const { name } = collection;
   const fields = listProposedFields(proposal);
   const shapes = [...new Set(members.map(({ shape }) => shape))];
   const requests = shapes.map(describeRequest).sort((a, b) => b.calls * b.rowsVisited - a.calls * a.rowsVisited);
@@ -174,18 +190,43 @@ function describeMissing({ proposal, members }: ProposalGroup): MissingIndex {
   const rowsReturned = average('rowsReturned');
   const expectedRows = members.every((each) => each.proposal.isComplete) ? rowsReturned : null;
   const rowsVisited = estimate(average('rowsVisited'));
-  const effect = expectedRows === null ? 'only the records that match these fields' : `about ${format(expectedRows)}`;
+  const onlyWith = findFurtherIndexes(members, groups);
   return {
+    type,
     collection: name,
     fields,
-    summary: `index on ${name} (${fields.join(', ')}): ${format(calls)} calls looked at about ${format(rowsVisited)} records each to return ${format(rowsReturned)}; expected ${effect}`,
+    summary: `${describeIndex(name, { type, fields })}: ${format(calls)} calls looked at about ${format(rowsVisited)} records each to return ${format(rowsReturned)}; expected ${describeEffect(type, expectedRows, onlyWith)}`,
     calls,
     rowsVisited,
     rowsReturned,
     milliseconds: average('milliseconds'),
     expectedRows,
+    onlyWith,
     requests: requests.slice(0, maxListedShapes),
   };
+}
+
+/** The indexes without which none of the shapes uses this one, as they are advised. */
+function findFurtherIndexes(members: readonly Proposed[], groups: readonly ProposalGroup[]): string[][] {
+  if (members.some(({ proposal }) => proposal.onlyWith.length === 0)) return [];
+  const further = members.flatMap(({ proposal }) => proposal.onlyWith.map((each) => findGroup(groups, each)));
+  return [...new Set(further)].filter((group) => group !== null).map((group) => listProposedFields(group.proposal));
+}
+
+function describeIndex(collection: string, { type, fields }: Pick<MissingIndex, 'type' | 'fields'>): string {
+  return `${type === 'search' ? 'search index' : 'index'} on ${collection} (${fields.join(', ')})`;
+}
+
+function describeEffect(
+  type: MissingIndex['type'],
+  expectedRows: number | null,
+  onlyWith: readonly (readonly string[])[],
+): string {
+  if (type === 'search')
+    return 'only the records that contain parts of the searched text, if it has three characters or more';
+  if (expectedRows !== null) return `about ${format(expectedRows)}`;
+  const further = onlyWith.map((fields) => `, together with an index on (${fields.join(', ')})`).join('');
+  return `only the records that match these fields${further}`;
 }
 
 function describeRequest(shape: RequestShape): AdvisedRequest {

@@ -6,6 +6,8 @@ import type { Collection, Field } from '../schema/registry.ts';
 
 /** An index that would serve a part of a read. */
 export interface IndexProposal {
+  /** `search`: search indexes, one for each of the fields. */
+  readonly type: 'index' | 'search';
   readonly collection: Collection;
   /** Fields that equal one value. Their order does not matter. */
   readonly equal: readonly Field[];
@@ -13,6 +15,8 @@ export interface IndexProposal {
   readonly rest: readonly Field[];
   /** Whether the index leaves no condition and no order to be done record by record. */
   readonly isComplete: boolean;
+  /** Further proposals for the same read, without which this one does not serve it. */
+  readonly onlyWith: readonly IndexProposal[];
 }
 
 /** An index has at most ten fields. */
@@ -29,8 +33,11 @@ export function proposeIndex({ need, calls, callsWithMore }: RequestShape): Inde
   const isRangeFirst = range !== undefined && range !== ordered?.[0] && !(fillsPages && ordered && ordered.length > 0);
   const rest = (isRangeFirst ? [range] : (ordered ?? [])).slice(0, maxFields - equal.length);
   if (equal.length + rest.length === 0) return null;
+  // The order alone does not find the few records that match other conditions.
+  if (equal.length + ranges.length === 0 && hasOthers && !fillsPages) return null;
   const covered = isRangeFirst ? ranges.length === 1 : ranges.every((field) => field === rest[0]);
   return {
+    ...emptyProposal,
     collection,
     equal,
     rest,
@@ -38,16 +45,42 @@ export function proposeIndex({ need, calls, callsWithMore }: RequestShape): Inde
   };
 }
 
+const emptyProposal = { type: 'index', isComplete: false, onlyWith: [] } as const;
+
 /** The index that would find the related records that a read filters by; null if none would. */
 export function proposeRelatedIndex({ collection, equal, ranges }: ConditionNeed): IndexProposal | null {
   const rest = ranges.slice(0, 1);
   if (collection.system || collection.internal || equal.length + rest.length === 0) return null;
-  return { collection, equal, rest, isComplete: false };
+  return { ...emptyProposal, collection, equal: equal.slice(0, maxFields - rest.length), rest };
+}
+
+/** The indexes that would find the branches of the first `$or` of a read, as far as the collection lacks them. */
+export function proposeAlternatives({ alternatives: [branches = []] }: IndexNeed): IndexProposal[] {
+  const lacking: IndexProposal[] = [];
+  for (const each of branches.map(proposeRelatedIndex))
+    if (each && !isServed(each) && !lacking.some((other) => servesProposal(listProposedFields(other), each)))
+      lacking.push(each);
+  return lacking.map((each) => ({ ...each, onlyWith: lacking.filter((other) => other !== each) }));
+}
+
+/** The search indexes that would find the records of a list; null if none would. */
+export function proposeSearchIndexes({ collection, searched }: IndexNeed): IndexProposal | null {
+  return searched.length > 0 ? { ...emptyProposal, type: 'search', collection, equal: searched, rest: [] } : null;
+}
+
+/** Whether the collection has an index that serves a proposal. */
+export function isServed(proposal: IndexProposal): boolean {
+  if (proposal.type === 'search') return false; // only fields without a search index are proposed
+  return listIndexes(proposal.collection).some(({ fields }) => servesProposal(fields, proposal));
 }
 
 /** Whether an index over these fields serves a proposal: it begins with the fields that are equal, and goes on with the rest. */
-export function servesProposal(fields: readonly string[], { equal, rest }: Omit<IndexProposal, 'isComplete'>): boolean {
+export function servesProposal(
+  fields: readonly string[],
+  { type, equal, rest }: Pick<IndexProposal, 'type' | 'equal' | 'rest'>,
+): boolean {
   const wanted = new Set(equal.map(({ name }) => name));
+  if (type === 'search') return equal.every(({ name }) => fields.includes(name));
   const leading = fields.slice(0, wanted.size);
   return (
     leading.length === wanted.size &&

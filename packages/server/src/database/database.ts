@@ -69,8 +69,12 @@ export interface Database {
    * exits. It holds no transaction open.
    */
   tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null>;
-  /** Runs one statement on its own, without a transaction and without a time limit, on engines that have such statements. */
-  runOutsideTransaction?(text: string): Promise<Row[]>;
+  /**
+   * Runs one statement on its own, without a transaction and without a time limit, on engines that have such statements.
+   *
+   * @param signal ends the statement, which then fails with the fault `timeout`.
+   */
+  runOutsideTransaction?(text: string, signal?: AbortSignal): Promise<Row[]>;
   /**
    * Finds out whether the store can be written. Changes nothing.
    *

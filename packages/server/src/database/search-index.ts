@@ -64,12 +64,19 @@ export interface ConcurrentSearchIndex {
   /** For administrators: why search indexes cannot be built, and the cure. */
   readonly missing: string;
   create(index: SearchIndex, operatorClassSchema: string): Sql;
-  /** The names of all search indexes in the store, and whether each is valid. */
+  /** Collects statistics about the folded text. Without them, the planner does not know how rare a word is. */
+  analyze(index: SearchIndex): Sql;
+  /** The names of all search indexes in the store, and whether each is valid. What an interrupted build has left is not. */
   readonly list: Sql;
   dropConcurrently(name: string): Sql;
-  /** One row: done and total units of the build that is under way. */
-  progress(name: string): Sql;
+  /** The builds that are under way, also those of servers that have died. Rows: see {@link RunningBuild}. */
+  readonly running: Sql;
+  /** Ends builds. */
+  interrupt(builds: readonly RunningBuild[]): Sql;
 }
+
+/** A build that the engine runs: its index and process, done and total units, and whether a change of its table waits for it. */
+export type RunningBuild = readonly [name: string, process: number, done: number, total: number, isAwaited: boolean];
 
 export interface SearchLookUp {
   /** The row id of a candidate, and of the row `alias`. */

@@ -240,7 +240,7 @@ export class HttpServer {
     const requestId = readRequestId(request);
     try {
       if (this.#stopping) throw stoppingError();
-      const result = await this.#order.run(request.raw, () => this.#answer(request, reply, requestId));
+      const result = await this.#order.run(request.raw, reply.raw, () => this.#answer(request, reply, requestId));
       discardRest(request.raw);
       return this.#replies.send(result, request, reply, requestId);
     } catch (error) {

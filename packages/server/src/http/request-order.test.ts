@@ -1,8 +1,11 @@
+import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { RequestOrder } from './request-order.ts';
 
-const socket = {} as never;
+const socket = new EventEmitter() as never;
+/** A reply that is sent at once. */
+const response = { socket, once: () => response } as never;
 
 test('safe requests of a connection run at the same time, and one that may write runs alone, in the order they came', async () => {
   const order = new RequestOrder();
@@ -11,7 +14,7 @@ test('safe requests of a connection run at the same time, and one that may write
   const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'GET', 'OPTIONS', 'DELETE', 'GET'];
   const runs = methods.map((method, index) =>
     order
-      .run({ socket, method }, () => {
+      .run({ socket, method }, response, () => {
         started.push(index);
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         ends[index] = (error) => (error ? reject(error) : resolve());
@@ -42,8 +45,35 @@ test('safe requests of a connection run at the same time, and one that may write
 test('other connections do not wait', async () => {
   const order = new RequestOrder();
   const { promise, resolve } = Promise.withResolvers<void>();
-  const write = order.run({ socket, method: 'POST' }, () => promise);
-  await order.run({ socket: {} as never, method: 'POST' }, async () => {});
+  const write = order.run({ socket, method: 'POST' }, response, () => promise);
+  await order.run({ socket: {} as never, method: 'POST' }, response, async () => {});
   resolve();
   await write;
+});
+
+test('few requests run while earlier replies are not sent; when the connection ends, only those that write still do', async () => {
+  const connection = new EventEmitter();
+  const order = new RequestOrder();
+  const replies: EventEmitter[] = [];
+  let started = 0;
+  const send = (method: string): void => {
+    const reply = Object.assign(new EventEmitter(), { socket: replies.length === 0 ? connection : null });
+    replies.push(reply);
+    void order.run({ socket: connection as never, method }, reply as never, async () => {
+      started += 1;
+    });
+  };
+  for (let index = 0; index < 9; index += 1) send('GET');
+  send('POST');
+  await setImmediate();
+  expect(started).toBe(5);
+  replies[1]!.emit('close');
+  replies[2]!.emit('close');
+  replies[2]!.emit('close');
+  await setImmediate();
+  expect(started).toBe(7);
+  connection.emit('close');
+  await setImmediate();
+  expect(started).toBe(8);
+  expect(connection.listenerCount('close')).toBeLessThanOrEqual(4);
 });

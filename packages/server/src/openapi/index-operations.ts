@@ -42,13 +42,22 @@ const requestProperties = {
 };
 
 const missingProperties = {
+  type: {
+    type: 'string',
+    enum: ['index', 'search'],
+    description: 'An index for options.indexes, or search indexes for options.search.',
+  },
   collection: schema.string,
-  fields: { ...names, description: 'For a member of options.indexes.' },
+  fields: { ...names, description: 'For a member of options.indexes, or members of options.search.' },
   summary: schema.string,
   ...costs,
   expectedRows: {
     type: ['number', 'null'],
     description: 'Records that a call would look at with the index; null if that depends on the values.',
+  },
+  onlyWith: {
+    ...schema.array(schema.array(schema.string)),
+    description: 'The fields of further missing indexes, without which the requests do not use this one.',
   },
   requests: schema.array(schema.object(requestProperties, Object.keys(requestProperties))),
 };

@@ -26,6 +26,10 @@ export interface IndexNeed extends ConditionNeed {
   readonly order: readonly Field[] | null;
   /** The conditions on related records that the read finds first. */
   readonly related: readonly ConditionNeed[];
+  /** The branches of each `$or` in which every branch compares fields: indexes find them if each branch has one. */
+  readonly alternatives: readonly (readonly ConditionNeed[])[];
+  /** The fields in which a list searches for texts, as far as they lack a search index. */
+  readonly searched: readonly Field[];
   /** The conditions and the sort as they are shown, such as `views $gt` and `-createdAt`. */
   readonly conditions: readonly string[];
   readonly sort: readonly string[];
@@ -52,14 +56,16 @@ export function planNeed(
     ...need,
     order: keys && findIndexOrder(keys, need, dialect),
     related: found.related.map((each) => each.toNeed()),
+    alternatives: found.alternatives,
+    searched: [],
     conditions: [...new Set(found.conditions)].sort(),
     sort: describeSort(keys ?? []),
   };
 }
 
 /** Identifies the reads that need the same. */
-export function identifyNeed({ collection, conditions, sort }: IndexNeed): string {
-  return JSON.stringify([collection.id, conditions, sort]);
+export function identifyNeed({ collection, conditions, sort, searched }: IndexNeed): string {
+  return JSON.stringify([collection.id, conditions, sort, searched.map(({ id }) => id)]);
 }
 
 /** The terms of a sort, without the primary key at its end. */
@@ -115,6 +121,7 @@ const rangeOperators: ReadonlySet<string> = new Set([
 /** Collects the conditions on one collection. */
 class NeedBuilder {
   readonly related: NeedBuilder[] = [];
+  readonly alternatives: ConditionNeed[][] = [];
   readonly conditions: string[] = [];
   readonly #collection: Collection;
   readonly #named = new Set<Field>();
@@ -205,6 +212,20 @@ class NeedBuilder {
     this.#hasOthers = true;
     this.conditions.push(identifyPredicate(predicate));
     this.#addNames(predicate);
+    if (predicate.kind === 'any') this.#addAlternatives(predicate.of);
+  }
+
+  /** Notes the branches of an `$or`, unless one of them could not be found by an index of this collection. */
+  #addAlternatives(branches: readonly Predicate[]): void {
+    const needs: ConditionNeed[] = [];
+    for (const each of branches) {
+      const branch = new NeedBuilder(this.#collection);
+      branch.add(each);
+      const need = branch.toNeed();
+      if (need.equal.length + need.ranges.length === 0 || branch.related.length > 0) return;
+      needs.push(need);
+    }
+    this.alternatives.push(needs);
   }
 
   /** Notes the fields that a condition names, also along relations. */

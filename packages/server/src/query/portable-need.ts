@@ -15,15 +15,19 @@ interface PortableConditions {
 export interface PortableNeed extends PortableConditions, Pick<IndexNeed, 'conditions' | 'sort'> {
   readonly order: readonly number[] | null;
   readonly related: readonly PortableConditions[];
+  readonly alternatives: readonly (readonly PortableConditions[])[];
+  readonly searched: readonly number[];
 }
 
 /** The portable form of a need. */
 export function packNeed(need: IndexNeed): PortableNeed {
-  const { order, related, conditions, sort } = need;
+  const { order, related, alternatives, searched, conditions, sort } = need;
   return {
     ...packConditions(need),
     order: order && toIds(order),
     related: related.map(packConditions),
+    alternatives: alternatives.map((branches) => branches.map(packConditions)),
+    searched: toIds(searched),
     conditions,
     sort,
   };
@@ -32,10 +36,13 @@ export function packNeed(need: IndexNeed): PortableNeed {
 /** The need of a portable form; null if one of its collections or fields no longer exists. */
 export function unpackNeed(packed: PortableNeed, registry: Registry): IndexNeed | null {
   const own = unpackConditions(packed, registry);
-  const related = packed.related.map((each) => unpackConditions(each, registry)).filter((each) => each !== null);
+  const related = unpackAll(packed.related, registry);
+  const alternatives = packed.alternatives.map((branches) => unpackAll(branches, registry));
   const order = own && packed.order && findFields(own.collection, packed.order);
-  if (own === null || related.length < packed.related.length || (packed.order && !order)) return null;
-  return { ...own, order, related, conditions: packed.conditions, sort: packed.sort };
+  const searched = own && findFields(own.collection, packed.searched);
+  if (own === null || related === null || searched === null || (packed.order && !order)) return null;
+  if (!alternatives.every((branches) => branches !== null)) return null;
+  return { ...own, order, related, alternatives, searched, conditions: packed.conditions, sort: packed.sort };
 }
 
 function toIds(fields: readonly Field[]): number[] {
@@ -50,6 +57,12 @@ function packConditions({ collection, equal, ranges, named, hasOthers }: Conditi
     named: toIds(named),
     hasOthers,
   };
+}
+
+/** Null if one of the needs cannot be unpacked. */
+function unpackAll(packed: readonly PortableConditions[], registry: Registry): ConditionNeed[] | null {
+  const needs = packed.map((each) => unpackConditions(each, registry));
+  return needs.every((each) => each !== null) ? needs : null;
 }
 
 function unpackConditions(packed: PortableConditions, registry: Registry): ConditionNeed | null {

@@ -22,7 +22,7 @@ import { both, type Predicate, presentCondition } from './predicate.ts';
 import { permissionDenied } from './read-access.ts';
 import { compileSearchCount, compileSearchPage } from './search-page.ts';
 import { planFolders, planFullText, planSearch } from './search-plan.ts';
-import { findSearchSource, type SearchSource } from './search-source.ts';
+import { findSearchSource, findUnindexedSearch, type SearchSource } from './search-source.ts';
 import { planSelection, type Selection } from './selection.ts';
 import { planSort, type SortKey } from './sort-plan.ts';
 import { StatementScope } from './statement-scope.ts';
@@ -156,8 +156,15 @@ export function planList(
     keys,
     keyNames,
     tables: [...collectTables(condition, new Set([collection.table]))],
-    need: keyed === null ? planNeed(condition, keys, collection, dialect) : null,
+    need: keyed === null ? planListNeed(condition, keys, collection, dialect) : null,
   };
+}
+
+/** What a list needs of an index. Other reads do not use search indexes. */
+function planListNeed(...parts: Parameters<typeof planNeed>): IndexNeed | null {
+  const need = planNeed(...parts);
+  const [condition, , collection] = parts;
+  return need && { ...need, searched: findUnindexedSearch(condition, collection) };
 }
 
 /** How a page finds its rows; null: by reading its table. */

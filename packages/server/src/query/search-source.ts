@@ -2,8 +2,10 @@
 import type { SearchOperator, SearchTest } from '../database/search-index.ts';
 import type { Param } from '../database/sql.ts';
 import { readsTrigrams } from '../database/trigrams.ts';
+import { limits } from '../protocol/limits.ts';
 import { requireStorage } from '../schema/field-parts.ts';
-import type { Collection } from '../schema/registry.ts';
+import type { Collection, Field } from '../schema/registry.ts';
+import { isSearchableField, listSearchFields } from '../schema/search-fields.ts';
 import { conjuncts, type Predicate } from './predicate.ts';
 import { compileColumn, compilePredicate } from './predicate-compiler.ts';
 import { isIndexed } from './sort-plan.ts';
@@ -47,6 +49,30 @@ export function findSearchSource(condition: Predicate | null, collection: Collec
     return { tests, part, rest, isNarrow: others.some((each) => isSeek(each, collection)) };
   }
   return null;
+}
+
+/**
+ * The fields that lack the search index with which a list would find its records; none if the condition contains no search, if
+ * other search indexes answer it, or if one of its fields cannot have one.
+ */
+export function findUnindexedSearch(condition: Predicate | null, collection: Collection): readonly Field[] {
+  if (condition === null || findSearchSource(condition, collection) !== null) return [];
+  const wanted: ReadonlySet<Field> = new Set(listSearchFields(collection));
+  for (const part of conjuncts(condition)) {
+    const missing = new Set(readSearchedFields(part, collection)?.filter((field) => !wanted.has(field)));
+    if (missing.size > 0 && wanted.size + missing.size <= limits.searchIndexes) return [...missing];
+  }
+  return [];
+}
+
+/** The fields of a part that consists of searches; null if one of them can have no search index. */
+function readSearchedFields(part: Predicate, collection: Collection): Field[] | null {
+  if (part.kind === 'any') {
+    const all = part.of.map((each) => readSearchedFields(each, collection));
+    return all.every((each) => each !== null) ? all.flat() : null;
+  }
+  if (part.kind !== 'test' || !(part.operator in searchOperators) || part.operand.form !== 'scalar') return null;
+  return collection.byName.get(part.field.name) === part.field && isSearchableField(part.field) ? [part.field] : null;
 }
 
 /** The tests of a part, any of which must hold; null if one of them has no search index. */

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { connectionSettings } from '../http/connection-settings.ts';
+import { Connections, unreadLimits } from '../http/connections.ts';
 import { buildCorsHeaders, corsVary, isCorsDisabled, sameOriginVary } from '../http/cors.ts';
 import { JsonReplies } from '../http/json-reply.ts';
 import { readRequestId } from '../http/request-head.ts';
@@ -17,12 +18,13 @@ export interface ReaderServerParts extends Pick<ReaderSettings, 'host' | 'port' 
 
 /** How long a stop waits for running requests. */
 const shutdownGraceMilliseconds = 3000;
+const maxUnreadBytes = 64 * 1024 * 1024;
 
 /** The HTTP server of a reader: answers reads, and hands over everything else. */
 export class ReaderServer {
   readonly #parts: ReaderServerParts;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections: Connections;
   readonly #handOver: HandOver;
   readonly #replies: JsonReplies;
   readonly #order = new RequestOrder();
@@ -35,18 +37,15 @@ export class ReaderServer {
     this.#handOver = new HandOver(parts.handOverPath);
     this.#replies = new JsonReplies(isCorsDisabled(parts.corsOrigins) ? sameOriginVary : corsVary);
     this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: () => true });
+    this.#connections = new Connections(this.#server, { ...unreadLimits, bytes: maxUnreadBytes });
     const handle = (request: IncomingMessage, response: ServerResponse): void =>
-      void this.#order.run(request, () => this.#handle(request, response));
+      void this.#order.run(request, response, () => this.#handle(request, response));
     this.#server
       .on('request', handle)
       .on('checkContinue', handle)
       .on('checkExpectation', handle)
       .on('upgrade', (request, socket, head) => this.#handOver.upgrade(request, socket, head))
-      .on('clientError', (error, socket) => parts.refuseRaw(error, socket as Socket))
-      .on('connection', (socket: Socket) => {
-        this.#sockets.add(socket);
-        socket.once('close', () => this.#sockets.delete(socket));
-      });
+      .on('clientError', (error, socket) => parts.refuseRaw(error, socket as Socket));
   }
 
   /** Listens on the port that the main thread also listens on. */
@@ -64,9 +63,7 @@ export class ReaderServer {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     const idle = setInterval(() => this.#server.closeIdleConnections(), 50);
-    const grace = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, shutdownGraceMilliseconds);
+    const grace = setTimeout(() => this.#connections.destroyAll(), shutdownGraceMilliseconds);
     await promise;
     clearInterval(idle);
     clearTimeout(grace);

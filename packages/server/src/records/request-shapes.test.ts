@@ -13,7 +13,7 @@ const posts = makeCollection(1);
 
 function makeNeed(condition: string, collection = posts): IndexNeed {
   const needed = { equal: [], ranges: [], hasOthers: false, named: [], order: [], related: [], sort: [] };
-  return { ...needed, collection, conditions: [condition] };
+  return { ...needed, alternatives: [], searched: [], collection, conditions: [condition] };
 }
 
 function run(shape: RequestShape | null, visited: number): void {

@@ -102,6 +102,73 @@ describeEngines('the index advice', (engine) => {
     });
   });
 
+  describe('on conditions that one index does not find', () => {
+    const fieldsOf = (missing: readonly MissingIndex[]): unknown =>
+      missing.map(({ type, fields, onlyWith }) => [type, fields.join(), ...onlyWith.map(String)]).sort();
+
+    test('names an index for each branch of an $or, which are used together', async () => {
+      const run = (): Promise<void> =>
+        list({ $or: [{ status: 'rare', due: { $ne: null } }, { views: { $gt: 19_995 } }] }, 'sort=-createdAt');
+      await dropIndexes();
+      await run();
+      const { missing } = await advise();
+      expect(fieldsOf(missing)).toEqual([
+        ['index', 'status', 'views'],
+        ['index', 'views', 'status'],
+      ]);
+      expect(missing[0].summary).toMatch(/ these fields, together with an index on \((status|views)\)$/);
+      await addIndex('posts', ['status', 'createdAt']);
+      await run();
+      expect(fieldsOf((await advise()).missing)).toEqual([['index', 'views']]);
+      await addIndex('posts', ['views']);
+      await run();
+      expect((await advise()).missing).toEqual([]);
+      const { shapes, registry } = server.running.applications.main;
+      const [shape] = shapes.listCurrent(registry);
+      expect(shape?.access?.tables.filter(({ seeks }) => seeks).length).toBeGreaterThanOrEqual(2);
+      expect(shape!.visited / shape!.calls).toBeLessThan(records / 20);
+    });
+
+    test('names search indexes for texts in lists, which end the advice', async () => {
+      await dropIndexes();
+      const includes = { status: { $includes: 'rar' } };
+      await list(includes, 'sort=-createdAt');
+      await call('posts:list?count=none&search=rar&searchFields=status&sort=-createdAt');
+      const { missing } = await advise();
+      expect(fieldsOf(missing)).toEqual([['search', 'status']]);
+      expect(missing[0]).toMatchObject({ calls: 6, expectedRows: null });
+      expect(missing[0].summary).toContain('search index on posts (status): 6 calls');
+      await server.data('POST /api/collections:update?filterByTk=posts', { body: { options: { search: ['status'] } } });
+      await expect
+        .poll(async () => (await server.data('GET /api/collections:get?filterByTk=posts')).searchIndexes[0].state, {
+          timeout: 10_000,
+        })
+        .toBe('ready');
+      await list(includes, 'sort=-createdAt');
+      expect((await advise()).missing).toEqual([]);
+      const { shapes, registry } = server.running.applications.main;
+      const [shape] = shapes.listCurrent(registry);
+      const names = shape!.access!.tables.flatMap(({ table, index }) => [table, index ?? '']);
+      expect(names).toContainEqual(expect.stringMatching(/^_sx\d/));
+      await server.data('POST /api/collections:update?filterByTk=posts', { body: { options: { search: [] } } });
+    });
+
+    test('says nothing where no index helps', async () => {
+      await dropIndexes();
+      await list({}, 'sort=writer.country');
+      await list({ writer: { country: { $includes: 'zzz' } } }, 'sort=-id');
+      await list({ $or: [{ status: 'rare' }, { status: { $ne: 'open' } }] }, 'sort=-id');
+      await list({ $or: [{ status: 'rare' }, { writer: { country: { $includes: 'zzz' } } }] }, 'sort=-id');
+      await list({ $or: [{ status: 'rare' }, { status: { $includes: 'rar' } }] }, 'sort=-id');
+      await list({ status: { $ne: 'open' } }, 'sort=views');
+      await call(`posts:get?filter=${JSON.stringify({ status: { $includes: 'rar' } })}&sort=-id`);
+      await call(`posts:query?measures=[{"aggregation":"count"}]&filter={"status":{"$includes":"rar"}}`);
+      for (const name of ['posts', 'writers']) expect((await advise(name)).missing).toEqual([]);
+      await list({ status: 'rare' }, 'sort=writer.country');
+      expect(fieldsOf((await advise()).missing)).toEqual([['index', 'status']]);
+    });
+  });
+
   describe('on reads of other kinds', () => {
     const open = async (): Promise<Json[]> => {
       await dropIndexes();

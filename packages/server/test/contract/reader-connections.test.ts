@@ -1,5 +1,6 @@
 /** Hostile and unusual connections to reader threads: replies are those of the main thread, and no reader ends. */
 import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openConnections, startReaderServer, type WireConnection } from '../support/reader-server.ts';
 import type { TestServer } from '../support/scenario.ts';
@@ -166,7 +167,7 @@ test('large uploads are handed over in pieces, and aborted ones leave nothing', 
           socket.write(`${head}${each}\r\n`);
           if (each.startsWith('content')) socket.write(form.subarray(0, 1_000_000));
           if (each.startsWith('transfer')) socket.write('100\r\nshort');
-          setTimeout(() => socket.resetAndDestroy(), 50);
+          void setTimeout(50).then(() => socket.resetAndDestroy());
         });
         socket.on('error', () => {}).on('close', () => resolve());
         await promise;
@@ -175,6 +176,41 @@ test('large uploads are handed over in pieces, and aborted ones leave nothing', 
   await expect.poll(() => readersAnswer()).toBe(true);
   expect(await counted()).toBe(before);
 });
+
+test('clients that send many requests and read no reply keep few replies in memory, and get all of them later', async () => {
+  await server.data('POST /api/collections:create', {
+    body: { name: 'pages', fields: [{ name: 'text', type: 'text' }] },
+  });
+  const pages = Array.from({ length: 20 }, (_, index) => ({ text: `${index}`.padEnd(60_000, ' x') }));
+  await server.data('POST /api/pages:create', { body: pages });
+  const { readers } = server.running;
+  await expect.poll(readersAnswer).toBe(true);
+  const requests = 20;
+  const line = `GET /api/pages:list HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n\r\n`;
+  const sockets = Array.from({ length: tries }, () => {
+    const socket = connect(Number(new URL(server.running.url).port), '127.0.0.1').pause();
+    socket.write(line.repeat(requests));
+    return socket;
+  });
+  const before = readers!.answered + readers!.handedOver;
+  await setTimeout(1000);
+  // Beside what the system holds of the first reply: one that is being sent, and four that wait.
+  expect(readers!.answered + readers!.handedOver - before).toBeLessThanOrEqual(tries * 10);
+  expect(await readersAnswer()).toBe(true);
+  await Promise.all(
+    sockets.map(async (socket) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      let replies = 0;
+      socket.on('data', (chunk: Buffer) => {
+        replies += chunk.toString('latin1').split('"hasNext":').length - 1;
+        if (replies >= requests - 1) resolve();
+      });
+      socket.resume();
+      await promise;
+      socket.destroy();
+    }),
+  );
+}, 30_000);
 
 async function readersAnswer(): Promise<boolean> {
   const replies = await Promise.all(connections.map((each) => each.send('GET /api/posts:get/1', { token: admin() })));

@@ -27,9 +27,10 @@ export class ServerProcess {
     const child = spawn(process.execPath, [...flags, program, store.dataDir, store.databaseUrl ?? '', settings], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const url = await new Promise<string>((resolve) =>
-      child.stdout.once('data', (chunk) => resolve(String(chunk).trim())),
-    );
+    const url = await new Promise<string>((resolve, reject) => {
+      child.stdout.once('data', (chunk) => resolve(String(chunk).trim()));
+      child.once('exit', (code) => reject(new Error(`The server ended with the code ${code} before it listened.`)));
+    });
     const server = new ServerProcess(child, url);
     const { token } = await server.data('auth:signIn', {
       email: 'root@example.com',

@@ -62,6 +62,7 @@ const startupLockMilliseconds = 60_000;
 const longRunningMilliseconds = 600_000;
 /** Builds of search indexes, which block neither reads nor writes. */
 const aloneMilliseconds = 6 * 3_600_000;
+const cancelMilliseconds = 100;
 const defaultReplyMilliseconds = replyMilliseconds(limits.queryMilliseconds);
 
 /** Result types: numbers, booleans, and text for everything else. */
@@ -171,15 +172,26 @@ export class PostgresDatabase implements Database {
     return this.#underWay.tryWithLock(name, work);
   }
 
-  async runOutsideTransaction(text: string): Promise<Row[]> {
+  async runOutsideTransaction(text: string, signal?: AbortSignal): Promise<Row[]> {
     const client = await this.#pool.acquire();
+    // A cancellation that arrives before the statement ends nothing, so it is repeated.
+    const cancelling = setInterval(() => {
+      if (signal?.aborted) this.#cancel(client).catch(() => {});
+    }, cancelMilliseconds);
     try {
       for (const limit of ['statement_timeout', 'lock_timeout'])
         await this.#run(client, { text: `SET ${limit}=0`, values: [] });
       return await this.#run(client, { text, values: [] }, aloneMilliseconds);
     } finally {
+      clearInterval(cancelling);
       client.release(true);
     }
+  }
+
+  /** Ends what a connection runs. */
+  async #cancel(client: pg.PoolClient): Promise<void> {
+    const { processID } = client as { processID?: number };
+    await this.read([{ text: 'SELECT pg_cancel_backend($1)', values: [processID ?? null] }]);
   }
 
   async close(): Promise<void> {

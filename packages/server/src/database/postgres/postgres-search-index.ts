@@ -3,7 +3,7 @@
  * maintains it and plans with it; it rechecks each record with the same LIKE condition.
  */
 import type { SearchIndexSql, SearchTest } from '../search-index.ts';
-import { identifier, literal, type Param, type Sql, sql } from '../sql.ts';
+import { identifier, join, type Param, type Sql, sql } from '../sql.ts';
 import { listLiterals } from '../trigrams.ts';
 
 /** ICU lower-cases a final sigma depending on its neighbours; see text-fold.ts. */
@@ -11,6 +11,9 @@ export const buildIcuFold = (text: Sql): Sql => sql`translate(lower(${text} COLL
 
 /** Searches are planned for their values each time: a generic plan does not know how rare a word is. */
 export const plannedEachTime = '/* planned for its values */';
+
+/** Locks of changes of a table's structure. Reads and writes queue behind those who wait for one. */
+const structureLocks = "'ShareLock','ShareRowExclusiveLock','ExclusiveLock','AccessExclusiveLock'";
 
 export const postgresSearchIndex: SearchIndexSql = {
   create: () => [],
@@ -28,13 +31,19 @@ WHERE e.extname='pg_trgm'`,
     create: ({ name, table, column }, schema) =>
       sql`CREATE INDEX CONCURRENTLY ${identifier(name)} ON ${identifier(table)}
 USING gin ((${buildIcuFold(sql`${identifier(column)}`)}) ${identifier(schema)}.gin_trgm_ops) WITH (fastupdate=off)`,
+    analyze: ({ table }) => sql`ANALYZE ${identifier(table)}`,
     list: sql`SELECT c.relname,i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid=i.indexrelid
 WHERE c.relnamespace=current_schema()::regnamespace AND c.relname ~ '^_sx[0-9]'`,
     dropConcurrently: (name) => sql`DROP INDEX CONCURRENTLY IF EXISTS ${identifier(name)}`,
-    progress: (name) =>
-      sql`SELECT greatest(p.blocks_done,p.tuples_done),greatest(p.blocks_total,p.tuples_total)
+    running: sql`SELECT c.relname,p.pid,greatest(p.blocks_done,p.tuples_done),greatest(p.blocks_total,p.tuples_total),
+EXISTS (SELECT FROM pg_locks l WHERE l.relation=p.relid AND l.database=p.datid AND NOT l.granted AND l.mode IN (${structureLocks}))
 FROM pg_stat_progress_create_index p JOIN pg_class c ON c.oid=p.index_relid
-WHERE c.relname=${literal(name)} AND c.relnamespace=current_schema()::regnamespace`,
+WHERE p.datname=current_database() AND c.relnamespace=current_schema()::regnamespace AND c.relname ~ '^_sx[0-9]'`,
+    interrupt: (builds) =>
+      sql`SELECT ${join(
+        builds.map(([, process]) => sql`pg_cancel_backend(${process})`),
+        ',',
+      )}`,
   },
   lookUp: null,
   indexed: compileIndexedTest,

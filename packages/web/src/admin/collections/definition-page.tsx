@@ -68,10 +68,14 @@ function Definition({ collection, schema }: { collection: Collection; schema: Sc
         <>
           {may('collections', 'list') && <IndexAdviceSection collection={collection} />}
           {/* The form starts again when its indexes are changed elsewhere: saving it would undo the change. */}
-          <CollectionSettings key={JSON.stringify(collection.options.indexes ?? [])} collection={collection} />
+          <CollectionSettings key={keyOfIndexes(collection)} collection={collection} />
         </>
       )}
       {may('collections', 'destroy') && !collection.system && <DestroyCollection collection={collection} />}
     </Stack>
   );
+}
+
+function keyOfIndexes({ options: { indexes = [], search = [] } }: Collection): string {
+  return JSON.stringify([indexes, search]);
 }

@@ -53,7 +53,8 @@ function Advice({ advice, collection }: { advice: IndexAdvice; collection: Colle
   );
 }
 
-const keyOf = ({ fields }: { readonly fields: readonly string[] }): string => fields.join();
+const keyOf = ({ type = '', fields }: { readonly type?: string; readonly fields: readonly string[] }): string =>
+  `${type}:${fields.join()}`;
 
 function MissingIndexes({ rows, collection }: { rows: readonly MissingIndex[]; collection: Collection }): ReactNode {
   const t = useTexts().data.indexAdvice;
@@ -63,7 +64,7 @@ function MissingIndexes({ rows, collection }: { rows: readonly MissingIndex[]; c
       rows={rows}
       keyOf={keyOf}
       columns={[
-        { title: t.missing, width: '25%', render: ({ fields }) => <Text fw={500}>{fields.join(', ')}</Text> },
+        { title: t.missing, width: '25%', render: (row) => <MissingName missing={row} /> },
         { title: t.why, render: (row) => <Reason missing={row} /> },
         {
           title: t.effect,
@@ -77,6 +78,21 @@ function MissingIndexes({ rows, collection }: { rows: readonly MissingIndex[]; c
         { title: '', width: 120, render: (row) => <CreateButton missing={row} collection={collection} /> },
       ]}
     />
+  );
+}
+
+/** The fields of the index, and its kind if that is not the usual one. */
+function MissingName({ missing: { type, fields } }: { missing: MissingIndex }): ReactNode {
+  const t = useTexts().data.indexAdvice;
+  return (
+    <>
+      <Text fw={500}>{fields.join(', ')}</Text>
+      {type === 'search' && (
+        <Text size="xs" c="dimmed">
+          {t.search}
+        </Text>
+      )}
+    </>
   );
 }
 
@@ -97,19 +113,25 @@ function Reason({ missing }: { missing: MissingIndex }): ReactNode {
 
 function CreateButton({ missing, collection }: { missing: MissingIndex; collection: Collection }): ReactNode {
   const t = useTexts().data.indexAdvice;
-  const { fields } = missing;
-  const { isPending, change } = useIndexChange(collection, t.created);
+  const { type, fields } = missing;
+  const isSearch = type === 'search';
+  const { isPending, change } = useIndexChange(collection, isSearch ? t.searchCreated : t.created);
+  const createTitle = isSearch ? t.createSearchTitle(fields) : t.createTitle(fields);
   const create = async (): Promise<void> => {
-    const title = t.createTitle(fields);
-    if (!(await confirm({ title, text: t.createText, confirmLabel: t.create }))) return;
-    await change((client) => changeIndexes(client, collection.name, (indexes) => [...indexes, { fields }]));
+    const text = isSearch ? t.createSearchText : t.createText;
+    if (!(await confirm({ title: createTitle, text, confirmLabel: t.create }))) return;
+    await change((client) =>
+      changeOptions(client, collection.name, ({ indexes = [], search = [] }) =>
+        isSearch ? { search: [...new Set([...search, ...fields])] } : { indexes: [...indexes, { fields }] },
+      ),
+    );
   };
   return (
     <PendingButton
       size="compact-sm"
       variant="light"
       pending={isPending}
-      aria-label={t.createTitle(fields)}
+      aria-label={createTitle}
       onClick={() => void create()}
     >
       {t.create}
@@ -150,9 +172,9 @@ function RemoveButton({ unneeded, collection }: { unneeded: UnneededIndex; colle
     await change(async (client) => {
       const [field = ''] = fields;
       if (source === 'field') return client.updateField(collection.name, field, { index: false });
-      return changeIndexes(client, collection.name, (indexes) =>
-        indexes.filter((each) => each.unique || each.fields.join() !== fields.join()),
-      );
+      return changeOptions(client, collection.name, ({ indexes = [] }) => ({
+        indexes: indexes.filter((each) => each.unique || each.fields.join() !== fields.join()),
+      }));
     });
   };
   return (
@@ -170,16 +192,20 @@ function RemoveButton({ unneeded, collection }: { unneeded: UnneededIndex; colle
 }
 
 type Definitions = ReturnType<typeof getClient>['collections'];
-type Indexes = NonNullable<Collection['options']['indexes']>;
+type IndexOptions = Pick<Collection['options'], 'indexes' | 'search'>;
 
 const maxAttempts = 3;
 
-/** Changes the list of indexes. If somebody else changes the definition at the same time, that change stays. */
-async function changeIndexes(client: Definitions, name: string, change: (indexes: Indexes) => Indexes): Promise<void> {
+/** Changes the lists of indexes. If somebody else changes the definition at the same time, that change stays. */
+async function changeOptions(
+  client: Definitions,
+  name: string,
+  change: (options: IndexOptions) => IndexOptions,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const { data, etag } = await client.getWithEtag(name);
     try {
-      await client.update(name, { options: { indexes: change(data.options.indexes ?? []) } }, false, etag);
+      await client.update(name, { options: change(data.options) }, false, etag);
       return;
     } catch (error) {
       if (attempt === maxAttempts || !(error instanceof Failure && error.code === 'VERSION_STALE')) throw error;
@@ -198,7 +224,11 @@ function useIndexChange(
     setPending(true);
     try {
       await work(getClient(application).collections);
-      await Promise.all([invalidate(application, 'schema'), invalidate(application, 'index-advice', name)]);
+      await Promise.all([
+        invalidate(application, 'schema'),
+        invalidate(application, 'index-advice', name),
+        invalidate(application, 'collections', 'searchIndexes', name),
+      ]);
       toast(done);
     } catch (error) {
       toast(getErrorMessage(error), { failed: true });

@@ -214,7 +214,8 @@ export const searchIndexes = {
   describe: ({ state, done = 0, total, problem }: SearchIndexState): string => {
     if (state === 'ready') return 'ready';
     if (state === 'unavailable') return problem ?? 'not available';
-    return total === undefined ? 'waiting to be built' : `being built, ${done} of ${total} records`;
+    if (problem !== undefined) return problem;
+    return total === undefined ? 'waiting to be built' : `being built, ${formatPercent(done, total)}`;
   },
 };
 
@@ -228,6 +229,17 @@ export const indexes = {
 };
 
 const formatNumber = (value: number): string => value.toLocaleString('en');
+
+function formatPercent(done: number, total: number): string {
+  return `${total === 0 ? 0 : Math.min(100, Math.floor((100 * done) / total))}%`;
+}
+
+interface MissingIndexEffect {
+  readonly type: 'index' | 'search';
+  readonly rowsVisited: number;
+  readonly expectedRows: number | null;
+  readonly onlyWith: readonly (readonly string[])[];
+}
 
 export const indexAdvice = {
   title: 'Index advice',
@@ -247,10 +259,19 @@ export const indexAdvice = {
       conditions.length > 0 ? `Filter: ${conditions.join(', ')}` : 'No filter',
       ...(sort.length > 0 ? [`sort: ${sort.join(', ')}`] : []),
     ].join('; '),
-  expected: ({ rowsVisited, expectedRows }: { rowsVisited: number; expectedRows: number | null }) =>
-    expectedRows === null
-      ? `Only the records that match these fields, instead of ${formatNumber(rowsVisited)}`
-      : `About ${formatNumber(expectedRows)} records instead of ${formatNumber(rowsVisited)}`,
+  expected: ({ type, rowsVisited, expectedRows, onlyWith }: MissingIndexEffect) => {
+    const instead = `instead of ${formatNumber(rowsVisited)}`;
+    if (type === 'search')
+      return `Only the records that contain parts of the searched text, ${instead}. Not for texts of one or two characters.`;
+    if (expectedRows !== null) return `About ${formatNumber(expectedRows)} records ${instead}`;
+    const further = onlyWith.map((fields) => ` Only together with an index on ${fields.join(', ')}.`).join('');
+    return `Only the records that match these fields, ${instead}${further && `.${further}`}`;
+  },
+  search: 'search index',
+  createSearchTitle: (fields: readonly string[]) => `Create search index on ${fields.join(', ')}`,
+  createSearchText:
+    'The index is built in the background, while records are read and written. After that, every create, and every update of these fields, also writes the index, and it takes space on the disk.',
+  searchCreated: 'The search index is being built.',
   create: 'Create index',
   createTitle: (fields: readonly string[]) => `Create index on ${fields.join(', ')}`,
   createText:
