@@ -14,13 +14,21 @@ function selectCounts({ dialect }: Database): Sql {
   return sql`SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'`;
 }
 
+/** Conversations of one statement, so that it is short even on the event loop. */
+const conversationsPerStatement = 8;
+
 /** Statements that recount conversations. */
 export function buildRecount(database: Database, conversations: readonly number[]): readonly Sql[] {
-  const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
-  return [
-    sql`UPDATE conversations SET (${countColumns})=(${selectCounts(database)}),_v=_v+1 WHERE ${which}`,
-    sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}) WHERE ${which}`,
-  ];
+  const statements: Sql[] = [];
+  for (let start = 0; start < conversations.length; start += conversationsPerStatement) {
+    const some = conversations.slice(start, start + conversationsPerStatement);
+    const which = database.dialect.isIn(sql`id`, listValue('integer', some));
+    statements.push(
+      sql`UPDATE conversations SET (${countColumns})=(${selectCounts(database)}),_v=_v+1 WHERE ${which}`,
+      sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}) WHERE ${which}`,
+    );
+  }
+  return statements;
 }
 
 /**

@@ -10,6 +10,7 @@ import type {
   MessageStructureObject,
   SearchObject,
 } from 'imapflow';
+import { TimeSlices } from '../../base/time-slices.ts';
 import { connectLimits } from '../connect/guarded-connection.ts';
 import { readResponseCode, readServerId, selectServerNames } from '../connect/server-text.ts';
 import { toSharedBytes } from '../parse/shared-bytes.ts';
@@ -336,7 +337,10 @@ export class SyncSession {
     const maxRows = Math.min(this.exists, maxMessages) + spareRows;
     const { maxBytes = connectLimits.literalBytes, ...range } = options;
     let bytes = 0;
+    const slices = new TimeSlices();
     for await (const row of this.client.fetch(set, query, { uid: true, ...range })) {
+      // The library reads hundreds of short rows from one packet, and waits for this one before it reads the next.
+      if (slices.isOver) await slices.next();
       bytes += countFetchedBytes(row);
       if (bytes > connectLimits.literalBytes)
         this.#giveUp('FetchTooLarge', 'The server sent larger messages than it had named.');
