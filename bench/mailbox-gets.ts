@@ -14,22 +14,24 @@ export interface GetsRequest {
 
 /** Of the 100 gets in a second, half are of e-mails. */
 const connections = 2;
-const refreshMilliseconds = 10_000;
+/** One page of keys is read at a time, which delays the gets little. */
+const refreshMilliseconds = 2000;
+const pageSize = 100;
 
 const { port, token, probes, emails } = workerData as GetsRequest;
 const api = new Api(port);
 api.token = token;
+/** Keys of the e-mails that are read. */
 let known: readonly number[] = [];
+let after = '';
 
+/** Reads the next page of keys; after as many as wanted, the first one again. */
 async function refresh(): Promise<void> {
-  const keys: number[] = [];
-  for (let after = ''; keys.length < emails; ) {
-    const { data, meta } = await api.call('GET', `emails?pageSize=200&fields=id${after}`);
-    keys.push(...(data as { id: number }[]).map(({ id }) => id));
-    if (!meta?.nextCursor) break;
-    after = `&after=${encodeURIComponent(meta.nextCursor)}`;
-  }
-  known = keys;
+  const { data, meta } = await api.call('GET', `emails?pageSize=${pageSize}&fields=id${after}`);
+  const keys = (data as { id: number }[]).map(({ id }) => id);
+  known = [...(after === '' ? [] : known), ...keys];
+  const isLast = !meta?.nextCursor || known.length >= emails;
+  after = isLast ? '' : `&after=${encodeURIComponent(meta.nextCursor ?? '')}`;
 }
 
 const pathOfRecord = (index: number): string => `/api/probes:get?filterByTk=${1 + ((index * 7919) % probes)}`;

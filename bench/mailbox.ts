@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
 const messages = Number(options.messages);
 const folders = 40;
 /** Half of them change flags, a quarter is deleted, and a quarter moved. */
-const changes = Math.min(1000, Math.floor(messages / 4));
+const changes = 4 * Math.min(250, Math.floor(messages / 16));
 const probes = 1000;
 const baselineMilliseconds = 5000;
 /** Messages are received at a steady rate, the last one now. */
@@ -143,7 +143,7 @@ class Run {
       port: this.#served.port,
       token: this.#api.token!,
       probes,
-      emails: Math.min(4000, Math.floor(messages / 3)),
+      emails: Math.min(1000, Math.floor(messages / 3)),
     });
     resetPeak(this.#served.child);
     this.#begun = performance.now();

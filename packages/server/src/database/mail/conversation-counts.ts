@@ -1,4 +1,5 @@
 /** Counts of conversations. They are always computed from the e-mails, never incremented. */
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import type { Database } from '../database.ts';
 import { listValue, type Sql, sql } from '../sql.ts';
 
@@ -19,16 +20,13 @@ const conversationsPerStatement = 8;
 
 /** Statements that recount conversations. */
 export function buildRecount(database: Database, conversations: readonly number[]): readonly Sql[] {
-  const statements: Sql[] = [];
-  for (let start = 0; start < conversations.length; start += conversationsPerStatement) {
-    const some = conversations.slice(start, start + conversationsPerStatement);
+  return splitIntoChunks(conversations, conversationsPerStatement).flatMap((some) => {
     const which = database.dialect.isIn(sql`id`, listValue('integer', some));
-    statements.push(
+    return [
       sql`UPDATE conversations SET (${countColumns})=(${selectCounts(database)}),_v=_v+1 WHERE ${which}`,
       sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}) WHERE ${which}`,
-    );
-  }
-  return statements;
+    ];
+  });
 }
 
 /**

@@ -5,8 +5,10 @@
  * E-mails that are gone from a mailbox are only marked as lost, because they may have been moved to another one. They are deleted when
  * all mailboxes have been looked at, see `ServerMail.removeLost`.
  */
+
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import type { MailAccount } from '../store/incoming-mail.ts';
 import { normaliseFlags } from '../store/server-flags.ts';
 import type { MailboxCursor, ServerMail } from '../store/server-mail.ts';
@@ -15,7 +17,6 @@ import type { MailboxState } from './mailbox-state.ts';
 import type { MessageDownload } from './message-download.ts';
 import type { SyncTimes } from './sync-services.ts';
 import type { ReportedFlags, SelectedMailbox, SyncSession } from './sync-session.ts';
-import { splitIntoChunks } from './uid-set.ts';
 
 /** What the synchronisation of one account works with, on one connection. */
 export interface SyncParts {

@@ -2,6 +2,7 @@
  * One connection to an IMAP server, as synchronisation uses it: answers are copied out of the library's objects, which change with every
  * notification, and a refused command throws instead of returning false.
  */
+
 import type {
   FetchMessageObject,
   FetchQueryObject,
@@ -10,6 +11,7 @@ import type {
   MessageStructureObject,
   SearchObject,
 } from 'imapflow';
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import { TimeSlices } from '../../base/time-slices.ts';
 import { connectLimits } from '../connect/guarded-connection.ts';
 import { readResponseCode, readServerId, selectServerNames } from '../connect/server-text.ts';
@@ -19,7 +21,7 @@ import { countFetchedBytes } from './fetched-bytes.ts';
 import { limitVanished } from './limit-vanished.ts';
 import { readMessageId, toIsoTime } from './server-values.ts';
 import type { SyncTimes } from './sync-services.ts';
-import { formatUidSet, splitIntoChunks } from './uid-set.ts';
+import { formatUidSet } from './uid-set.ts';
 
 /** What the server says about a message, without its content. */
 export interface MessageEntry extends Omit<ServerMessage, 'raw'> {
