@@ -8,7 +8,7 @@ import { findChromium, openBrowser } from '../../server/test/support/browser.ts'
 import { sqlite } from '../../server/test/support/engines.ts';
 import { type FaultyImap, startFaultyImap } from '../../server/test/support/faulty-imap.ts';
 import { startMailAccountServer } from '../../server/test/support/mail-account-server.ts';
-import { makeCertificate } from '../../server/test/support/mail-certificate.ts';
+import { getSharedCertificate } from '../../server/test/support/mail-certificate.ts';
 import { resolveToLoopback } from '../../server/test/support/mail-connection.ts';
 import { MapResolver } from '../../server/test/support/map-resolver.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
@@ -51,7 +51,7 @@ describe.skipIf(chromium === null)('the set-up of a mail account', () => {
 
   beforeAll(async () => {
     buildWebInterface();
-    const certificate = makeCertificate();
+    const certificate = getSharedCertificate();
     const caFile = join(folder, 'ca.pem');
     writeFileSync(caFile, certificate.ca);
     plain = await startFaultyImap({ security: 'none', refuseLogin: () => refusal });

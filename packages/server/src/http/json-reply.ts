@@ -72,8 +72,11 @@ export class JsonReplies {
     headers['content-type'] = jsonContentType;
     const status = send.isAccepted ? accepted : ok;
     if (coding === null) {
-      headers['content-length'] = Buffer.byteLength(body);
-      sendWhole(response, { status, headers }, body, request);
+      const length = Buffer.byteLength(body);
+      headers['content-length'] = length;
+      // For ASCII both encodings are the same, and writing this one takes half of the time.
+      const encoding = length === body.length ? 'latin1' : 'utf8';
+      response.writeHead(status, headers).end(request.method === 'HEAD' ? '' : body, encoding);
     } else {
       headers['content-encoding'] = coding;
       sendCompressed(response, { status, headers }, compress(body, coding), request);
@@ -106,15 +109,6 @@ interface ReplyHead {
   readonly headers: OutgoingHttpHeaders;
 }
 
-function sendWhole(
-  response: ServerResponse,
-  { status, headers }: ReplyHead,
-  body: string | Buffer,
-  { method }: RequestHead,
-): void {
-  response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
-}
-
 function sendCompressed(
   response: ServerResponse,
   { status, headers }: ReplyHead,
@@ -123,7 +117,7 @@ function sendCompressed(
 ): void {
   const send = (body: Buffer): void => {
     headers['content-length'] = body.length;
-    sendWhole(response, { status, headers }, body, request);
+    response.writeHead(status, headers).end(request.method === 'HEAD' ? '' : body);
   };
   if (compressed instanceof Promise) compressed.then(send, () => response.destroy());
   else send(compressed);

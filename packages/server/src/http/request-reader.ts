@@ -7,7 +7,7 @@ import { isNormalisedAction, type NormalisedAction, normaliseRequest } from '../
 import type { Route } from './route.ts';
 
 const maxCachedQuery = 2000;
-/** Parsed requests by their exact text: polling clients repeat the same request. */
+/** Parsed requests by their exact text, without the key of a record: polling clients repeat the same request. */
 const requests = new LruMap<RecordRequest>({
   entries: 10_000,
   bytes: 16 * 1024 * 1024,
@@ -41,17 +41,43 @@ export function readParameters(
 export function readRecordRequest(route: Route, query: string, body: unknown, isReadByPost: boolean): RecordRequest {
   if (!isNormalisedAction(route.action)) throw new Error(`${route.action} is not a record action`);
   const { action } = route;
-  if (!isReadByPost && route.key === null && query.length < maxCachedQuery) return getCachedRequest(action, query);
+  if (!isReadByPost && query.length < maxCachedQuery) {
+    if (route.key === null) return getCachedRequest(action, query);
+    if (route.key !== '' && !mayNameKey(query)) return { ...getRequestOfKey(action, query), filterByTk: route.key };
+  }
   const fromBody = isReadByPost && body !== undefined && body !== null;
   const parameters = readParameters(route, query, body, isReadByPost);
   return normaliseRequest(action, parameters, !fromBody || query !== '', route.key !== null);
 }
 
+/** A key that is the first parameter, and means the same whatever follows: one key, without escapes. */
+const plainKey = /^filterByTk=([\w-]{1,100})(?:&|$)/;
+
 function getCachedRequest(action: NormalisedAction, query: string): RecordRequest {
-  const key = `${action}?${query}`;
+  const filterByTk = plainKey.exec(query)?.[1];
+  if (filterByTk !== undefined) {
+    const rest = query.slice('filterByTk='.length + filterByTk.length + 1);
+    if (!mayNameKey(rest)) return { ...getRequestOfKey(action, rest), filterByTk };
+  }
+  return getCached(`${action}?${query}`, () => normaliseRequest(action, parseQueryText(query), true));
+}
+
+/** Whether a query may contain the parameter `filterByTk`, also with escapes. */
+function mayNameKey(query: string): boolean {
+  return query !== '' && (query.includes('%') || query.includes('filterByTk'));
+}
+
+/** A request for a record by its key. Requests for other keys differ in nothing else, so they are parsed once. */
+function getRequestOfKey(action: NormalisedAction, query: string): RecordRequest {
+  return getCached(`${action}/${query}`, () =>
+    normaliseRequest(action, { ...parseQueryText(query), filterByTk: '0' }, true, true),
+  );
+}
+
+function getCached(key: string, normalise: () => RecordRequest): RecordRequest {
   let request = requests.get(key);
   if (!request) {
-    request = normaliseRequest(action, parseQueryText(query), true);
+    request = normalise();
     requests.set(key, request);
   }
   return request;

@@ -2,7 +2,13 @@
  * Hands requests over to the main thread, which answers them from the beginning. Each client connection has a connection to the main
  * thread of its own, which begins with a line that names the client's address: no header can claim another one.
  */
-import { Agent, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  type ServerResponse,
+  request as sendRequest,
+} from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -13,8 +19,8 @@ export interface HandOverPreamble {
   readonly port: number | undefined;
 }
 
-/** A reply of at most this many bytes is sent with its headers in one piece. */
-const maxWholeReply = 64 * 1024;
+/** A body or a reply of at most this many bytes is sent with its headers in one piece. */
+const maxWholeBody = 64 * 1024;
 /** Headers that each of the two connections has for itself. */
 const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date']);
 
@@ -46,10 +52,12 @@ export class HandOver {
       if (!response.writableFinished) upstream.destroy();
     });
     request.on('error', () => upstream.destroy());
-    if (hasBody(request)) {
+    if (!hasBody(request)) upstream.end();
+    else if (isShort(request)) sendWhole(request, upstream);
+    else {
       upstream.flushHeaders();
       request.pipe(upstream);
-    } else upstream.end();
+    }
     return promise;
   }
 
@@ -108,6 +116,18 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
+/** Whether the body is received before it is handed over. A client that waits for `100 Continue` sends none until the main thread agrees. */
+function isShort({ headers }: IncomingMessage): boolean {
+  return headers.expect === undefined && Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= maxWholeBody;
+}
+
+/** Sends the body with the headers in one piece. */
+function sendWhole(request: IncomingMessage, upstream: ClientRequest): void {
+  const pieces: Buffer[] = [];
+  request.on('data', (piece: Buffer) => pieces.push(piece));
+  request.on('end', () => upstream.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
+}
+
 /**
  * The headers as they were received. Without a length, the library would announce a body for some methods. HTTP/1.0 needs no host,
  * which the connection to the main thread does.
@@ -134,12 +154,12 @@ function forwardReply(reply: IncomingMessage, request: IncomingMessage, response
   response.writeHead(reply.statusCode ?? 0, reply.statusMessage, headers);
   reply.on('error', () => request.socket.destroy());
   const length = Number(reply.headers['content-length'] ?? Number.POSITIVE_INFINITY);
-  if (length > maxWholeReply) {
+  if (length > maxWholeBody) {
     response.flushHeaders();
     reply.pipe(response);
     return;
   }
   const pieces: Buffer[] = [];
   reply.on('data', (piece: Buffer) => pieces.push(piece));
-  reply.on('end', () => response.end(Buffer.concat(pieces)));
+  reply.on('end', () => response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
 }

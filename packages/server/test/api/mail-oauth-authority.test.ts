@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { startMailAccountServer } from '../support/mail-account-server.ts';
-import { makeCertificate } from '../support/mail-certificate.ts';
+import { getSharedCertificate } from '../support/mail-certificate.ts';
 import { createTestServices } from '../support/mail-connection.ts';
 import { OauthIssuer } from '../support/oauth-issuer.ts';
 import type { TestServer } from '../support/scenario.ts';
 
-const certificate = makeCertificate();
+const certificate = getSharedCertificate();
 let issuer: OauthIssuer;
 beforeAll(async () => {
   issuer = await OauthIssuer.start(certificate);

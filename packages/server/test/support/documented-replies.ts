@@ -49,7 +49,7 @@ const validators = new Map<string, ValidateFunction>();
 /** Documents by access table, then by role and collection. */
 const documents = new WeakMap<AccessTable, Map<string, Json>>();
 /** The same documents by {@link hashSubject}: the tests of a file, on either engine, start from the same definitions. */
-const documentsByHash = new LruMap<Json>({ entries: 80, bytes: 2 ** 30, keyLength: 100, sizeOf: 2 ** 21 });
+const documentsByHash = new LruMap<Json>({ entries: 160, bytes: 2 ** 30, keyLength: 100, sizeOf: 2 ** 21 });
 
 /**
  * Who asks what, as far as it is known before the request is sent: the document is written only if it is needed, and only
@@ -114,10 +114,13 @@ function documentOf(subject: Subject, access: AccessTable, resource: string): Js
 
 /** Writing a document takes 20 ms of the processor, which the checks of most replies would spend on it. */
 function findDocument(subject: Subject, access: AccessTable, about: string): Json {
-  const key = subject.extensions.length === 0 ? hashSubject(subject, access, about) : null;
+  const registry = about === '*' ? subject.registry : new Excerpt(subject.registry, about);
+  const key =
+    subject.extensions.length === 0
+      ? hashSubject({ ...subject, registry, whole: subject.registry }, access, about)
+      : null;
   const known = key === null ? undefined : documentsByHash.get(key);
   if (known) return known;
-  const registry = about === '*' ? subject.registry : new Excerpt(subject.registry, about);
   const document = JSON.parse([...writeDocument({ ...subject, registry })].join(''));
   if (key !== null) documentsByHash.set(key, document);
   return document;
@@ -126,10 +129,17 @@ function findDocument(subject: Subject, access: AccessTable, about: string): Jso
 /** Registries share the collections that a change leaves as they are. */
 const collectionTexts = new WeakMap<Collection, string>();
 
-/** A hash of everything that a document depends on: all definitions, and the permissions of the caller. */
-function hashSubject(subject: Subject, { roles }: AccessTable, about: string): string {
+/** A hash of everything that a document depends on: the definitions that it is about, and the permissions of the caller. */
+function hashSubject(subject: Subject & { whole: Registry }, { roles }: AccessTable, about: string): string {
   const { application, caller, registry, mayConfigure } = subject;
-  const permissions = [caller.role, publicRole].map((name) => roles.get(name)?.permissions);
+  const names = new Set(registry.all().map(({ name }) => name));
+  // Those of other collections do not matter; those without a collection may.
+  const permissions = [caller.role, publicRole].map((name) =>
+    roles
+      .get(name)
+      ?.permissions.filter(({ resource }) => names.has(resource) || !subject.whole.find(resource))
+      .map(({ id: _, ...permission }) => permission),
+  );
   const parts = [application, caller.type, caller.role, mayConfigure, about, permissions];
   const texts = registry.all().map((collection) => {
     const text = collectionTexts.get(collection) ?? describeCollection(collection);

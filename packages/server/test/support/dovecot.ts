@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findFreePort, findUnprivilegedUser, type SystemUser } from '../../../../scripts/unprivileged-user.ts';
 import { type DovecotOptions, writeDovecotConfiguration } from './dovecot-configuration.ts';
-import { type MailCertificate, makeCertificate } from './mail-certificate.ts';
+import { getSharedCertificate, type MailCertificate } from './mail-certificate.ts';
 
 const binary = '/usr/sbin/dovecot';
 const run = promisify(execFile);
@@ -85,7 +85,7 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<Doveco
 
 async function startIn(folder: string, user: SystemUser | undefined, options: DovecotOptions): Promise<Dovecot> {
   const [imapPort, imapsPort, lmtpPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
-  const certificate = options.certificate ?? makeCertificate();
+  const certificate = options.certificate ?? getSharedCertificate();
   const { userNames = ['alice', 'bob', 'carol'] } = options;
   const users = Object.fromEntries(
     userNames.map((name) => [name, { address: `${name}@example.test`, password: `secret-${name}` }]),

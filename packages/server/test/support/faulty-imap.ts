@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { CommandReader } from './imap-lines.ts';
-import { type MailCertificate, makeCertificate } from './mail-certificate.ts';
+import { getSharedCertificate, type MailCertificate } from './mail-certificate.ts';
 
 /** A command of a client. */
 export interface ImapCommand {
@@ -66,7 +66,7 @@ export interface FaultyImap {
 
 /** Starts the server on a free port of 127.0.0.1. */
 export async function startFaultyImap(options: FaultyImapOptions = {}): Promise<FaultyImap> {
-  const certificate = options.certificate ?? makeCertificate();
+  const certificate = options.certificate ?? getSharedCertificate();
   const commands: string[] = [];
   const connections = new Set<ClientConnection>();
   const counts = new Map<string, number>();

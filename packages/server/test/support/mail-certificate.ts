@@ -14,6 +14,14 @@ export interface MailCertificate {
 /** The names in a certificate of the test servers, unless a test asks for others. */
 export const certificateNames = ['DNS:localhost', 'DNS:mail.example.test', 'IP:127.0.0.1'];
 
+let shared: MailCertificate | undefined;
+
+/** The certificate of test servers that do not need one of their own: making one starts openssl three times. */
+export function getSharedCertificate(): MailCertificate {
+  shared ??= makeCertificate();
+  return shared;
+}
+
 /**
  * Makes an authority and a server certificate signed by it, with openssl and elliptic curve keys.
  *

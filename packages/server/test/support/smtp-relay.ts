@@ -6,7 +6,7 @@ import {
   type SMTPServerDataStream,
   type SMTPServerSession,
 } from 'smtp-server';
-import { type MailCertificate, makeCertificate } from './mail-certificate.ts';
+import { getSharedCertificate, type MailCertificate } from './mail-certificate.ts';
 
 /** Where a fault may occur: `address` is the recipient, and for `mail` and `data` the sender. */
 export interface RelayStep {
@@ -67,7 +67,7 @@ export interface SmtpRelay {
 
 /** Starts a relay on free ports of 127.0.0.1. */
 export async function startSmtpRelay(options: SmtpRelayOptions = {}): Promise<SmtpRelay> {
-  const certificate = options.certificate ?? makeCertificate();
+  const certificate = options.certificate ?? getSharedCertificate();
   const received: RelayedMessage[] = [];
   const state: { relay: SmtpRelay | null } = { relay: null };
   const handlers = new RelayHandlers(options, received, (step) => state.relay?.fault(step) ?? null);

@@ -5,7 +5,7 @@ import { openImap } from '../../src/mail/connect/open-imap.ts';
 import { openSmtp } from '../../src/mail/connect/open-smtp.ts';
 import type { ServerLogin } from '../../src/mail/connect/server-login.ts';
 import { type FaultyImap, type FaultyImapOptions, startFaultyImap } from './faulty-imap.ts';
-import { type MailCertificate, makeCertificate } from './mail-certificate.ts';
+import { getSharedCertificate, type MailCertificate } from './mail-certificate.ts';
 import { createTestServices, silentLogger } from './mail-connection.ts';
 import { type SmtpRelay, type SmtpRelayOptions, startSmtpRelay } from './smtp-relay.ts';
 
@@ -23,7 +23,7 @@ export interface Connections {
 /** Servers and clients for the tests of a file. The servers stop after each test. */
 export function useConnections(): Connections {
   const stops: (() => Promise<void>)[] = [];
-  const certificate = makeCertificate();
+  const certificate = getSharedCertificate();
   const services = createTestServices([certificate.ca]);
   afterEach(async () => {
     for (const stop of stops.splice(0).reverse()) await stop();
