@@ -27,7 +27,7 @@ export { Account, type ResumeResult, type Session } from './account.ts';
 export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
 export type * from './dto.ts';
 export { type ClientErrorCode, type ErrorBody, Failure } from './failure.ts';
-export { type BytesOptions, buildThumbnailUrl, Files, type StoredFile, type ThumbnailSize } from './files.ts';
+export { type BytesOptions, buildThumbnailUrl, Files, type ThumbnailSize } from './files.ts';
 export type {
   CollectionPreview,
   CollectionPreviewOptions,

@@ -223,3 +223,17 @@ export interface BatchOperation {
   readonly filter?: Filter;
   readonly values?: unknown;
 }
+
+/** A file as records show it. */
+export interface StoredFile {
+  readonly id: number;
+  readonly name: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Of a picture, in pixels. */
+  readonly width: number | null;
+  readonly height: number | null;
+  /** The path of the bytes on the server. */
+  readonly url: string;
+}

@@ -1,20 +1,6 @@
-import type { Key } from './dto.ts';
+import type { Key, StoredFile } from './dto.ts';
 import { buildQueryString } from './query-string.ts';
 import { type ActionOptions, Records } from './records.ts';
-
-/** A file as records show it. */
-export interface StoredFile {
-  readonly id: number;
-  readonly name: string;
-  readonly contentType: string;
-  /** Bytes. */
-  readonly size: number;
-  /** Of a picture, in pixels. */
-  readonly width: number | null;
-  readonly height: number | null;
-  /** The path of the bytes on the server. */
-  readonly url: string;
-}
 
 /**
  * The size of a thumbnail: a box of pixels, of which each side is rounded up to a power of two from 32 to 2,048. The thumbnail is a

@@ -1,6 +1,6 @@
 /** E-mail: the actions of messages, in addition to the record actions of `emails`, `conversations` and `attachments`. */
 
-import type { Key, ReadParameters, RecordValues } from './dto.ts';
+import type { Key, ReadParameters, RecordValues, StoredFile } from './dto.ts';
 import { type ActionOptions, Records } from './records.ts';
 import type { Progress } from './upload.ts';
 
@@ -134,6 +134,15 @@ export class Emails extends Records {
   /** All messages of an account, or of a mailbox, as an mbox. */
   export(from: { readonly account: Key; readonly mailbox?: string }, options: ActionOptions = {}): Promise<Response> {
     return this.transport.send(`${this.path}:export`, { ...options, query: from });
+  }
+
+  /** The mbox of {@link export} as a file on the server, which belongs to the caller. */
+  async storeMbox(
+    from: { readonly account: Key; readonly mailbox?: string },
+    options: ActionOptions = {},
+  ): Promise<StoredFile> {
+    const request = { ...options, method: 'POST' as const, query: from };
+    return (await this.transport.call<StoredFile>(`${this.path}:storeExport`, request)).data;
   }
 
   /** The bytes of an attachment. */

@@ -8,6 +8,7 @@ import type {
   ListMeta,
   ReadParameters,
   RecordValues,
+  StoredFile,
   WriteParameters,
 } from './dto.ts';
 import { Failure } from './failure.ts';
@@ -102,6 +103,15 @@ export class Records<T extends RecordValues = RecordValues> {
    */
   exportFile(parameters: ExportParameters = {}, options: ActionOptions = {}): Promise<Response> {
     return this.transport.send(`${this.path}:export`, { ...options, query: parameters });
+  }
+
+  /**
+   * Exports the records into a file on the server, which belongs to the caller. It is deleted after a day unless a record refers to
+   * it.
+   */
+  async storeExport(parameters: ExportParameters = {}, options: ActionOptions = {}): Promise<StoredFile> {
+    const request = { ...options, method: 'POST' as const, body: parameters };
+    return (await this.transport.call<StoredFile>(`${this.path}:storeExport`, request)).data;
   }
 
   /**

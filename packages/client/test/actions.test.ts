@@ -153,6 +153,7 @@ async function callEveryMethod(
     emails.raw(1),
     emails.image(1, 'https://example.com/a.png'),
     emails.export({ account: 1, mailbox: 'INBOX' }),
+    emails.storeMbox({ account: 1, mailbox: 'INBOX' }),
     emails.file(1),
     emails.thread(1),
     client.imports.cancel(1),
@@ -181,6 +182,7 @@ async function callEveryMethod(
         : [
             records.move({ sourceId: 1 }),
             records.exportFile({ format: 'xlsx', bom: true }),
+            records.storeExport({ format: 'csv' }),
             records.importFile({ file: 1 }, { mode: 'upsert', matchFields: ['id'] }),
             records.importPreview({ file: 1 }, { sheet: 0 }),
           ]),

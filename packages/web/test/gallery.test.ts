@@ -18,7 +18,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
   let misdeeds: PageProblems;
   const requested: string[] = [];
   const getUrl = (path: string): string => `${server.running.url}/a/main/${path}`;
-  const gallery = (name: string): Locator => page.getByRole('dialog', { name: `Picture ${name}`, exact: true });
+  const gallery = (name: string): Locator => page.getByRole('dialog', { name: `Preview of ${name}`, exact: true });
   const show = (name: string): Locator => page.getByRole('button', { name: `Show ${name}`, exact: true });
   /** Waits until the gallery shows a picture that the browser has decoded. */
   const expectPicture = async (name: string): Promise<void> => {
@@ -46,7 +46,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
       );
     const files = [
       { name: 'red.png', content: await draw('red', 900, 300) },
-      { name: 'notes.txt', content: 'no picture' },
+      { name: 'archive.zip', content: 'PK\u0003\u0004 \u0000' },
       { name: 'green.png', content: await draw('green', 300, 900) },
       { name: 'blue.png', content: await draw('blue', 50, 50) },
       { name: 'broken.png', content: (await draw('black', 400, 400)).slice(0, 60) },
@@ -54,6 +54,20 @@ describe.skipIf(chromium === null)('the gallery', () => {
     const ids: number[] = [];
     for (const file of files) ids.push((await uploadFile(server, file, 'admin')).id);
     await server.data('POST /api/posts:create', { body: { title: 'First', photos: ids } });
+    const sound = Buffer.alloc(44 + 8000);
+    sound.write('RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data', 'latin1');
+    sound.writeUInt32LE(36 + 8000, 4);
+    sound.writeUInt32LE(8000, 40);
+    const others: number[] = [];
+    for (const file of [
+      { name: 'page.html', type: 'text/html', content: `<b>bold</b>${'x'.repeat(300 * 1024)}` },
+      { name: 'data.json', type: 'application/json', content: Buffer.from('\ufeff{"umlaut": "ü"}', 'utf16le') },
+      { name: 'sound.wav', content: sound },
+      { name: 'film.mp4', content: '\0\0\0\x18ftypisom no film' },
+      { name: 'letter.pdf', content: '%PDF-1.4\n' },
+    ])
+      others.push((await uploadFile(server, file, 'admin')).id);
+    await server.data('POST /api/posts:create', { body: { title: 'Second', photos: others } });
     browser = await openBrowser(chromium!);
     ({ page, misdeeds } = await openPage(browser, server.running.url));
     page.on('request', (request) => requested.push(request.url()));
@@ -80,7 +94,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
     const pictures = requested.filter((url) => /\/api\/files\/\d+\?/.test(url));
     expect(pictures.length).toBeGreaterThan(3);
     expect(pictures.filter((url) => !url.includes('&width=48&height=48&fit=cover'))).toEqual([]);
-    expect(await show('notes.txt').count()).toBe(0);
+    expect(await show('archive.zip').count()).toBe(0);
   });
 
   test('keys, buttons and swipes move between the pictures; Escape closes, and the focus returns', long, async () => {
@@ -94,7 +108,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowLeft');
     await expectPicture('red.png');
-    await page.getByRole('button', { name: 'Next picture' }).click();
+    await page.getByRole('button', { name: 'Next file' }).click();
     await expectPicture('green.png');
     for (let press = 0; press < 8; press += 1) {
       await page.keyboard.press('Tab');
@@ -118,7 +132,7 @@ describe.skipIf(chromium === null)('the gallery', () => {
     ]);
     expect(saved.suggestedFilename()).toBe('green.png');
     await page.keyboard.press('End');
-    await gallery('broken.png').getByText('The picture cannot be displayed.').waitFor();
+    await gallery('broken.png').getByText('The file cannot be displayed.').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await expect.poll(() => isFocusWithin('[aria-label="Show green.png"]')).toBe(true);
@@ -168,6 +182,43 @@ describe.skipIf(chromium === null)('the gallery', () => {
     await page.keyboard.press('Space');
     await expect.poll(() => page.getByRole('row', { selected: true }).count()).toBe(1);
     await page.keyboard.press('Space');
+  });
+
+  test('texts, sounds, films and PDF files are shown too, and markup only as text', long, async () => {
+    await page.goto(getUrl('data/posts/2'));
+    await show('page.html').click();
+    const text = gallery('page.html').getByRole('region', { name: 'page.html' });
+    await text.getByText('<b>bold</b>xxx').waitFor();
+    expect((await text.textContent())!.length).toBe(256 * 1024);
+    await gallery('page.html').getByText('This is the beginning of the file.').waitFor();
+    await expectAccessible(page, 'a text in the gallery');
+    await page.keyboard.press('ArrowRight');
+    await gallery('data.json').getByText('{"umlaut": "ü"}').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await gallery('sound.wav').getByLabel('sound.wav', { exact: true }).waitFor();
+    await expect.poll(() => page.evaluate(`document.querySelector('audio')?.duration`)).toBe(1);
+    await expectAccessible(page, 'a sound in the gallery');
+    await page.keyboard.press('ArrowRight');
+    await gallery('film.mp4').getByText('The file cannot be displayed.').waitFor();
+    const setViewer = (isEnabled: boolean): Promise<unknown> =>
+      page.evaluate(
+        `Object.defineProperty(navigator, 'pdfViewerEnabled', { value: ${isEnabled}, configurable: true })`,
+      );
+    await setViewer(false);
+    await page.keyboard.press('ArrowRight');
+    await gallery('letter.pdf').getByText('This browser does not display PDF files.').waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await setViewer(true);
+    const [pdf] = await Promise.all([
+      page.waitForResponse((response) => /\/api\/files\/\d+\?signature=/.test(response.url())),
+      page.keyboard.press('ArrowRight'),
+    ]);
+    expect([pdf.status(), pdf.headers()['content-type'], pdf.request().isNavigationRequest()]).toEqual([
+      ...[200, 'application/pdf', true],
+    ]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(misdeeds.violations).toEqual([]);
   });
 
   test('screens with two pixels for each point load larger thumbnails', long, async () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
+import { changeType, columnTypes } from '../src/admin/imports/definition-draft.ts';
 import { buildWebInterface, expectAccessible, openPage, signIn } from './support/web-page.ts';
 
 const chromium = findChromium();
@@ -186,6 +187,13 @@ describe.skipIf(chromium === null)('imports', () => {
     await button('Cancel').click();
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Choose a file');
     await page.unroute('**/api/files:upload');
+  });
+
+  test('a column of a new collection can be changed to every type that is offered', long, async () => {
+    const fields = columnTypes.map((type) => changeType({ name: `a_${type}`, type: 'select', enum: ['a'] }, type));
+    const body = { name: 'types', fields };
+    expect(await server.call('POST /api/collections:create', { body })).toMatchObject({ status: 200 });
+    await server.data('POST /api/collections:destroy?filterByTk=types');
   });
 
   test('a new collection is created from a file', long, async () => {

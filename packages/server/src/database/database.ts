@@ -25,6 +25,13 @@ export interface BoundStatement {
   readonly values: readonly unknown[];
 }
 
+/** The rows of counts that threads tell each other, for one state of the tables that they count. */
+export interface TotalsOfState {
+  /** @param key of the count: its statement and values. */
+  find(key: string): Row | null;
+  note(key: string, row: Row): void;
+}
+
 export interface Database {
   readonly dialect: Dialect;
   /** Whether other servers may use the same store, so that its data and definitions may change without this process. */
@@ -53,6 +60,8 @@ export interface Database {
   inspect(statement: BoundStatement): Promise<StatementAccess>;
   /** A number that changes with every committed change of one of the tables; null if the engine cannot tell cheaply. */
   changeCounter(tables: readonly string[]): number | null;
+  /** What other threads on the store have counted, or null if there are none. Only on engines that count in several threads. */
+  sharedTotals?(tables: readonly string[]): TotalsOfState | null;
   /** Runs `work` while no other server on this store runs such work: for bootstrap and migrations. */
   withStartupLock<T>(work: () => Promise<T>): Promise<T>;
   /**

@@ -5,6 +5,8 @@ export interface SharedStore {
   readonly path: string;
   /** The counters of its commits. */
   readonly counters: SharedArrayBuffer;
+  /** The totals of lists that its threads tell each other. */
+  readonly totals: SharedArrayBuffer;
 }
 
 /** Shares the stores of an engine with other threads. */

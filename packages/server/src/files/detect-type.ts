@@ -1,7 +1,11 @@
 import { sniffType } from '../mail/parse/sniff-type.ts';
 
-/** Signatures of audio and video at an offset. Pictures, PDF and plain text are those of mail. */
+export const tiffType = 'image/tiff';
+
+/** Signatures of TIFF, and of audio and video at an offset. Other pictures, PDF and plain text are those of mail. */
 const signatures: readonly (readonly [type: string, offset: number, bytes: string])[] = [
+  [tiffType, 0, 'II*\0'],
+  [tiffType, 0, 'MM\0*'],
   ['audio/mpeg', 0, 'ID3'],
   ['audio/flac', 0, 'fLaC'],
   ['audio/wav', 8, 'WAVE'],

@@ -29,6 +29,7 @@ const decoders: Readonly<Record<string, string>> = {
   'image/gif': 'VipsForeignLoadNsgifBuffer',
   'image/webp': 'VipsForeignLoadWebpBuffer',
   'image/avif': 'VipsForeignLoadHeifBuffer',
+  'image/tiff': 'VipsForeignLoadTiffBuffer',
 };
 const memoryCheckMilliseconds = 20;
 const quality = 80;

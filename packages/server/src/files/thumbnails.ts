@@ -30,6 +30,7 @@ const pictureTypes: ReadonlySet<string | null> = new Set([
   'image/gif',
   'image/webp',
   'image/avif',
+  'image/tiff',
 ]);
 /** A server renews its claims. An older claim belongs to a server that has died. */
 const claimMilliseconds = 15_000;

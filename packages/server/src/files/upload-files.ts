@@ -6,10 +6,10 @@ import { cleanFilename } from '../mail/parse/attachment-name.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { formatUploader } from '../records/read/readable-files.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import { detectedBytes, detectType } from './detect-type.ts';
+import { detectedBytes, detectType, tiffType } from './detect-type.ts';
 import type { FileStore } from './file-store.ts';
 import type { FilePart, MultipartBody } from './multipart.ts';
-import { pictureHeadBytes, readPictureSize } from './picture-size.ts';
+import { type PictureSize, pictureHeadBytes, readPictureSize, readTiffSize } from './picture-size.ts';
 
 /** An uploaded file, and the name of the form field that it was in. */
 export interface Upload {
@@ -51,17 +51,27 @@ export async function receiveUploads(
 }
 
 /** Browsers send an empty part for a form field without a file: null. */
-async function receiveFile(
+async function receiveFile(context: RecordContext, store: FileStore, part: FilePart): Promise<NewFile | null> {
+  const file = await storeBytes(context, store, part);
+  return file.size === 0 && !part.filename ? null : file;
+}
+
+/**
+ * Stores the bytes of a file while they arrive. If they fail, nothing remains. The file exists after {@link insertFiles}.
+ *
+ * @throws BlobStoreFault, and what `bytes` throws.
+ */
+export async function storeBytes(
   { caller }: RecordContext,
   store: FileStore,
-  { filename, contentType, bytes }: FilePart,
-): Promise<NewFile | null> {
+  { filename, contentType, bytes }: Omit<FilePart, 'field'>,
+): Promise<NewFile> {
   const head = new FileHead();
   const { sha256, size } = await store.blobs.receive(fileScope, head.watch(bytes));
-  if (size === 0 && !filename) return null;
   const start = head.read();
   const detectedType = detectType(start.subarray(0, detectedBytes));
-  const picture = readPictureSize(detectedType, start);
+  const picture =
+    detectedType === tiffType ? await readStoredTiffSize(store, sha256) : readPictureSize(detectedType, start);
   return {
     name: cleanFilename(filename) ?? 'file',
     contentType: cleanMediaType(contentType),
@@ -75,14 +85,31 @@ async function receiveFile(
   };
 }
 
-/** Stores files whose bytes are stored. No record refers to them yet. */
+async function readStoredTiffSize(store: FileStore, sha256: string): Promise<PictureSize | null> {
+  const blob = await store.blobs.open(fileScope, sha256);
+  if (!blob) return null;
+  return readTiffSize(async (position, length) => {
+    const pieces = blob.read(position, Math.min(blob.size, position + length) - 1);
+    return position < blob.size ? Buffer.concat(await Array.fromAsync(pieces)) : Buffer.alloc(0);
+  });
+}
+
+/** Stores uploaded files whose bytes are stored. */
 export function insertUploads(context: RecordContext, uploads: readonly Upload[]): Promise<FileRecord[]> {
-  if (uploads.some(({ file }) => file.uploader === null))
+  return insertFiles(
+    context,
+    uploads.map(({ file }) => file),
+  );
+}
+
+/** Stores files whose bytes are stored. No record refers to them yet. @throws ApiError 403 for a caller without a credential. */
+export function insertFiles(context: RecordContext, files: readonly NewFile[]): Promise<FileRecord[]> {
+  if (files.some(({ uploader }) => uploader === null))
     throw new ApiError('NO_PERMISSION', 'An upload needs a credential.');
   const { database, clock, tx } = context;
   const insert = async (transaction: Transaction): Promise<FileRecord[]> => {
     const stored: FileRecord[] = [];
-    for (const { file } of uploads) stored.push(await insertFile(database, transaction, file, isoTime(clock.now())));
+    for (const file of files) stored.push(await insertFile(database, transaction, file, isoTime(clock.now())));
     return stored;
   };
   return tx ? insert(tx) : database.write(insert);

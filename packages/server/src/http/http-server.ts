@@ -15,6 +15,7 @@ import type { Extension } from '../extensions/extension.ts';
 import { decodeAddress } from '../files/signed-address.ts';
 import { anonymous, tokenMissingError } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
+import { hasParametersInBody } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { AccountSettings } from './account-settings.ts';
@@ -327,7 +328,7 @@ export class HttpServer {
       incoming.caller = caller;
       this.#count(lease, incoming, caller);
       if (unusable) throw caller.type === 'anonymous' && !action?.public ? tokenMissingError() : unusable;
-      const isReadByPost = reads && request.method === 'POST';
+      const isReadByPost = request.method === 'POST' && (reads || hasParametersInBody(route.action));
       const body = text === undefined ? undefined : parseBody(text);
       const zone = readTimeZone(request.headers['x-timezone']);
       incoming.upload ??= openUpload(request);

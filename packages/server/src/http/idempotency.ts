@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { computeAccessFingerprint } from '../access/access-fingerprint.ts';
 import type { Application } from '../applications/application.ts';
+import { BlobStoreFault } from '../base/blob-store.ts';
 import { isoTime } from '../base/clock.ts';
 import { DatabaseFault, StaleVersion } from '../database/database.ts';
 import {
@@ -149,12 +150,16 @@ export async function runIdempotentAcrossTransactions(
 }
 
 /**
- * Whether the request changed nothing: after a refusal, or a conflict with a concurrent write. The outcome of other faults is
- * unknown.
+ * Whether the request changed nothing: after a refusal, a conflict with a concurrent write, or a failure to store bytes, which are
+ * stored before a record refers to them. The outcome of other faults is unknown.
  */
 function hasChangedNothing(error: unknown): boolean {
   if (error instanceof ApiError) return error.label !== 'Internal Server Error';
-  return error instanceof StaleVersion || (error instanceof DatabaseFault && retriableFaults.has(error.kind));
+  return (
+    error instanceof BlobStoreFault ||
+    error instanceof StaleVersion ||
+    (error instanceof DatabaseFault && retriableFaults.has(error.kind))
+  );
 }
 
 const retriableFaults: ReadonlySet<string> = new Set(['stale', 'collision']);

@@ -38,7 +38,7 @@ import {
 } from '../transfer/import/import-transaction.ts';
 import { previewCollection, previewTable } from '../transfer/import/preview-table.ts';
 import { writeRefusedRows } from '../transfer/import/refused-rows.ts';
-import { showCell } from '../transfer/read/cell-value.ts';
+import { measureRow } from '../transfer/import/row-parts.ts';
 import type { SourceRow } from '../transfer/read/table-source.ts';
 import { parseRecordId } from './auth-actions.ts';
 import { runIdempotentAcrossTransactions } from './idempotency.ts';
@@ -133,7 +133,7 @@ async function readFirstRows({ table }: ImportTable): Promise<readonly SourceRow
   let length = 0;
   for await (const batch of table.rows()) {
     rows.push(...batch);
-    for (const { cells } of batch) for (const cell of cells) length += showCell(cell)?.length ?? 0;
+    for (const row of batch) length += measureRow(row);
     if (rows.length > limits.importRows || length > limits.bodyBytes) return null;
   }
   return rows;

@@ -10,6 +10,7 @@ import { parseIfMatch } from './if-match.ts';
 import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { performInTransaction } from './perform-write.ts';
 import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
+import { storeExportFile } from './store-export.ts';
 
 type MailAction = keyof typeof actionOperations;
 /**
@@ -49,9 +50,12 @@ const actionKinds: Readonly<Record<MailAction, ActionKind>> = {
   'emails:batchUpdate': 'write',
 };
 
-export const mailActions: Readonly<Record<string, SystemAction>> = Object.fromEntries(
-  Object.entries(actionKinds).map(([name, kind]) => [name, createAction(name as MailAction, kind)]),
-);
+export const mailActions: Readonly<Record<string, SystemAction>> = {
+  ...Object.fromEntries(
+    Object.entries(actionKinds).map(([name, kind]) => [name, createAction(name as MailAction, kind)]),
+  ),
+  'emails:storeExport': { reads: false, run: storeEmailExport },
+};
 
 function createAction(name: MailAction, kind: ActionKind): SystemAction {
   const run = (request: RequestContext): Promise<ActionResult> => runOperation(name, request);
@@ -64,6 +68,15 @@ async function runOperation(name: MailAction, request: RequestContext): Promise<
   if (!('file' in result)) return result;
   const lease = request.retain();
   return { ...result, done: () => lease.release() };
+}
+
+/** `emails:storeExport`: the export of `emails:export` as a file of the caller. */
+function storeEmailExport(request: RequestContext): Promise<ActionResult> {
+  return storeExportFile(request, getRecordContext(request), async () => {
+    const result = await runOperation('emails:export', request);
+    if ('stream' in result) return result;
+    throw new Error('an export of e-mails has no stream');
+  });
 }
 
 function toMailRequest(request: RequestContext): MailRequest {

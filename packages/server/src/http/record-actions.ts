@@ -31,8 +31,9 @@ import { isDryRun } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
 import { exportRecords } from './record-export.ts';
 import { insertRecordForm, receiveRecordForm } from './record-uploads.ts';
-import { type ActionResult, getRecordContext, type RequestContext } from './request-context.ts';
+import { type ActionResult, getRecordContext, hasTextParameters, type RequestContext } from './request-context.ts';
 import { unknownRoute } from './route.ts';
+import { storeExport } from './store-export.ts';
 import { streamList } from './streamed-list.ts';
 
 /** Lists of system resources are complete unless a page is requested. */
@@ -79,7 +80,7 @@ export async function runRead(
   if (action === 'history') return { ...(await readHistory(context, collection, request.parameters())), counter: 0 };
   const isFullTextSearch = action === 'list' && isSearchable(collection.name);
   const recordRequest = isFullTextSearch
-    ? parseMailListRequest(collection.name, request.parameters(), request.method !== 'POST', context)
+    ? parseMailListRequest(collection.name, request.parameters(), hasTextParameters(request), context)
     : request.recordRequest();
   if (action === 'get') {
     const { data, counter } = await getRecord(context, collection, recordRequest);
@@ -111,6 +112,7 @@ async function write(
   if (!conditionalWrites.has(action)) refuseIfMatch(request);
   if (action === 'import') return importRecords(request, context, collection);
   if (action === 'importPreview') return previewImport(request, context, collection);
+  if (action === 'storeExport') return storeExport(request, context, collection);
   if (action === 'move') return move(request, context, collection);
   if (action === 'revert') return revert(request, context, collection);
   const recordRequest = request.recordRequest();
@@ -181,7 +183,7 @@ interface WriteTarget {
 }
 
 async function runWrite(
-  action: Exclude<WriteAction, 'move' | 'revert' | 'import' | 'importPreview'>,
+  action: Exclude<WriteAction, 'move' | 'revert' | 'import' | 'importPreview' | 'storeExport'>,
   request: RequestContext,
   context: RecordContext,
   { collection, recordRequest }: WriteTarget,

@@ -12,9 +12,9 @@ import { type JsonChunks, type StreamOptions, streamRecords } from '../records/r
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection } from '../schema/registry.ts';
 import { exportTable, isTableFormat, requireExportGrant } from '../transfer/export-records.ts';
-import type { ActionResult, RequestContext } from './request-context.ts';
+import { type ActionResult, hasTextParameters, type RequestContext } from './request-context.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
-import { logFailures, ndjsonType, streamJsonLines } from './streamed-list.ts';
+import { logFailures, ndjsonType, streamJsonLines, writeJsonLines } from './streamed-list.ts';
 
 const contentTypes: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -23,7 +23,8 @@ const contentTypes: Readonly<Record<ExportFormat, string>> = {
   ndjson: ndjsonType,
 };
 
-type StreamResult = Extract<ActionResult, { stream: unknown }>;
+/** A file that is read while it is sent or stored. */
+export type ExportFile = Pick<Extract<ActionResult, { stream: unknown }>, 'stream' | 'contentType' | 'filename'>;
 
 /** In UTF-16 code units: the name has at most 255 bytes also if each unit has three. */
 const maxTitleLength = 75;
@@ -41,34 +42,46 @@ export async function exportRecords(
   context: RecordContext,
   collection: Collection,
 ): Promise<ActionResult> {
-  const { exportSlots } = request.application;
-  const sender = formatUploader(context.caller) ?? '';
-  if (exportSlots.acquire(sender, 1) < 1)
-    throw new ApiError('BUSY', 'Too many exports are under way. Try again when one has ended.', { retryAfter: 5 });
-  const release = (): void => exportSlots.release(sender);
+  const release = acquireExportSlot(request, context);
   try {
-    const result = await openExport(request, context, collection);
-    return { ...result, stream: streamWithCleanup(result.stream, release) };
+    const file = await openExport(request, context, { collection, requestId: request.requestId });
+    return { ...file, stream: streamWithCleanup(file.stream, release), noStore: true };
   } catch (error) {
     release();
     throw error;
   }
 }
 
-async function openExport(
+/** @returns what frees the slot. @throws ApiError 503 `BUSY`, see {@link exportRecords}. */
+export function acquireExportSlot({ application }: RequestContext, { caller }: RecordContext): () => void {
+  const { exportSlots } = application;
+  const sender = formatUploader(caller) ?? '';
+  if (exportSlots.acquire(sender, 1) < 1)
+    throw new ApiError('BUSY', 'Too many exports are under way. Try again when one has ended.', { retryAfter: 5 });
+  return () => exportSlots.release(sender);
+}
+
+/** What is exported. */
+interface ExportTarget {
+  readonly collection: Collection;
+  /** An NDJSON file that breaks off ends with a line that names this request. Null: the stream fails instead. */
+  readonly requestId: string | null;
+}
+
+/** Opens an export. The first records are read before this returns, so that a refusal keeps its status. */
+export async function openExport(
   request: RequestContext,
   context: RecordContext,
-  collection: Collection,
-): Promise<StreamResult> {
+  { collection, requestId }: ExportTarget,
+): Promise<ExportFile> {
   const options = parseExportOptions(request.parameters());
   const recordRequest = readExportRequest(request, context, collection);
   const chunks = logFailures(request, streamRecords(request.contextNow, collection, recordRequest, streamOptions));
   const { format } = options;
   const stream = isTableFormat(format)
     ? await exportTable(context, { collection, request: recordRequest, options, chunks })
-    : await streamJson(format, chunks, request.requestId);
-  const filename = buildExportName(context, collection, format);
-  return { stream, contentType: contentTypes[format], filename, noStore: true };
+    : await streamJson(format, chunks, requestId);
+  return { stream, contentType: contentTypes[format], filename: buildExportName(context, collection, format) };
 }
 
 /** The name of the file: title of the collection, and date in the time zone of the request. */
@@ -83,18 +96,19 @@ function buildExportName({ clock, zone }: RecordContext, { title, name }: Collec
 function readExportRequest(request: RequestContext, context: RecordContext, collection: Collection): RecordRequest {
   if (!isSearchable(collection.name)) return request.recordRequest();
   const parameters = omitExportOptions(request.parameters());
-  requireKnownNames('export', parameters, new Set([...actionParameters.export, ...mailParameters]));
-  return parseMailListRequest(collection.name, parameters, request.method !== 'POST', context);
+  requireKnownNames(request.route.action, parameters, new Set([...actionParameters.export, ...mailParameters]));
+  return parseMailListRequest(collection.name, parameters, hasTextParameters(request), context);
 }
 
 /** An array of the records, or one record per line. */
 async function streamJson(
   format: 'json' | 'ndjson',
   chunks: JsonChunks,
-  requestId: string,
+  requestId: string | null,
 ): Promise<AsyncGenerator<string>> {
   const first = await chunks.next();
-  return format === 'ndjson' ? streamJsonLines(first, chunks, requestId) : streamJsonArray(first, chunks);
+  if (format === 'json') return streamJsonArray(first, chunks);
+  return requestId === null ? writeJsonLines(first, chunks) : streamJsonLines(first, chunks, requestId);
 }
 
 async function* streamJsonArray(first: IteratorResult<string>, chunks: JsonChunks): AsyncGenerator<string> {

@@ -64,6 +64,11 @@ export function getRecordContext({ tx, application, caller, requestId, zone }: R
   return tx ?? application.recordContext(caller, requestId, zone);
 }
 
+/** Whether the parameters of a read come from a query string, where every value is text. */
+export function hasTextParameters({ method, body }: RequestContext): boolean {
+  return method !== 'POST' || body === undefined;
+}
+
 /** Details of an administrative action that only the action itself knows. */
 export interface AdminActionDetail {
   /** The user, if the caller was anonymous before, as in a sign-in. */

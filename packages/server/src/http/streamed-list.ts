@@ -55,8 +55,7 @@ export async function* streamJsonLines(
   requestId: string,
 ): AsyncGenerator<string> {
   try {
-    if (!first.done) yield toLines(first.value);
-    for await (const piece of pieces) yield toLines(piece);
+    yield* writeJsonLines(first, pieces);
   } catch (error) {
     const { label, message } =
       error instanceof ApiError
@@ -64,6 +63,12 @@ export async function* streamJsonLines(
         : { label: 'Internal Server Error', message: 'The list could not be read to its end.' };
     yield `${JSON.stringify({ error: label, message, requestId })}\n`;
   }
+}
+
+/** One record per line. It fails if the list cannot be read to its end. */
+export async function* writeJsonLines(first: FirstPiece, pieces: JsonChunks): AsyncGenerator<string> {
+  if (!first.done) yield toLines(first.value);
+  for await (const piece of pieces) yield toLines(piece);
 }
 
 function toLines(piece: string): string {

@@ -3,11 +3,12 @@ import { rasterTypes } from '../mail/remote-images.ts';
 import { mailLimits } from '../protocol/mail-limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { emailSchema } from './email-schema.ts';
+import { shownFileSchema } from './field-schema.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { mailConnectOperations } from './mail-connect-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
 import { mailRuleOperations, mailRuleSchemas } from './mail-rule-operations.ts';
-import { jsonBody, jsonReply } from './operation.ts';
+import { jsonBody, jsonReply, parametersBody } from './operation.ts';
 import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
 import { parametersFor } from './record-operations.ts';
@@ -147,6 +148,16 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     may: hasGrants(['emails', 'list'], ['emails', 'export'], ['attachments', 'get']),
     parameters: [accountParameter, mailboxParameter],
     success: { description: 'An mbox file.', content: { 'application/mbox': { schema: binary } } },
+  },
+  {
+    action: 'emails:storeExport',
+    summary: 'Export all e-mails of an account or a mailbox into a stored mbox file',
+    description:
+      'As `emails:export`. The file is one of your uploads to which no record refers: it is deleted after a day unless a record refers to it.',
+    may: hasGrants(['emails', 'list'], ['emails', 'export'], ['attachments', 'get'], ['files', 'create']),
+    parameters: [{ ...accountParameter, required: false }, mailboxParameter],
+    body: parametersBody,
+    success: jsonReply('The file.', shownFileSchema),
   },
   {
     action: 'conversations:get',

@@ -96,3 +96,9 @@ export function jsonListReply(description: string, items: JsonSchema, headers?: 
 export function jsonBody(schema: JsonSchema, required = true): JsonSchema {
   return { required, content: { 'application/json': { schema } } };
 }
+
+/** The body of an action whose parameters can be in the query or in the body. */
+export const parametersBody: JsonSchema = jsonBody(
+  { type: 'object', description: 'Parameters, instead of those of the query.' },
+  false,
+);

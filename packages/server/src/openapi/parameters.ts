@@ -162,6 +162,7 @@ export const headersByAction: Readonly<Record<string, readonly string[]>> = {
   get: ['If-None-Match', 'X-Timezone'],
   query: ['X-Timezone'],
   export: ['X-Timezone'],
+  storeExport: ['X-Timezone'],
   history: ['If-None-Match'],
   revert: ['If-Match'],
   update: ['If-Match'],

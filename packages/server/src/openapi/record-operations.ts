@@ -4,10 +4,10 @@ import { limits } from '../protocol/limits.ts';
 import { actionParameters } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
-import { valueSchema } from './field-schema.ts';
+import { shownFileSchema, valueSchema } from './field-schema.ts';
 import { describeImport, importParameterNames } from './import-operations.ts';
 import { mailListParameters } from './mail-parameters.ts';
-import { jsonBody, jsonListReply, jsonReply, type Operation, responseRef } from './operation.ts';
+import { jsonBody, jsonListReply, jsonReply, type Operation, parametersBody, responseRef } from './operation.ts';
 import { headersByAction, keyParameter, type Parameter, parameterRef } from './parameters.ts';
 import { recordSchemaName, schemaRef } from './record-schemas.ts';
 import { findAllGrants, isServerManagedAction, mayWrite, type Subject } from './subject.ts';
@@ -26,6 +26,7 @@ const summaryByAction: Readonly<Record<RecordAction, string>> = {
   history: 'List the changes of a record',
   revert: 'Revert a record to an earlier state',
   export: 'Export records as a file',
+  storeExport: 'Export records into a stored file',
   import: 'Import records from a file',
   importPreview: 'Preview a file before its import',
 };
@@ -41,6 +42,7 @@ export function recordOperations(subject: Subject, collection: Collection): read
 function mayPerform(subject: Subject, collection: Collection, action: RecordAction): boolean {
   if (isServerManagedAction(collection, action)) return false;
   if (isImport(action)) return mayImport(subject, collection);
+  if (action === 'storeExport' && !subject.findGrant('files', 'create')) return false;
   if (action === 'restore' && collection.trash === null) return false;
   if ((action === 'history' || action === 'revert') && !collection.options.logging) return false;
   const grants = findAllGrants(subject, collection.name, listRequiredGrants(action));
@@ -79,6 +81,7 @@ function buildRecordOperation(subject: Subject, collection: Collection, action: 
     ...addFormBody(makeBody(collection, action), collection, action),
     success: action === 'export' ? makeExportReply(subject, collection) : successResponse(collection, action),
     ...(isImport(action) && describeImport(action)),
+    ...(action === 'storeExport' && storedExport),
     ...(isRead && action !== 'export' && { notModified: true }),
     errors: isRead || action === 'query' ? 'read' : headersByAction[action]?.includes('If-Match') ? 'match' : 'write',
   };
@@ -98,7 +101,7 @@ export function parametersFor(subject: Subject, collection: Collection, action: 
     ...parameterNames.map((name) =>
       name === 'filterByTk' ? keyParameter(key, action !== 'get', false) : parameterRef(name),
     ),
-    ...((action === 'list' || action === 'export') && isSearchable(collection.name) ? mailListParameters : []),
+    ...(['list', 'export', 'storeExport'].includes(action) && isSearchable(collection.name) ? mailListParameters : []),
     ...headers,
   ];
 }
@@ -188,6 +191,13 @@ function makeExportReply(subject: Subject, collection: Collection): JsonSchema {
     },
   };
 }
+
+const storedExport: Pick<Operation, 'description' | 'body' | 'success'> = {
+  body: parametersBody,
+  description:
+    'The reply follows when the file is complete. The file is one of your uploads to which no record refers: only you can read it, and it is deleted after a day unless a record refers to it.',
+  success: jsonReply('The file.', shownFileSchema),
+};
 
 /** The successful response of an action, as a reference. */
 export function successResponse({ name }: Collection, action: RecordAction): JsonSchema {

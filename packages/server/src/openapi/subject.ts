@@ -100,6 +100,7 @@ const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
     'get',
     'query',
     'export',
+    'storeExport',
     'create',
     'update',
     'destroy',
@@ -112,7 +113,7 @@ const serverManagedActions: Readonly<Record<string, ReadonlySet<string>>> = {
   ...ungeneratedMailActions,
   files: new Set(['create', 'update', 'firstOrCreate', 'updateOrCreate']),
   imports: new Set(['create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
-  audit: new Set(['export', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
+  audit: new Set(['export', 'storeExport', 'create', 'update', 'destroy', 'firstOrCreate', 'updateOrCreate']),
 };
 
 /** Whether a system collection lacks a record action. */

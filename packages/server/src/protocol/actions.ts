@@ -13,6 +13,7 @@ export const writeActions = [
   'revert',
   'import',
   'importPreview',
+  'storeExport',
 ] as const;
 
 export type ReadAction = (typeof readActions)[number];
@@ -41,7 +42,7 @@ export function isReadAction(action: string): action is ReadAction {
 export function listRequiredGrants(action: RecordAction): readonly string[] {
   if (action === 'restore') return ['destroy'];
   if (action === 'query') return ['list'];
-  if (action === 'export') return ['list', 'export'];
+  if (action === 'export' || action === 'storeExport') return ['list', 'export'];
   if (action === 'move') return ['update'];
   // Otherwise a revert could reveal history entries that the caller may not read.
   if (action === 'history') return ['history', 'get'];
@@ -49,6 +50,11 @@ export function listRequiredGrants(action: RecordAction): readonly string[] {
   if (action === 'firstOrCreate') return ['list', 'create'];
   if (action === 'importPreview') return ['import'];
   return action === 'updateOrCreate' ? ['list', 'create', 'update'] : [action];
+}
+
+/** Whether the body of a POST contains the parameters of the action: for reads, and for an export that is stored. */
+export function hasParametersInBody(action: string): boolean {
+  return isReadAction(action) || action === 'storeExport';
 }
 
 /** Whether a name is that of a record action. */

@@ -103,7 +103,7 @@ export const errorCatalogue = {
   IMAGE_UNAVAILABLE: entry('Not Found', 'An external image of a message cannot be fetched, or is not an image.'),
   THUMBNAIL_UNAVAILABLE: entry(
     'Not Found',
-    'The file is not a picture of which thumbnails are made (PNG, JPEG, GIF, WebP, AVIF), or it is too large or damaged. Its bytes can be read without `width` and `height`.',
+    'The file is not a picture of which thumbnails are made (PNG, JPEG, GIF, WebP, AVIF, TIFF), or it is too large or damaged. Its bytes can be read without `width` and `height`.',
   ),
   APPLICATION_UNKNOWN: entry('Not Found', 'No application has the name in X-App.'),
   METHOD_NOT_ALLOWED: entry(

@@ -134,8 +134,10 @@ export const limits = {
   queryRows: 10_000,
   /** Fields by which an import finds a record. */
   importMatchFields: 5,
-  /** An import of at most this many rows is one transaction of its request; so is a part of a longer one. */
+  /** An import of at most this many rows is one transaction of its request. A transaction of a longer one imports this many rows. */
   importRows: 1000,
+  /** UTF-16 code units after which a transaction of a longer import ends earlier. */
+  importPartLength: 2 * 1024 * 1024,
   /** Errors in the reply to an import, and in that to a dry run. */
   importErrors: 100,
   dryRunErrors: 1000,

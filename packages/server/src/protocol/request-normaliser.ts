@@ -14,14 +14,16 @@ const selectionParameters = ['fields', 'except', 'appends'];
 /** The parameters of an export that say what its file looks like; see export-request.ts. */
 export const exportFileParameters = ['format', 'header', 'bom', 'delimiter', 'localTimes'] as const;
 const bodyParameters = ['whitelist', 'blacklist', 'updateAssociationValues', 'dryRun'];
+const exportParameters: ReadonlySet<string> = new Set([
+  ...['filterByTk', 'filter', ...selectionParameters, 'sort'],
+  ...[...trashParameters, ...searchParameters, ...exportFileParameters],
+]);
 /** The parameters of each record action. */
 export const actionParameters: Readonly<Record<NormalisedAction, ReadonlySet<string>>> = {
   list: new Set([...readParameters, 'paginate', 'count', 'after', 'versions', ...trashParameters, ...searchParameters]),
   get: new Set([...readParameters, 'versions', ...trashParameters]),
-  export: new Set([
-    ...['filterByTk', 'filter', ...selectionParameters, 'sort'],
-    ...[...trashParameters, ...searchParameters, ...exportFileParameters],
-  ]),
+  export: exportParameters,
+  storeExport: exportParameters,
   create: new Set([...selectionParameters, ...bodyParameters]),
   firstOrCreate: new Set([...selectionParameters, ...bodyParameters, 'filterKeys']),
   updateOrCreate: new Set([...selectionParameters, ...bodyParameters, 'filterKeys']),

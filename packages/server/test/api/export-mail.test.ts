@@ -52,4 +52,20 @@ describeEngines('exports of collections of mail', (engine) => {
     const { status, headers } = await server.call('GET /api/emails:export?account=1', { as: 'ann' });
     expect([status, headers.get('content-type')]).toEqual([200, 'application/mbox']);
   });
+
+  test('e-mails and conversations are exported into stored files', async () => {
+    const read = async (path: string): Promise<string> => (await server.call(`GET ${path}`, { as: 'ann' })).text;
+    const mbox = await server.data('POST /api/emails:storeExport?account=1', { as: 'ann' });
+    expect(mbox).toMatchObject({ name: expect.stringMatching(/\.mbox$/), contentType: 'application/mbox' });
+    expect(await read(mbox.url)).toBe(await read('/api/emails:export?account=1'));
+    const body = { search: 'party', fields: ['subject'] };
+    const { url } = await server.data('POST /api/conversations:storeExport', { as: 'ann', body });
+    expect(readCsv(await read(url))).toEqual([['subject'], ['Summer party']]);
+    await server.play({
+      name: 'mail that may not be exported is not stored either',
+      request: 'POST /api/emails:storeExport?account=1',
+      as: 'bob',
+      expect: { status: 403, code: 'NO_PERMISSION' },
+    });
+  });
 });

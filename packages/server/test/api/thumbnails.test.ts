@@ -145,6 +145,12 @@ describeEngines('thumbnails', (engine) => {
     expect(await look(`${cmyk.url}?width=32`)).toBe('webp 32x32');
     const avif = await upload(await draw(60, 60).avif({ effort: 0 }).toBuffer());
     expect(await look(`${avif.url}?width=32`)).toBe('webp 32x32');
+    const tiff = await upload(await draw(600, 300).tiff().toBuffer());
+    expect(await look(`${tiff.url}?width=32`)).toBe('webp 32x16');
+    expect([avif, tiff].map(({ contentType, width, height }) => [contentType, width, height])).toEqual([
+      ['image/avif', 60, 60],
+      ['image/tiff', 600, 300],
+    ]);
   });
 
   test('twenty requests at once make one thumbnail', async () => {
@@ -217,10 +223,12 @@ describeEngines('thumbnails', (engine) => {
     })
       .jpeg()
       .toBuffer();
+    const tiff = await draw(200, 200).tiff().toBuffer();
     const damaged: readonly (readonly [name: string, bytes: Uint8Array])[] = [
       ['100,000 × 100,000 pixels', bomb],
       ['a truncated PNG', png.subarray(0, png.length >> 1)],
       ['a truncated JPEG', noise.subarray(0, noise.length >> 1)],
+      ['a truncated TIFF', tiff.subarray(0, tiff.length >> 1)],
       ['the beginning of a GIF before a PNG', Buffer.concat([Buffer.from('GIF89a'), png])],
       ['an SVG with the signature of a PNG', Buffer.concat([png.subarray(0, 8), Buffer.from('<svg/>')])],
     ];
@@ -239,7 +247,7 @@ describeEngines('thumbnails', (engine) => {
       ['an SVG', Buffer.from(svg)],
       ['a PDF', Buffer.from('%PDF-1.7 x')],
       ['a text', Buffer.from('text')],
-      ['a TIFF of 16 bits', await draw(9, 9).toColourspace('rgb16').tiff().toBuffer()],
+      ['a HEIC', Buffer.from('\0\0\0\x18ftypheic\0\0\0\0mif1heic')],
       ['nothing', Buffer.alloc(0)],
     ] as const)
       expect(await look(`${(await upload(bytes)).url}?width=64`), name).toBe('404 THUMBNAIL_UNAVAILABLE');

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { fileScope } from '../../src/base/blob-store.ts';
+import { limits } from '../../src/protocol/limits.ts';
 import { parseCsv } from '../support/csv-parser.ts';
 import { describeEngines, sqlite } from '../support/engines.ts';
 import { startLargeCollectionServer } from '../support/large-collection-server.ts';
@@ -21,7 +23,7 @@ describeEngines('long-running exports', (engine) => {
   const records = 3000;
   let server: TestServer;
   beforeAll(async () => {
-    server = await TestServer.start(engine);
+    server = await TestServer.start(engine, { env: { LIMIT_FILE_MB: '1' } });
     const fields = [
       { name: 'n', type: 'integer' },
       { name: 'text', type: 'text' },
@@ -84,6 +86,76 @@ describeEngines('long-running exports', (engine) => {
       await change(null);
       expect(isComplete).toBe(false);
     });
+
+  /** Stores an export; `meanwhile` runs after its first bytes are stored. */
+  async function store(
+    format: Format,
+    token: string,
+    meanwhile: () => Promise<unknown>,
+    signal?: AbortSignal,
+  ): Promise<{ readonly status: number; readonly code: string; readonly failure: Promise<unknown> }> {
+    const { blobs } = server.running.applications.main.files;
+    const receive = blobs.receive.bind(blobs);
+    const stored = Promise.withResolvers<unknown>();
+    const watch = vi.spyOn(blobs, 'receive').mockImplementation((scope, bytes) => {
+      async function* withPause(): AsyncGenerator<Uint8Array> {
+        let isFirst = true;
+        for await (const piece of bytes) {
+          yield piece;
+          if (isFirst) await meanwhile();
+          isFirst = false;
+        }
+      }
+      const received = receive(scope, withPause());
+      received.catch((error: unknown) => error).then(stored.resolve);
+      return received;
+    });
+    try {
+      const reply = await fetch(`${server.running.url}/api/items:storeExport?format=${format}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        ...(signal && { signal }),
+      }).catch(() => null);
+      const code = reply ? ((await reply.json()) as { code: string }).code : '';
+      return { status: reply?.status ?? 0, code, failure: stored.promise };
+    } finally {
+      watch.mockRestore();
+    }
+  }
+
+  /** The blobs of files, also incomplete ones. */
+  const listBlobs = (): Promise<string[]> =>
+    server.running.applications.main.files.blobs.findStoredBefore(fileScope, Date.now() + 60_000);
+
+  test('a stored export that fails or is aborted leaves neither bytes nor a file', async () => {
+    const [{ id }] = await server.data('GET /api/permissions:list?filter={"role":"reader"}');
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'reader', resource: 'files', actions: ['create'] },
+    });
+    const change = (actions: string[]): Promise<unknown> =>
+      server.data(`POST /api/permissions:update?filterByTk=${id}`, { body: { actions } });
+    const token = await server.createKey('reader');
+    for (const format of formats) {
+      const refused = await store(format, token, () => change(['list', 'get']));
+      expect(refused, format).toMatchObject({ status: 403, code: 'NO_PERMISSION' });
+      await change(['list', 'get', 'export']);
+    }
+    const tooLarge = await store('csv', token, () => Promise.resolve());
+    expect(tooLarge).toMatchObject({ status: 400, code: 'LIMIT_EXCEEDED' });
+    const abort = new AbortController();
+    const closed = async (): Promise<void> => {
+      abort.abort();
+      await new Promise((resolve) => setTimeout(resolve, 200)); // until the server knows
+    };
+    const { status, failure } = await store('ndjson', token, closed, abort.signal);
+    expect([status, await failure]).toEqual([0, expect.objectContaining({ code: 'STOPPING' })]);
+    await vi.waitFor(async () => expect(await listBlobs()).toEqual([]));
+    const { database, exportSlots } = server.running.applications.main;
+    expect(exportSlots.acquire('other', limits.exports)).toBe(limits.exportsOfSender);
+    exportSlots.release('other', limits.exportsOfSender);
+    const [rows] = await database.read([{ text: 'SELECT count(*) FROM files', values: [] }]);
+    expect(Number(rows![0]![0])).toBe(0);
+  });
 });
 
 describeEngines('a server that is killed while it exports', (engine) => {

@@ -131,7 +131,7 @@ describeEngines('removal of files', (engine) => {
   });
 });
 
-describeEngines('a server that is killed while files are uploaded', (engine) => {
+describeEngines('a server that is killed while files are uploaded and exports are stored', (engine) => {
   let store: Store;
   let server: ServerProcess;
   beforeEach(async () => {
@@ -159,9 +159,20 @@ describeEngines('a server that is killed while files are uploaded', (engine) => 
         acknowledged += 1;
       }
     };
-    const writers = [1, 2, 3, 4].map(write);
+    await server.data('collections:create', { name: 'texts', fields: [{ name: 'text', type: 'text' }] });
+    await server.data(
+      'texts:create',
+      Array.from({ length: 300 }, (_, index) => ({ text: `${index} `.repeat(5000) })),
+    );
+    let exported = 0;
+    // A file that changes each time, and that is large enough to be incomplete when the server is killed.
+    const storeExports = async (): Promise<void> => {
+      for (let last = 299; await server.data('texts:storeExport', { filter: { id: { $gt: 300 - last } } }); last -= 1)
+        exported += 1;
+    };
+    const writers = [...[1, 2, 3, 4].map(write), storeExports()];
     await vi
-      .waitFor(() => expect(acknowledged).toBeGreaterThan(8), { timeout: 60_000, interval: 5 })
+      .waitFor(() => expect(Math.min(acknowledged / 4, exported)).toBeGreaterThan(2), { timeout: 60_000, interval: 5 })
       .finally(() => server.kill());
     await Promise.all(writers);
 

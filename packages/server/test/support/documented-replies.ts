@@ -204,6 +204,7 @@ export function findReplyProblem(document: Json, asked: SentRequest, answered: R
   const header = headerProblem(document, response, headers);
   if (header !== null) return header;
   if (status === 304 || asked.method === 'HEAD') return null;
+  if (response.content?.['*/*']) return null; // the bytes of a file
   const media = response.content?.[(type ?? '').split(';')[0]!];
   if (!media) return `the content type ${type} is not in the document`;
   return type!.startsWith('application/json') ? findSchemaProblem(document, media.schema, body) : null;
@@ -226,6 +227,7 @@ function headerProblem(document: Json, response: Json, headers: Headers): string
 
 /** The operation that a request is, under the method that the document gives it: reads answer POST too. */
 export function findOperation(document: Json, { method, path }: SentRequest): Json | null {
+  if (/^\/api\/files\/\d+(?:\?|$)/.test(path)) return document.paths['/api/files/{key}']?.get ?? null;
   const action = findPlainAction(path, method);
   if (action !== null) {
     const named = document.paths[`/api/${action}`];

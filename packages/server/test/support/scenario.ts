@@ -251,15 +251,6 @@ export class TestServer {
     return rows![0] ? `${rows![0][0]}.${rows![0][1]}` : null;
   }
 
-  /** On PostgreSQL, a transaction in another database of the cluster can delay the log for a short time. */
-  async #eventsSince(since: string | null, wanted: number): Promise<string[]> {
-    for (let attempt = 0; ; attempt += 1) {
-      const events = await this.running.applications.main.changes.read(since, 1000);
-      if (events.length >= wanted || attempt === 1200) return events.map((event) => event.name);
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-  }
-
   /**
    * Names of the events after `since`, up to and including `newest`, as the log shows them. Waits until the log has shown
    * `newest`, so that an empty list means that there was no event, not that it was read too early.
@@ -274,12 +265,20 @@ export class TestServer {
     }
   }
 
-  /** Names of the events since a cursor, read until one of them is `awaited`. */
+  /**
+   * Names of the events since a cursor, read until one of them is `awaited`, for half a minute at most:
+   * on PostgreSQL, a transaction in another database of the cluster can delay the log for a short time.
+   */
   async eventNames(since: string | null, awaited: string): Promise<string[]> {
-    for (let count = 1; ; count += 1) {
-      const names = await this.#eventsSince(since, count);
-      if (names.includes(awaited) || names.length < count) return names;
+    const names: string[] = [];
+    let cursor = since;
+    for (let attempt = 0; attempt < 1200 && !names.includes(awaited); attempt += 1) {
+      const events = await this.running.applications.main.changes.read(cursor, 1000);
+      names.push(...events.map(({ name }) => name));
+      cursor = events.at(-1)?.position ?? cursor;
+      if (events.length === 0) await new Promise((resolve) => setTimeout(resolve, 25));
     }
+    return names;
   }
 
   async stop(): Promise<void> {

@@ -5,11 +5,14 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BoundStatement } from '../database.ts';
 import { ReaderDatabase } from './reader-database.ts';
 import { SharedCounters } from './shared-counters.ts';
+import { createSharedTotals } from './shared-totals.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 let folder: string;
 let writer: SqliteConnection;
 let reader: ReaderDatabase;
+let counters: SharedCounters;
+let totals: SharedArrayBuffer;
 /** Milliseconds of a clock that each look at it advances, so that the machine's speed does not matter. */
 let time: number;
 
@@ -23,7 +26,9 @@ beforeEach(() => {
   const path = join(folder, 'store.sqlite');
   writer = new SqliteConnection(path);
   writer.script('CREATE TABLE _meta (version INTEGER); INSERT INTO _meta VALUES (7); CREATE TABLE items (n INTEGER)');
-  reader = new ReaderDatabase({ path, counters: new SharedCounters().buffer });
+  counters = new SharedCounters();
+  totals = createSharedTotals();
+  reader = new ReaderDatabase({ path, counters: counters.buffer, totals });
   reader.requireVersion(7);
 });
 
@@ -73,4 +78,16 @@ test('a statement that takes long is refused without an attempt after it was tri
   const later = time;
   expect(isAnswered(page, long)).toBe(false);
   expect(time - later).toBeGreaterThan(10);
+});
+
+test('a total of another thread is valid until one of its tables changes', () => {
+  reader.sharedTotals(['items']).note('a count', [12, null, 0]);
+  expect(reader.sharedTotals(['items']).find('a count')).toEqual([12, null, 0]);
+  counters.countCommit(['other']);
+  expect(reader.sharedTotals(['items']).find('a count')).toEqual([12, null, 0]);
+  counters.countCommit(['items']);
+  expect(reader.sharedTotals(['items']).find('a count')).toBeNull();
+  reader.sharedTotals(['items']).note('a count', [13, null, 0]);
+  counters.countCommit(['*']);
+  expect(reader.sharedTotals(['items']).find('a count')).toBeNull();
 });

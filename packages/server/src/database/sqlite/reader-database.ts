@@ -1,10 +1,11 @@
 import { LruMap } from '../../base/lru-map.ts';
-import { type BoundStatement, DatabaseFault, type Row } from '../database.ts';
+import { type BoundStatement, DatabaseFault, type Row, type TotalsOfState } from '../database.ts';
 import type { EventLogStore } from '../event-log-store.ts';
 import { requireRow } from '../run-statement.ts';
 import type { ReadOnlyStore, SharedStore } from '../shared-store.ts';
 import type { StatementAccess } from '../statement-access.ts';
 import { readCommits, SharedCounters, sumTableCounters } from './shared-counters.ts';
+import { SharedTotals } from './shared-totals.ts';
 import { inspectSqliteStatement } from './sqlite-access.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -38,6 +39,7 @@ export class ReaderDatabase implements ReadOnlyStore {
   readonly fullText = sqliteFullText;
   readonly #connection: SqliteConnection;
   readonly #counters: SharedCounters;
+  readonly #totals: SharedTotals;
   /** The version that statements were compiled for; null: they may read any state, and take any time. */
   #requiredVersion: number | null = null;
   /** The counters before the read transaction began. */
@@ -55,10 +57,11 @@ export class ReaderDatabase implements ReadOnlyStore {
   });
 
   /** @throws DatabaseFault if the store does not exist. */
-  constructor({ path, counters }: SharedStore) {
+  constructor({ path, counters, totals }: SharedStore) {
     this.#connection = new SqliteConnection(path, { readOnly: true });
     this.#connection.script(`PRAGMA cache_size=-${cacheKilobytes}`);
     this.#counters = new SharedCounters(counters);
+    this.#totals = new SharedTotals(totals);
     this.#copy = this.#counters.copy();
   }
 
@@ -128,6 +131,10 @@ export class ReaderDatabase implements ReadOnlyStore {
   changeCounter(tables: readonly string[]): number {
     this.#holdState();
     return sumTableCounters(this.#copy, tables);
+  }
+
+  sharedTotals(tables: readonly string[]): TotalsOfState {
+    return this.#totals.ofState(this.changeCounter(tables));
   }
 
   write(): Promise<never> {

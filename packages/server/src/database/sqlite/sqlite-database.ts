@@ -9,6 +9,7 @@ import {
   type Database,
   DatabaseFault,
   type Row,
+  type TotalsOfState,
   type Transaction,
   type TransactionOptions,
 } from '../database.ts';
@@ -16,7 +17,8 @@ import type { SharedStore } from '../shared-store.ts';
 import type { StatementAccess } from '../statement-access.ts';
 import { type CheckpointMode, Checkpoints } from './checkpoints.ts';
 import { Durability, type SyncFile } from './durability.ts';
-import { SharedCounters } from './shared-counters.ts';
+import { SharedCounters, sumTableCounters } from './shared-counters.ts';
+import { createSharedTotals, SharedTotals } from './shared-totals.ts';
 import { inspectSqliteStatement } from './sqlite-access.ts';
 import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -93,7 +95,8 @@ export class SqliteDatabase implements Database {
   #closed = false;
   readonly #path: string;
   /** Null while no other thread reads the store. */
-  #shared: SharedCounters | null = null;
+  #shared: { readonly counters: SharedCounters; readonly totals: SharedTotals; readonly store: SharedStore } | null =
+    null;
 
   constructor(options: SqliteOptions) {
     this.#path = options.path;
@@ -225,15 +228,25 @@ export class SqliteDatabase implements Database {
     return sum;
   }
 
+  sharedTotals(tables: readonly string[]): TotalsOfState | null {
+    const shared = this.#shared;
+    return shared ? shared.totals.ofState(sumTableCounters(shared.counters.copy(), tables)) : null;
+  }
+
   /** Lets other threads read the store: they see every write that is acknowledged from now on. */
   share(): SharedStore {
-    this.#shared ??= new SharedCounters();
-    return { path: this.#path, counters: this.#shared.buffer };
+    if (!this.#shared) {
+      const counters = new SharedCounters();
+      const totals = createSharedTotals();
+      const store = { path: this.#path, counters: counters.buffer, totals };
+      this.#shared = { counters, totals: new SharedTotals(totals), store };
+    }
+    return this.#shared.store;
   }
 
   /** From now on, other threads do not read the store. */
   withdraw(): void {
-    this.#shared?.close();
+    this.#shared?.counters.close();
   }
 
   async close(): Promise<void> {
@@ -325,7 +338,7 @@ export class SqliteDatabase implements Database {
 
   /** Called after each commit, and before any of its writes is acknowledged. */
   #count(touched: ReadonlySet<string>): void {
-    this.#shared?.countCommit(touched);
+    this.#shared?.counters.countCommit(touched);
     for (const table of touched) {
       if (table === '*') this.#everyTable += 1;
       else this.#counters.set(table, (this.#counters.get(table) ?? 0) + 1);

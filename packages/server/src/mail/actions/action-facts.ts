@@ -20,7 +20,7 @@ const handwritten = ['get', 'create', 'destroy', 'firstOrCreate', 'updateOrCreat
  */
 export const ungeneratedMailActions: Readonly<Record<string, ReadonlySet<string>>> = {
   mailboxes: new Set(['firstOrCreate', 'updateOrCreate']),
-  emails: new Set([...handwritten, 'export', 'import', 'importPreview']),
+  emails: new Set([...handwritten, 'export', 'storeExport', 'import', 'importPreview']),
   conversations: new Set(handwritten),
   attachments: new Set(handwritten),
 };

@@ -16,7 +16,7 @@ export interface CountedPage {
 
 /**
  * Reads a page with its count. A count is cached until one of its tables changes. Concurrent requests for the same count
- * share it: a hundred clients that open the same list make the server count once.
+ * share it: a hundred clients that open the same list make the server count once. Threads tell each other what they have counted.
  *
  * @param tables that the count reads.
  */
@@ -35,12 +35,21 @@ export async function readCounted(
     const [rows = []] = await runReads(context, [page]);
     return { rows, countRow: await cached.row, countVisited: 0 };
   }
-  const both = runReads(context, [page, count]).then(toCountedPage);
-  if (counter !== null && key !== null) {
-    const row = both.then(({ countRow }) => countRow);
-    counts.set(key, { counter, row });
-    row.catch(() => counts.delete(key));
+  if (counter === null || key === null) return toCountedPage(await runReads(context, [page, count]));
+  const shared = context.database.sharedTotals?.(tables);
+  const known = shared?.find(key);
+  if (known) {
+    counts.set(key, { counter, row: Promise.resolve(known) });
+    const [rows = []] = await runReads(context, [page]);
+    return { rows, countRow: known, countVisited: 0 };
   }
+  const both = runReads(context, [page, count]).then(toCountedPage);
+  const row = both.then(({ countRow }) => countRow);
+  counts.set(key, { counter, row });
+  row.then(
+    (counted) => shared?.note(key, counted),
+    () => counts.delete(key),
+  );
   return both;
 }
 

@@ -21,7 +21,7 @@ export function describeFile(file: FileRecord): Record<string, unknown> {
 }
 
 /** Types that are only believed if they are detected, because browsers show them. */
-const detectableTypes = /^(?:image\/(?:png|jpeg|gif|webp|bmp|avif)|application\/pdf|(?:audio|video)\/.*)$/;
+const detectableTypes = /^(?:image\/(?:png|jpeg|gif|webp|bmp|avif|tiff)|application\/pdf|(?:audio|video)\/.*)$/;
 
 /** The detected type, else the declared one, unless that would have been detected. */
 function getEffectiveType({ contentType, detectedType }: FileRecord): string {

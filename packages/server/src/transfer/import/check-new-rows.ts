@@ -57,7 +57,7 @@ export async function checkNewRows(
       return toRefusal(error);
     }
     const conflict = memory.findConflict(row.values, null);
-    if (!conflict) memory.note([{ body: row.values, matchKey: null }]);
+    if (!conflict) memory.note({ body: row.values, matchKey: null });
     return conflict;
   };
   for await (const batch of table.rows()) {

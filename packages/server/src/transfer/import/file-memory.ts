@@ -105,12 +105,8 @@ export class DryRunMemory implements FileMemory {
     return { ...body, ...Object.fromEntries(own.map(({ field }) => [field.name, null])) };
   }
 
-  /** Notes the rows of a transaction that was rolled back. */
-  note(rows: readonly AcceptedRow[]): void {
-    for (const each of rows) this.#note(each);
-  }
-
-  #note({ body, matchKey }: AcceptedRow): void {
+  /** Notes a row of a transaction that was rolled back. */
+  note({ body, matchKey }: AcceptedRow): void {
     for (const { fields, seen } of this.#unique) {
       const key = readKey(fields, body);
       if (key !== null) seen.add(key);

@@ -26,7 +26,15 @@ import { DryRunCounts, type DryRunReport } from './dry-run-report.ts';
 import { DryRunMemory } from './file-memory.ts';
 import type { ImportPlan } from './import-plan.ts';
 import type { FileMemory } from './import-row.ts';
-import { type ColumnReader, describeProblems, type ImportRow, toImportRow, toRowError } from './import-row.ts';
+import {
+  type AcceptedRow,
+  type ColumnReader,
+  describeProblems,
+  type ImportRow,
+  toImportRow,
+  toRowError,
+} from './import-row.ts';
+import { groupIntoParts } from './row-parts.ts';
 import { type RowOutcome, writeRows } from './write-rows.ts';
 
 /** What an import reads, and how its request has described it. */
@@ -273,15 +281,23 @@ export async function dryRunImport(
 ): Promise<DryRunReport> {
   const counts = new DryRunCounts();
   let memory: DryRunMemory | null = null;
-  for await (const batch of rows()) {
+  for await (const part of groupIntoParts(rows())) {
     if (isAborted()) throw new ApiError('STOPPING', 'The dry run was aborted.');
     const ready = await prepare();
     memory ??= new DryRunMemory(ready.plan);
-    const outcome = await dryRunPart(ready, memory, batch);
-    memory.note(outcome.accepted);
-    counts.add(batch.length, outcome);
+    const outcome = await dryRunPart(ready, memory, part);
+    await noteRows(memory, outcome.accepted);
+    counts.add(part.length, outcome);
   }
   return counts.report;
+}
+
+async function noteRows(memory: DryRunMemory, rows: readonly AcceptedRow[]): Promise<void> {
+  const slices = new TimeSlices();
+  for (const row of rows) {
+    if (slices.isOver) await slices.next();
+    memory.note(row);
+  }
 }
 
 async function dryRunPart(

@@ -7,9 +7,11 @@ import { ApiError } from '../../protocol/api-error.ts';
 import type { ImportOptions } from '../../protocol/import-request.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import type { Collection } from '../../schema/registry.ts';
+import type { SourceRow } from '../read/table-source.ts';
 import { addNewOptions, NewOptions, type SelectOptionWriter } from './add-options.ts';
 import { type ImportTable, openImportTable, prepareImport } from './import-table.ts';
 import { importPart, type StoredCaller } from './import-transaction.ts';
+import { groupIntoParts } from './row-parts.ts';
 
 /** Listeners are told of progress at most this often. */
 const reportMilliseconds = 500;
@@ -61,13 +63,8 @@ export async function continueImport(parts: RunImportParts, run: ImportRun): Pro
   );
   const rows = stored.rows ?? (await surveyRows(parts, run, imported, options));
   let counts: ImportCounts = stored;
-  let toSkip = counts.processed;
   let reportTime = 0;
-  for await (const batch of imported.table.rows()) {
-    if (run.isStopping()) throw new ImportStopped();
-    const source = batch.slice(toSkip);
-    toSkip = Math.max(0, toSkip - batch.length);
-    if (source.length === 0) continue;
+  for await (const source of groupIntoParts(readRest(run, imported))) {
     const isReported = parts.clock.now() - reportTime >= reportMilliseconds;
     if (isReported) reportTime = parts.clock.now();
     const requireLease = async (transaction: Transaction): Promise<void> => {
@@ -78,6 +75,19 @@ export async function continueImport(parts: RunImportParts, run: ImportRun): Pro
       const ready = prepareImport(context, requireCollection(context, stored), options, imported);
       return importPart(ready, part);
     });
+  }
+}
+
+/** The rows that are not processed yet. */
+async function* readRest(
+  { stored, isStopping }: ImportRun,
+  { table }: ImportTable,
+): AsyncGenerator<readonly SourceRow[]> {
+  let toSkip = stored.processed;
+  for await (const batch of table.rows()) {
+    if (isStopping()) throw new ImportStopped();
+    yield batch.slice(toSkip);
+    toSkip = Math.max(0, toSkip - batch.length);
   }
 }
 

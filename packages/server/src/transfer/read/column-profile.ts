@@ -1,4 +1,7 @@
-/** What the values of one column have in common: the types that all of them fit. */
+/**
+ * What the values of one column have in common: the types that all of them fit, and the form of its numbers and dates, which a few other
+ * texts do not hide.
+ */
 import { textFormats } from '../../schema/types/formatted-text.ts';
 import type { CellFormat, DateOrder, NumberFormat } from './cell-format.ts';
 import { readTruth, showCell } from './cell-value.ts';
@@ -15,6 +18,12 @@ const maxTypedLength = 10_000;
 const uidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Numbers whose zeros or plus sign would be lost: postal codes and telephone numbers. */
 const codeForm = /^(?:[+-]?0\d|\+)/;
+
+/** Orders of dates; null: dates that cannot mean two days. */
+const dateOrders: readonly (DateOrder | null)[] = [null, 'dmy', 'mdy', 'ymd'];
+const allFormats: readonly (NumberFormat | null)[] = [null, ...numberFormats];
+/** Other texts among the numbers or dates of a column: so many at most, or this share of its texts. */
+const maxOthers = { count: 20, share: 0.1 } as const;
 
 export type SimpleType = 'boolean' | 'uid' | 'time' | 'email' | 'url' | 'array' | 'json';
 
@@ -54,13 +63,15 @@ export class ColumnProfile {
   #simple = Object.keys(simpleTests) as SimpleType[];
   #numbers: NumberShape[];
   #hasClearNumber = false;
-  #dates: (DateOrder | null)[] = [null, 'dmy', 'mdy', 'ymd'];
-  #datetimes: (DateOrder | null)[] = [null, 'dmy', 'mdy', 'ymd'];
+  #dates = dateOrders;
+  #datetimes = dateOrders;
+  /** Texts that are no number, date or date-time in any form. */
+  readonly #others = { numbers: 0, dates: 0, datetimes: 0 };
 
   /** @param hasTypes the file distinguishes texts from numbers, so a text is none. */
   constructor(hasTypes: boolean) {
     this.#hasTypes = hasTypes;
-    this.#numbers = [null, ...numberFormats].map((format) => ({
+    this.#numbers = allFormats.map((format) => ({
       format,
       whole: 0,
       fraction: 0,
@@ -95,17 +106,27 @@ export class ColumnProfile {
 
   /** The numbers of the column; null if some value is none, or if the signs can be read in two ways. */
   get numbers(): NumberShape | null {
-    if (this.count === 0) return null;
-    const [first] = this.#numbers;
-    return first && (first.format === null || this.#hasClearNumber) ? first : null;
+    return this.count === 0 || this.#others.numbers > 0 ? null : this.#numberShape;
   }
 
-  get dates(): { readonly type: 'date' | 'datetime'; readonly order: CellFormat['dates'] } | null {
+  /** The type of the dates of the column; null if some value is none, or if its order is not known. */
+  get dateType(): 'date' | 'datetime' | null {
     if (this.count === 0) return null;
-    const date = chooseOrder(this.#dates);
-    if (date !== undefined) return { type: 'date', order: date };
-    const datetime = chooseOrder(this.#datetimes);
-    return datetime === undefined ? null : { type: 'datetime', order: datetime };
+    if (this.#others.dates === 0 && chooseOrder(this.#dates) !== undefined) return 'date';
+    return this.#others.datetimes === 0 && chooseOrder(this.#datetimes) !== undefined ? 'datetime' : null;
+  }
+
+  /** How the numbers and dates are to be read, also if some texts of the column are neither. */
+  get format(): CellFormat {
+    return {
+      numbers: this.#numberShape?.format ?? null,
+      dates: chooseOrder(this.#dates) ?? chooseOrder(this.#datetimes) ?? null,
+    };
+  }
+
+  get #numberShape(): NumberShape | null {
+    const [first] = this.#numbers;
+    return first && (first.format === null || this.#hasClearNumber) ? first : null;
   }
 
   #keepOnly(types: readonly SimpleType[]): void {
@@ -123,12 +144,36 @@ export class ColumnProfile {
   #narrow(text: string): void {
     this.#simple = this.#simple.filter((type) => simpleTests[type](text));
     if (this.#numbers.length > 0) this.#narrowNumbers(text);
-    if (this.#dates.length > 0) this.#dates = this.#dates.filter((order) => 'value' in readDateText(text, order));
-    if (this.#datetimes.length > 0)
-      this.#datetimes = this.#datetimes.filter((order) => 'value' in readDatetimeText(text, order, null));
+    this.#dates = this.#narrowOrders('dates', this.#dates, (order) => 'value' in readDateText(text, order));
+    const isDatetime = (order: DateOrder | null): boolean => 'value' in readDatetimeText(text, order, null);
+    this.#datetimes = this.#narrowOrders('datetimes', this.#datetimes, isDatetime);
+  }
+
+  #narrowOrders(
+    kind: 'dates' | 'datetimes',
+    orders: readonly (DateOrder | null)[],
+    fits: (order: DateOrder | null) => boolean,
+  ): readonly (DateOrder | null)[] {
+    if (orders.length === 0) return orders;
+    const fitting = orders.filter(fits);
+    if (fitting.length > 0 || dateOrders.some(fits)) return fitting;
+    return this.#noteOther(kind) ? orders : [];
+  }
+
+  /** A text is no number or date. @returns whether there are so few of them that the others still have a form. */
+  #noteOther(kind: 'numbers' | 'dates' | 'datetimes'): boolean {
+    this.#others[kind] += 1;
+    return this.#others[kind] <= Math.max(maxOthers.count, maxOthers.share * this.count);
   }
 
   #narrowNumbers(text: string): void {
+    const value = Number(text);
+    if (!(value > this.#last)) this.isAscending = false;
+    this.#last = value;
+    if (!allFormats.some((format) => readNumberText(text, format) !== null)) {
+      if (!this.#noteOther('numbers')) this.#numbers = [];
+      return;
+    }
     if (codeForm.test(text.trim())) this.#numbers = [];
     this.#hasClearNumber ||= isClearNumber(text);
     this.#numbers = this.#numbers.filter((shape) => {
@@ -136,9 +181,6 @@ export class ColumnProfile {
       if (digits !== null) extendShape(shape, digits);
       return digits !== null;
     });
-    const value = Number(text);
-    if (!(value > this.#last)) this.isAscending = false;
-    this.#last = value;
   }
 }
 

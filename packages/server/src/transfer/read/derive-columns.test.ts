@@ -101,6 +101,21 @@ test('the order of dates is only derived if they cannot be read in two ways', as
   expect(await deriveOne(['31.02.2026'])).toMatchObject({ type: 'string' });
 });
 
+test('a few other texts do not hide the form of numbers and dates', async () => {
+  const prices = [...Array.from({ length: 60 }, (_, index) => `${index},50`), 'none'];
+  expect(await deriveOne(prices)).toMatchObject({ type: 'string', format: { numbers: { decimal: ',', group: '.' } } });
+  const days = Array.from({ length: 28 }, (_, index) => `${index + 1}/02/2026`);
+  expect(await deriveOne([...days, 'soon', '31/02/2026'])).toMatchObject({ type: 'string', format: { dates: 'dmy' } });
+  const times = days.map((day) => `${day} 10:00`);
+  expect(await deriveOne([...times, 'later'])).toMatchObject({ type: 'string', format: { dates: 'dmy' } });
+  // Evidence for two forms, and a column of texts with some numbers.
+  const plain = { numbers: null, dates: null };
+  expect(await deriveOne(['1,5', 'none', '1.5'])).toMatchObject({ type: 'string', format: plain });
+  expect(await deriveOne(['13/02/2026', 'soon', '02/13/2026'])).toMatchObject({ type: 'string', format: plain });
+  const words = Array.from({ length: 21 }, (_, index) => `word ${index}`);
+  expect(await deriveOne([...words, '1,50', '31/12/2026'])).toMatchObject({ type: 'string', format: plain });
+});
+
 test('texts of JSON files are no numbers', async () => {
   const { columns } = await derive('[{"zip":"12345","n":12.5,"when":"2026-01-01","list":[1],"big":9007199254740993}]');
   expect(columns.map(({ definition: { type } }) => type)).toEqual(['string', 'decimal', 'date', 'array', 'bigInt']);

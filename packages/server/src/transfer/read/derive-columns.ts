@@ -113,14 +113,13 @@ function deriveType(
   header: string,
   profile: ColumnProfile,
 ): { readonly type: TypeOptions; readonly format: CellFormat } {
-  const { simpleTypes, numbers, dates } = profile;
-  const format: CellFormat = { numbers: numbers?.format ?? null, dates: dates?.order ?? null };
+  const { simpleTypes, numbers, dateType, format } = profile;
   const isNumber = numbers !== null;
   if (simpleTypes.includes('boolean') && (!isNumber || splitWords(header).some((word) => truthHeader.test(word))))
     return { type: { type: 'boolean' }, format };
   const number = numbers === null ? null : deriveNumber(numbers);
   if (number !== null) return { type: number, format };
-  if (dates !== null) return { type: { type: dates.type }, format };
+  if (dateType !== null) return { type: { type: dateType }, format };
   const simple = simpleTypes.find((type) => type !== 'boolean');
   return { type: simple === undefined ? deriveText(profile) : { type: simple }, format };
 }

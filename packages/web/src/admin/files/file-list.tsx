@@ -17,7 +17,7 @@ interface FileListProps {
   readonly actions?: (file: StoredFile) => ReactNode;
 }
 
-/** Files with their pictures. A click on a picture opens the gallery, a click on a name downloads the file. */
+/** Files with their pictures. A click on a picture or an icon opens the gallery, a click on a name downloads the file. */
 export function FileList({ label, files, actions }: FileListProps): ReactNode {
   const t = useTexts().data.files;
   const download = useFileDownload();

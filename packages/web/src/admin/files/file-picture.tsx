@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import classes from './file-picture.module.css';
-import { isPicture } from './file-values.ts';
+import { findPreviewKind, isPicture } from './file-values.ts';
 import { openGallery } from './gallery-state.ts';
 import { useFileAddress } from './use-file-address.ts';
 
@@ -32,10 +32,10 @@ interface GalleryPictureProps extends FilePictureProps {
   readonly tabIndex?: number;
 }
 
-/** A thumbnail that opens the gallery; as {@link FilePicture} for files that are no raster pictures. */
+/** A thumbnail or an icon that opens the gallery; as {@link FilePicture} for files without a preview. */
 export function GalleryPicture({ file, size, files, tabIndex = 0 }: GalleryPictureProps): ReactNode {
   const t = useTexts().data.files.gallery;
-  if (!isPicture(file)) return <FilePicture file={file} size={size} />;
+  if (findPreviewKind(file) === null) return <FilePicture file={file} size={size} />;
   return (
     <button
       type="button"

@@ -41,11 +41,29 @@ export function acceptsType({ accept }: Field, type: string): boolean {
 }
 
 /** Pictures of which the server makes thumbnails. SVG is always a download. */
-const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
+const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/tiff']);
 /** The server makes no thumbnails of larger pictures. */
 const maxPictureBytes = 64 * 1024 * 1024;
 
 /** Whether the file is a raster picture, of which a thumbnail is shown. */
 export function isPicture({ contentType, size }: StoredFile): boolean {
   return pictureTypes.has(contentType) && size <= maxPictureBytes;
+}
+
+/** What the gallery can show of a file. */
+export type PreviewKind = 'picture' | 'pdf' | 'text' | 'audio' | 'video';
+
+/** Media types that are text, in addition to `text/*`. */
+const textTypes = /^(?:text\/.+|application\/(?:json|x-ndjson|(?:.+\+)?xml|(?:.+\+)?json|yaml|toml|sql|javascript))$/;
+const kindsByType: readonly (readonly [PreviewKind, RegExp])[] = [
+  ['pdf', /^application\/pdf$/],
+  ['audio', /^audio\//],
+  ['video', /^video\//],
+  ['text', textTypes],
+];
+
+/** How the gallery shows a file; null: it can only be downloaded. */
+export function findPreviewKind(file: StoredFile): PreviewKind | null {
+  if (isPicture(file)) return 'picture';
+  return kindsByType.find(([, types]) => types.test(file.contentType))?.[0] ?? null;
 }

@@ -56,7 +56,7 @@ export function createDefinitionDraft({ definition, columns }: NewCollectionPrev
 /** The field with another type, without the properties of the former one. */
 export function changeType(field: Field, type: string): Field {
   const kept = Object.fromEntries(commonProperties.flatMap((name) => (name in field ? [[name, field[name]]] : [])));
-  const digits = type === 'decimal' ? { precision: 20, scale: 4 } : {};
+  const digits = type === 'decimal' ? { precision: 18, scale: 4 } : {};
   return { ...(kept as unknown as Field), type, ...digits };
 }
 

@@ -3,7 +3,7 @@ import { type KeyboardEvent, useEffect, useEffectEvent } from 'react';
 import type { Row } from '../../data/records/row-window.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { isPicture, toFiles } from '../files/file-values.ts';
+import { findPreviewKind, toFiles } from '../files/file-values.ts';
 import { openGallery } from '../files/gallery-state.ts';
 import { formatRows, getCellText, quoteCell, tableType } from './clipboard-text.ts';
 import { findDestination } from './grid-navigation.ts';
@@ -34,8 +34,7 @@ export function useGridInput(
     const page = Math.max(1, Math.floor((scroller.current.clientHeight - rowHeight) / rowHeight) - 1);
     const destination = findDestination(event, active, { count, columns: fields.length, page });
     if (destination) goTo(destination);
-    else if ((key === 'Enter' || key === ' ') && !hasControl && row && showPictures(row, field))
-      event.stopPropagation();
+    else if ((key === 'Enter' || key === ' ') && !hasControl && row && showFiles(row, field)) event.stopPropagation();
     else if (key === 'Enter' && row && (hasControl || !field || !editable(field))) open(row);
     else if (key === 'Enter' || key === 'F2') edit(active);
     else if (key === ' ' && row) selection.toggle(row);
@@ -82,11 +81,11 @@ export function useGridInput(
   return { handleKeyDown };
 }
 
-/** Opens the gallery with the pictures of a cell. @returns false if the cell has none. */
-function showPictures(row: Row, field: Field | undefined): boolean {
+/** Opens the gallery with the files of a cell. @returns false if none of them has a preview. */
+function showFiles(row: Row, field: Field | undefined): boolean {
   if (field?.type !== 'file') return false;
   const files = toFiles(row.values[field.name]);
-  const first = files.find(isPicture);
+  const first = files.find((each) => findPreviewKind(each) !== null);
   if (first) openGallery(files, first);
   return first !== undefined;
 }
