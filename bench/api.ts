@@ -1,10 +1,10 @@
 /** The few calls by which the bench sets up the server under test, over HTTP like anybody. */
 export class Api {
-  readonly #base: string;
+  port: number;
   token: string | null = null;
 
   constructor(port: number) {
-    this.#base = `http://127.0.0.1:${port}/api/`;
+    this.port = port;
   }
 
   async call(
@@ -12,7 +12,7 @@ export class Api {
     path: string,
     body?: unknown,
   ): Promise<{ data: never; meta?: { nextCursor: string | null } }> {
-    const response = await fetch(this.#base + path, {
+    const response = await fetch(`http://127.0.0.1:${this.port}/api/${path}`, {
       method,
       headers: {
         ...(this.token && { authorization: `Bearer ${this.token}` }),

@@ -1,7 +1,6 @@
 /** Short requests at a steady rate, which show what others notice of the work of a server. */
 import { Agent, request } from 'node:http';
 
-const connections = 4;
 /** Gets of one connection in a second. */
 const getsPerSecond = 25;
 
@@ -9,9 +8,15 @@ const getsPerSecond = 25;
  * Gets until it is stopped.
  *
  * @param pathAt the path of a get, by its index.
+ * @param connections each of which gets 25 times in a second, while the server answers at once.
  * @returns stops them, and returns their times in milliseconds, in ascending order.
  */
-export function startGets(port: number, token: string, pathAt: (index: number) => string): () => Promise<number[]> {
+export function startGets(
+  port: number,
+  token: string,
+  pathAt: (index: number) => string,
+  connections = 4,
+): () => Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const times: number[] = [];
   let isRunning = true;

@@ -284,9 +284,9 @@ export class FakeSync {
     const fake = this.#server.get(known.rawPath!);
     const validity = String(fake.uidvalidity);
     const mailbox = known.uidvalidity === validity ? known : await server.beginNewValidity(account, known, validity);
-    const stored = await server.readUids(mailbox);
+    const stored = await server.uids.list(mailbox);
     const messages = [...fake.messages.values()];
-    const vanished = [...stored.keys()].filter((uid) => !fake.messages.has(uid));
+    const vanished = [...stored].filter((uid) => !fake.messages.has(uid));
     const waiting = await this.#mail.operations.readSources(mailbox);
     const gone = [...new Set([...vanished, ...waiting.filter((uid) => !fake.messages.has(uid))])];
     await server.applyVanished(account, mailbox, gone, {});

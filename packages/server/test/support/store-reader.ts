@@ -8,6 +8,7 @@ import type { Store } from './engines.ts';
 export interface StoreReader {
   /** The first column of the first row, as a number. */
   readNumber(text: string): Promise<number>;
+  readRows(text: string): Promise<unknown[][]>;
   close(): Promise<void>;
 }
 
@@ -17,6 +18,11 @@ export async function openStoreReader({ dataDir, databaseUrl }: Store): Promise<
     const database = new DatabaseSync(join(dataDir, 'applications', `${mainStoreName}.db`), { readOnly: true });
     return {
       readNumber: async (text) => Number(Object.values(database.prepare(text).get() ?? {})[0]),
+      readRows: async (text) => {
+        const statement = database.prepare(text);
+        statement.setReturnArrays(true);
+        return statement.all() as unknown as unknown[][];
+      },
       close: async () => database.close(),
     };
   }
@@ -24,6 +30,7 @@ export async function openStoreReader({ dataDir, databaseUrl }: Store): Promise<
   await client.connect();
   return {
     readNumber: async (text) => Number((await client.query({ text, rowMode: 'array' })).rows[0]?.[0]),
+    readRows: async (text) => (await client.query({ text, rowMode: 'array' })).rows,
     close: () => client.end(),
   };
 }

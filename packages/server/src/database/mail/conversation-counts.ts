@@ -1,4 +1,5 @@
 /** Counts of conversations. They are always computed from the e-mails, never incremented. */
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import type { Database } from '../database.ts';
 import { listValue, type Sql, sql } from '../sql.ts';
 
@@ -14,13 +15,18 @@ function selectCounts({ dialect }: Database): Sql {
   return sql`SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'`;
 }
 
+/** Conversations of one statement, so that it is short even on the event loop. */
+const conversationsPerStatement = 8;
+
 /** Statements that recount conversations. */
 export function buildRecount(database: Database, conversations: readonly number[]): readonly Sql[] {
-  const which = database.dialect.isIn(sql`id`, listValue('integer', conversations));
-  return [
-    sql`UPDATE conversations SET (${countColumns})=(${selectCounts(database)}),_v=_v+1 WHERE ${which}`,
-    sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}) WHERE ${which}`,
-  ];
+  return splitIntoChunks(conversations, conversationsPerStatement).flatMap((some) => {
+    const which = database.dialect.isIn(sql`id`, listValue('integer', some));
+    return [
+      sql`UPDATE conversations SET (${countColumns})=(${selectCounts(database)}),_v=_v+1 WHERE ${which}`,
+      sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}) WHERE ${which}`,
+    ];
+  });
 }
 
 /**

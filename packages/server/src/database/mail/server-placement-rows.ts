@@ -191,26 +191,29 @@ export async function countLostPlacements(database: Database, account: number): 
 
 /** A stored message of a mailbox. */
 export interface StoredUid {
-  readonly emailId: number;
+  readonly uid: number;
   readonly flags: readonly string[] | null;
-  readonly modseq: string | null;
 }
 
-/** The messages of a mailbox by UID. */
+/** Selects messages of a mailbox. */
+export interface UidSelection {
+  readonly mailbox: number;
+  readonly uidvalidity: string;
+  /** Only UIDs below this one; null: all. */
+  readonly below: number | null;
+}
+
+/** The stored messages of a mailbox, those with the highest UIDs first. */
 export async function readStoredUids(
   database: Database,
-  mailbox: number,
-  uidvalidity: string,
-): Promise<Map<number, StoredUid>> {
+  { mailbox, uidvalidity, below }: UidSelection,
+  max: number,
+): Promise<StoredUid[]> {
+  const isBelow = below === null ? sql`p.uid IS NOT NULL` : sql`p.uid<${value('bigint', below)}`;
   const rows = await createReader(database)(
-    sql`SELECT p.uid,p."emailId",p.flags,p.modseq FROM "mailPlacements" p WHERE ${isOfValidity(mailbox, uidvalidity)} AND p.uid IS NOT NULL ORDER BY p.uid`,
+    sql`SELECT p.uid,p.flags FROM "mailPlacements" p WHERE ${isOfValidity(mailbox, uidvalidity)} AND ${isBelow} ORDER BY p.uid DESC LIMIT ${max}`,
   );
-  return new Map(
-    rows.map(([uid, email, flags, modseq]) => [
-      Number(uid),
-      { emailId: Number(email), flags: toFlags(flags), modseq: modseq as string | null },
-    ]),
-  );
+  return rows.map(([uid, flags]) => ({ uid: Number(uid), flags: toFlags(flags) }));
 }
 
 /** Those of the UIDs of a mailbox that neither a placement nor an operation that moved the message away refers to. */

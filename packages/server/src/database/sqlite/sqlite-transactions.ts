@@ -1,4 +1,5 @@
 /** The transactions of a SQLite store: on the event loop, and in a thread. */
+import { TimeSlices } from '../../base/time-slices.ts';
 import { type BoundStatement, DatabaseFault, type Row, type Transaction } from '../database.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { WorkerThreads } from './worker-thread.ts';
@@ -28,9 +29,13 @@ export const begin: BoundStatement = { text: 'BEGIN IMMEDIATE', values: [] };
 export const commit: BoundStatement = { text: 'COMMIT', values: [] };
 export const rollback: BoundStatement = { text: 'ROLLBACK', values: [] };
 
-/** Runs short statements on the event loop. */
+/**
+ * Runs short statements on the event loop. A transaction of many statements is divided into slices: other requests read meanwhile, and
+ * other writes wait in the queue.
+ */
 export class LoopTransaction extends BaseTransaction {
   readonly #connection: SqliteConnection;
+  readonly #slices = new TimeSlices();
 
   constructor(connection: SqliteConnection) {
     super();
@@ -39,6 +44,7 @@ export class LoopTransaction extends BaseTransaction {
 
   async run(statement: BoundStatement): Promise<Row[]> {
     this.statements += 1;
+    if (this.#slices.isOver) await this.#slices.next();
     return this.#connection.run(statement);
   }
 

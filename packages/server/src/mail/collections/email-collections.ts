@@ -25,7 +25,7 @@ export const conversations: IndexedSystemCollection = {
   fullText: { through: 'emails' },
   rules: conversationRules,
   timestamps: false,
-  indexes: [{ fields: ['accountId', 'lastEmailId'] }],
+  indexes: [{ fields: ['accountId', 'lastEmailId'] }, { fields: ['accountId', 'mergedInto'] }],
   fields: [
     keyField,
     accountField,

@@ -5,7 +5,7 @@ import { findKnownMessages, setProviderIds } from '../../database/mail/known-mes
 import { type MailboxRow, MailboxRows, readMailboxRows } from '../../database/mail/mailbox-rows.ts';
 import { type MailOperation, OperationRows } from '../../database/mail/operation-rows.ts';
 import { type RemoteMessage, readRemoteMessage } from '../../database/mail/partial-rows.ts';
-import { findUnknownUids, readStoredUids, type StoredUid } from '../../database/mail/server-placement-rows.ts';
+import { findUnknownUids } from '../../database/mail/server-placement-rows.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { linkDeleted, removeDeletedCopies } from './deleted-copies.ts';
 import type { IncomingMail, IngestResult, MailAccount } from './incoming-mail.ts';
@@ -19,6 +19,7 @@ import type { PartialFacts } from './partial-mail.ts';
 import { type FlagReport, storeFlagReports } from './server-flag-reports.ts';
 import { normaliseFlags, readEmailFlags } from './server-flags.ts';
 import { applyMailboxList, type ServerMailbox } from './server-mailboxes.ts';
+import { requireValidity, StoredUids } from './stored-uids.ts';
 
 /** A mailbox of a mail server, with what was read of it. */
 export type SyncMailbox = Pick<
@@ -100,22 +101,19 @@ export interface ServerMailParts extends ServerParts {
 
 const serverActor = { actor: null, requestId: null };
 
-/** A mailbox that is not ready to be synchronised: its UIDVALIDITY is not known. */
-function requireValidity({ path, uidvalidity }: SyncMailbox): string {
-  if (uidvalidity === null) throw new Error(`the UIDVALIDITY of the mailbox "${path}" is not known`);
-  return uidvalidity;
-}
-
 /** The mail of one application's accounts as their mail servers say it. */
 export class ServerMail {
   readonly #parts: ServerMailParts;
   readonly #lost: LostMessages;
   /** E-mails of which only the headers are stored. */
   readonly bodies: MissingBodies;
+  /** The stored messages by UID. */
+  readonly uids: StoredUids;
 
   constructor(parts: ServerMailParts) {
     this.#parts = parts;
     this.bodies = new MissingBodies(parts);
+    this.uids = new StoredUids(parts.database);
     this.#lost = new LostMessages(parts);
   }
 
@@ -135,11 +133,6 @@ export class ServerMail {
   /** The mailboxes that the server has. */
   async readMailboxes(account: number): Promise<SyncMailbox[]> {
     return selectSynchronised(await readMailboxRows(this.#parts.database, null, account));
-  }
-
-  /** The stored messages of a mailbox by UID, to be compared with the server's list. */
-  readUids(mailbox: SyncMailbox): Promise<Map<number, StoredUid>> {
-    return readStoredUids(this.#parts.database, mailbox.id, requireValidity(mailbox));
   }
 
   /** Of some UIDs those whose messages are to be read: neither stored, nor moved away or deleted here. */

@@ -2,6 +2,7 @@
  * Stores the large messages of a first synchronisation by their headers and their structure, so that all messages of a mailbox are
  * listed long before their bodies are here. `BodyDownload` reads the bodies afterwards.
  */
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { createPreview } from '../parse/text-preview.ts';
 import type { PartialMessage } from '../store/server-mail.ts';
@@ -9,7 +10,6 @@ import type { MailboxState } from './mailbox-state.ts';
 import type { DownloadParts } from './message-download.ts';
 import { findFirstText, listRemoteAttachments } from './message-structure.ts';
 import { isRefusal, type MessageEntry, type MessageHead, MoreThanNamed } from './sync-session.ts';
-import { splitIntoChunks } from './uid-set.ts';
 
 /** Messages of one command and one transaction, and bytes of headers that each may have on average. */
 const chunkMessages = 50;

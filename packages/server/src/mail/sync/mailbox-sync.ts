@@ -5,8 +5,10 @@
  * E-mails that are gone from a mailbox are only marked as lost, because they may have been moved to another one. They are deleted when
  * all mailboxes have been looked at, see `ServerMail.removeLost`.
  */
+
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import type { MailAccount } from '../store/incoming-mail.ts';
 import { normaliseFlags } from '../store/server-flags.ts';
 import type { MailboxCursor, ServerMail } from '../store/server-mail.ts';
@@ -43,6 +45,8 @@ export interface PullResult {
 
 /** For servers that do not report changed flags: how many of the newest messages are compared at each look. */
 const comparedFlags = 1000;
+/** Messages whose flags are compared or stored at once. */
+const messagesPerStep = 200;
 /** If more messages than these and most of the mailbox are gone, the loss must last before it is believed. */
 const massLoss = { messages: 50, part: 0.8 };
 
@@ -103,7 +107,7 @@ export class MailboxSync {
     }
     const { session, serverMail, account, requireLease } = this.#parts;
     const existing = await session.findExisting(uids);
-    const known = await serverMail.readUids(state.mailbox);
+    const known = await serverMail.uids.list(state.mailbox);
     const lost = uids.filter((uid) => !existing.has(uid));
     const lostKnown = lost.filter((uid) => known.has(uid)).length;
     if (existing.size > 0) await this.#reportInconsistency(state, existing.size);
@@ -152,19 +156,25 @@ export class MailboxSync {
     const { changes, vanished } = await session.fetchChanges(highestmodseq);
     // Also of UIDs that no look has seen yet: a message that was moved from here to this mailbox is stored with its new UID at once.
     const known = changes.filter(({ uid }) => isReached(state, uid));
-    if (known.length > 0) await serverMail.applyFlags(account, state.mailbox, known, {});
+    for (const chunk of splitIntoChunks(known, messagesPerStep))
+      await serverMail.applyFlags(account, state.mailbox, chunk, {});
     return session.hasQresync ? vanished.filter((uid) => isReached(state, uid)) : null;
   }
 
-  /** Compares the flags of the newest messages, for servers that do not report changes. */
+  /** Compares the flags of the newest messages: at regular looks for servers that do not report changes, and in a comparison of everything. */
   async #compareFlags(state: MailboxState, count: number): Promise<void> {
     const { session, serverMail, account } = this.#parts;
-    const known = await serverMail.readUids(state.mailbox);
-    const uids = [...known.keys()].sort((one, other) => other - one).slice(0, count);
-    if (uids.length === 0) return;
-    const reports = await session.fetchFlags(uids);
-    const changes = reports.filter((each) => !hasSameFlags(each, known.get(each.uid)?.flags ?? null));
-    if (changes.length > 0) await serverMail.applyFlags(account, state.mailbox, changes, {});
+    let below: number | null = null;
+    for (let compared = 0; compared < count; compared += messagesPerStep) {
+      const stored = await serverMail.uids.readNewest(state.mailbox, below, messagesPerStep);
+      const last = stored.at(-1);
+      if (!last) return;
+      below = last.uid;
+      const flags = new Map(stored.map((each) => [each.uid, each.flags]));
+      const reports = await session.fetchFlags([...flags.keys()]);
+      const changes = reports.filter((each) => !hasSameFlags(each, flags.get(each.uid) ?? null));
+      if (changes.length > 0) await serverMail.applyFlags(account, state.mailbox, changes, {});
+    }
   }
 
   /** Stores messages that arrived since the last look. @returns whether some of them were in the account already. */
@@ -188,7 +198,7 @@ export class MailboxSync {
   async #compare(state: MailboxState, selected: SelectedMailbox): Promise<number[]> {
     const { session, serverMail, download, since } = this.#parts;
     const listed = await session.searchUids(null);
-    const known = await serverMail.readUids(state.mailbox);
+    const known = await serverMail.uids.list(state.mailbox);
     const expected = Math.min(selected.exists, session.exists);
     if (listed.length < expected) {
       await this.#reportInconsistency(state, expected - listed.length);
@@ -203,7 +213,7 @@ export class MailboxSync {
       const { stored } = await download.store(state, entries, { quiet: false, order: 'none' });
       state.count += stored;
     }
-    return [...known.keys()].filter((uid) => !listedSet.has(uid));
+    return [...known].filter((uid) => !listedSet.has(uid));
   }
 
   async #hasMassLossLasted(state: MailboxState, lost: number): Promise<boolean> {

@@ -3,6 +3,7 @@
  * one kind on one mailbox share a command. After a crash, an operation may have been done already: what must not be done twice is
  * looked for on the server first.
  */
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import type { DueOperation } from '../../database/mail/operation-rows.ts';
 import { type ExecutorParts, OperationOutcome, type SendContext } from './operation-outcome.ts';
 import { appendMessages } from './send-appends.ts';
@@ -11,7 +12,6 @@ import { storeFlags } from './send-flags.ts';
 import { changeMailbox } from './send-mailbox-changes.ts';
 import { moveMessages } from './send-moves.ts';
 import { isRefusal } from './sync-session.ts';
-import { splitIntoChunks } from './uid-set.ts';
 
 /** Operations of one look at the queue. */
 const maxOperations = 500;

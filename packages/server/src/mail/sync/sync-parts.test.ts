@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import { computeSyncPause } from './backoff.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { ConnectionSlots } from './connection-slots.ts';
 import { NotifiedLooks } from './notified-looks.ts';
 import { compareByImportance, readServerMailboxes } from './server-mailboxes.ts';
-import { formatUidSet, splitIntoChunks } from './uid-set.ts';
+import { formatUidSet } from './uid-set.ts';
 import { Wakeup } from './wakeup.ts';
 
 const { signal } = new AbortController();

@@ -2,6 +2,7 @@
  * One connection to an IMAP server, as synchronisation uses it: answers are copied out of the library's objects, which change with every
  * notification, and a refused command throws instead of returning false.
  */
+
 import type {
   FetchMessageObject,
   FetchQueryObject,
@@ -10,6 +11,8 @@ import type {
   MessageStructureObject,
   SearchObject,
 } from 'imapflow';
+import { splitIntoChunks } from '../../base/split-into-chunks.ts';
+import { TimeSlices } from '../../base/time-slices.ts';
 import { connectLimits } from '../connect/guarded-connection.ts';
 import { readResponseCode, readServerId, selectServerNames } from '../connect/server-text.ts';
 import { toSharedBytes } from '../parse/shared-bytes.ts';
@@ -18,7 +21,7 @@ import { countFetchedBytes } from './fetched-bytes.ts';
 import { limitVanished } from './limit-vanished.ts';
 import { readMessageId, toIsoTime } from './server-values.ts';
 import type { SyncTimes } from './sync-services.ts';
-import { formatUidSet, splitIntoChunks } from './uid-set.ts';
+import { formatUidSet } from './uid-set.ts';
 
 /** What the server says about a message, without its content. */
 export interface MessageEntry extends Omit<ServerMessage, 'raw'> {
@@ -336,7 +339,10 @@ export class SyncSession {
     const maxRows = Math.min(this.exists, maxMessages) + spareRows;
     const { maxBytes = connectLimits.literalBytes, ...range } = options;
     let bytes = 0;
+    const slices = new TimeSlices();
     for await (const row of this.client.fetch(set, query, { uid: true, ...range })) {
+      // The library reads hundreds of short rows from one packet, and waits for this one before it reads the next.
+      if (slices.isOver) await slices.next();
       bytes += countFetchedBytes(row);
       if (bytes > connectLimits.literalBytes)
         this.#giveUp('FetchTooLarge', 'The server sent larger messages than it had named.');

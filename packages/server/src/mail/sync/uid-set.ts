@@ -16,10 +16,3 @@ export function formatUidSet(uids: readonly number[]): string {
   }
   return parts.join(',');
 }
-
-/** A list in pieces of at most `size`. */
-export function splitIntoChunks<T>(list: readonly T[], size: number): T[][] {
-  const chunks: T[][] = [];
-  for (let from = 0; from < list.length; from += size) chunks.push(list.slice(from, from + size));
-  return chunks;
-}
