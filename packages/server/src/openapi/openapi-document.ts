@@ -10,6 +10,7 @@ import type { Collection } from '../schema/registry.ts';
 import { collectionPathParameter } from './definition-operations.ts';
 import { errorHeaders, errorResponses } from './error-responses.ts';
 import { escapeMarkdown } from './escape-markdown.ts';
+import { shownFileSchema } from './field-schema.ts';
 import { buildFilePath, recordFileOperations } from './file-operations.ts';
 import { importResponses, sharedImportParameters } from './import-operations.ts';
 import { jsonReply, makePathItem, type Operation } from './operation.ts';
@@ -164,6 +165,10 @@ function buildSystemResponses({ statuses }: Subject): Members {
       tag,
     ),
     Groups: jsonReply('An object for each group, with its dimensions and measures.', groups, undefined, tag),
+    StoredExport: jsonReply(
+      'The file. The reply follows when it is complete. It is one of your uploads: only you can read it, and it is deleted after a day unless a record refers to it.',
+      shownFileSchema,
+    ),
     ...importResponses,
     ...errorResponses(statuses),
   };

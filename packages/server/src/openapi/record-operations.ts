@@ -4,7 +4,7 @@ import { limits } from '../protocol/limits.ts';
 import { actionParameters } from '../protocol/request-normaliser.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection } from '../schema/registry.ts';
-import { shownFileSchema, valueSchema } from './field-schema.ts';
+import { valueSchema } from './field-schema.ts';
 import { describeImport, importParameterNames } from './import-operations.ts';
 import { mailListParameters } from './mail-parameters.ts';
 import { jsonBody, jsonListReply, jsonReply, type Operation, parametersBody, responseRef } from './operation.ts';
@@ -192,11 +192,10 @@ function makeExportReply(subject: Subject, collection: Collection): JsonSchema {
   };
 }
 
-const storedExport: Pick<Operation, 'description' | 'body' | 'success'> = {
+/** The same for all collections, so that the document stays short. */
+const storedExport: Pick<Operation, 'body' | 'success'> = {
   body: parametersBody,
-  description:
-    'The reply follows when the file is complete. The file is one of your uploads to which no record refers: only you can read it, and it is deleted after a day unless a record refers to it.',
-  success: jsonReply('The file.', shownFileSchema),
+  success: responseRef('StoredExport'),
 };
 
 /** The successful response of an action, as a reference. */
