@@ -5,6 +5,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { permissionDenied } from '../query/read-access.ts';
 import { requireGrant } from '../records/read/read-records.ts';
+import { formatExporter } from '../records/read/readable-files.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import { describeFile } from '../records/write/file-values.ts';
 import type { Collection } from '../schema/registry.ts';
@@ -35,17 +36,22 @@ export async function storeExportFile(
 ): Promise<ActionResult> {
   const { files } = request.application;
   requireUpload(context);
+  const uploader = formatExporter(context);
   const signal = request.abortSignal();
   const release = acquireExportSlot(request, context);
   try {
     const { stream, contentType, filename = null } = await open();
     const bytes = limitExport(stream, files.uploadLimits.fileBytes, signal);
     const file = await storeBytes(context, files, { filename, contentType, bytes });
-    // The permission may have been withdrawn meanwhile.
+    // Permissions may have changed meanwhile.
     const now = await request.contextNow();
     requireUpload(now);
+    if (formatExporter(now) !== uploader)
+      throw new ApiError('BUSY', 'The permissions of the role have changed during the export. Try again.', {
+        retryAfter: 1,
+      });
     requireWaiting(signal);
-    const [stored] = await insertFiles(now, [file]);
+    const [stored] = await insertFiles(now, [{ ...file, uploader }]);
     return { data: JSON.stringify(describeFile(stored!)) };
   } finally {
     release();

@@ -112,6 +112,31 @@ describeEngines('exports into stored files', (engine) => {
     expect((await fetchBytes(server, other.url)).status).toBe(404);
   });
 
+  test('neither another role of the same user nor changed permissions reach the file', async () => {
+    // Keys of one user, with different roles.
+    const file = await server.data('POST /api/people:storeExport?format=json', { as: 'admin' });
+    expect((await readFile(file, 'admin')).toString()).toContain('77777');
+    expect((await fetchBytes(server, file.url, { as: 'clerk' })).status).toBe(404);
+    const asClerk = await server.call(`GET ${file.url}`, { headers: { 'x-role': 'clerk' } });
+    expect(asClerk.status).not.toBe(200);
+    await server.data('POST /api/permissions:create', {
+      body: { role: 'clerk', resource: 'reports', actions: ['create', 'get', 'list'] },
+    });
+    await server.play({
+      name: 'a record of the role cannot refer to it',
+      request: 'POST /api/reports:create',
+      as: 'clerk',
+      body: { file: file.id },
+      expect: { status: 422, code: 'VALUE_INVALID', absent: ['77777'] },
+    });
+    const own = await server.data('POST /api/people:storeExport?format=json', { as: 'clerk' });
+    expect((await fetchBytes(server, own.url, { as: 'clerk' })).status).toBe(200);
+    expect((await fetchBytes(server, own.url, { as: 'admin' })).status).toBe(404);
+    const [{ id }] = await server.data('GET /api/permissions:list?filter={"role":"clerk","resource":"reports"}');
+    await server.data(`POST /api/permissions:destroy?filterByTk=${id}`);
+    expect((await fetchBytes(server, own.url, { as: 'clerk' })).status).toBe(404);
+  });
+
   test('the row filters and field lists of list and export hold', async () => {
     const file = await server.data('POST /api/people:storeExport?format=json', { as: 'clerk' });
     expect(JSON.parse((await readFile(file, 'clerk')).toString())).toEqual([{ id: 2, name: '=Bob', level: 2 }]);

@@ -2,6 +2,7 @@
  * Which files a caller may read: own ones that no record refers to yet, and those of records that a get of the caller would
  * show with the field. There is no other way to the bytes of a file.
  */
+import { computeAccessFingerprint } from '../../access/access-fingerprint.ts';
 import { bind, createBindEnvironment } from '../../database/database.ts';
 import {
   type FileRecord,
@@ -22,9 +23,24 @@ export function formatUploader(caller: Caller): string | null {
   return caller.user ? `user:${caller.user['id']}` : formatActor(caller);
 }
 
-/** Whether a file belongs to its uploader only. */
-export function isOwnUpload({ isAttached, uploader }: FileRecord, caller: Caller): boolean {
-  return !isAttached && uploader !== null && uploader === formatUploader(caller);
+/** Characters of the hash of permissions in the owner of a stored export. */
+const permissionsLength = 22;
+
+/**
+ * Who owns a stored export: an uploader, as long as the permissions of the role are those with which it was read. A key of the same
+ * user with another role must not read it, nor anybody after a permission was withdrawn.
+ */
+export function formatExporter({ caller, access }: Pick<RecordContext, 'caller' | 'access'>): string | null {
+  const uploader = formatUploader(caller);
+  return uploader && `${uploader} ${computeAccessFingerprint(caller.role, access).slice(0, permissionsLength)}`;
+}
+
+/** Whether a file belongs to the caller only. */
+function isOwnFile({ isAttached, uploader }: FileRecord, context: RecordContext): boolean {
+  if (isAttached || uploader === null) return false;
+  return (
+    uploader === formatUploader(context.caller) || (uploader.includes(' ') && uploader === formatExporter(context))
+  );
 }
 
 /** Those of some files that the caller may read, by id. */
@@ -37,7 +53,7 @@ export async function readReadableFiles(
     context,
     files.flatMap(({ id, isAttached }) => (isAttached ? [id] : [])),
   );
-  const isReadable = (file: FileRecord): boolean => isOwnUpload(file, context.caller) || shown.has(file.id);
+  const isReadable = (file: FileRecord): boolean => isOwnFile(file, context) || shown.has(file.id);
   return new Map(files.filter(isReadable).map((file) => [file.id, file]));
 }
 
