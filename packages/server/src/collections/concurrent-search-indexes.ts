@@ -33,12 +33,12 @@ export class ConcurrentSearchIndexes {
     this.#signal = signal;
   }
 
-  /** Whether indexes exist that no field has any more. */
+  /** Whether the store has indexes that belong to no field. */
   async hasUnused(): Promise<boolean> {
     return (await this.#listUnused()).length > 0;
   }
 
-  /** Drops indexes that no field has any more, and ends builds of such indexes. */
+  /** Drops indexes that belong to no field, and ends builds of such indexes. */
   async dropUnused(): Promise<void> {
     const unused = new Set(await this.#listUnused());
     if (unused.size === 0) return;

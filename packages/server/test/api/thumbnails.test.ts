@@ -147,6 +147,8 @@ describeEngines('thumbnails', (engine) => {
     expect(await look(`${avif.url}?width=32`)).toBe('webp 32x32');
     const tiff = await upload(await draw(600, 300).tiff().toBuffer());
     expect(await look(`${tiff.url}?width=32`)).toBe('webp 32x16');
+    const deep = await upload(await draw(9, 9).toColourspace('rgb16').tiff().toBuffer());
+    expect(await look(`${deep.url}?width=64`)).toBe('webp 9x9');
     expect([avif, tiff].map(({ contentType, width, height }) => [contentType, width, height])).toEqual([
       ['image/avif', 60, 60],
       ['image/tiff', 600, 300],

@@ -194,7 +194,7 @@ test('clients that send many requests and read no reply keep few replies in memo
   });
   const before = readers!.answered + readers!.handedOver;
   await setTimeout(1000);
-  // Beside what the system holds of the first reply: one that is being sent, and four that wait.
+  // One reply that is being sent, of which the system has a part in its buffers, and four that wait.
   expect(readers!.answered + readers!.handedOver - before).toBeLessThanOrEqual(tries * 10);
   expect(await readersAnswer()).toBe(true);
   await Promise.all(

@@ -40,13 +40,17 @@ describeEngines('very many collections', (engine) => {
   }, 240_000);
   afterAll(() => server.stop());
 
-  test(`creating one next to ${count} others takes less than 80 ms of the processor more than the second one`, () => {
-    const [second, last] = created as [number, number];
+  test(`creating one next to ${count} others takes less than 50 ms of the processor more than the second one`, async () => {
+    const [second = 0, first = 0] = created;
+    const limit = Math.max(50, 5 * second);
+    let last = first;
+    // Other tests on the machine make it longer; never shorter.
+    for (let again = 0; again < 4 && last - second >= limit; again += 1) last = Math.min(last, await timed());
     process.stdout.write(
       `${engine.name}: a collection ${second.toFixed(1)} ms, beside ${count} ${last.toFixed(1)} ms\n`,
     );
-    // 37 ms on a quiet machine, and up to twice as long beside other tests. On a slow machine, five times as long as the second.
-    expect(last - second).toBeLessThan(Math.max(80, 5 * second));
+    // On a machine that takes long for the second, five times as long as that.
+    expect(last - second).toBeLessThan(limit);
   });
 
   test('their document is written without delaying other requests, compressed, and cached', async () => {

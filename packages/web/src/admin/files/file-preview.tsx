@@ -88,10 +88,7 @@ function PlainText({ file }: PreviewProps): ReactNode {
   if (text.data === undefined) return <Text c="dimmed">{t.loading}</Text>;
   return (
     <div className={classes.document}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it can be scrolled with the keyboard */}
-      <section className={classes.text} tabIndex={0} aria-label={file.name} data-text>
-        {text.data}
-      </section>
+      <textarea className={classes.text} readOnly wrap="soft" aria-label={file.name} value={text.data} />
       {file.size > maxTextBytes && <Text c="dimmed">{t.beginning}</Text>}
     </div>
   );

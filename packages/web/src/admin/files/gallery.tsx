@@ -69,7 +69,7 @@ export function Gallery({ open: { files, index }, show, close }: GalleryProps): 
 /** Players use the arrow keys themselves, and texts the keys Home and End. */
 function usesKey({ target, key }: KeyboardEvent): boolean {
   if (target instanceof HTMLMediaElement) return true;
-  return target instanceof Element && target.hasAttribute('data-text') && (key === 'Home' || key === 'End');
+  return target instanceof HTMLTextAreaElement && (key === 'Home' || key === 'End');
 }
 
 interface MoveButtonProps {
