@@ -84,6 +84,9 @@ const bounded: Readonly<Record<string, string>> = {
   'identity/authenticator.ts #usedLogins': 'logins that exist, used in the last minute',
   'journal/key-use.ts #usages': 'keys that exist, used since the last flush; 50 endpoints each',
   'journal/refusals.ts #counts': '200 refusals, and one for each error code',
+  'mail/campaigns/campaign-preview.ts #leftOut': 'one entry for each reason',
+  'mail/campaigns/campaign-preview.ts #seen':
+    'addresses of at most campaignLimits.previewRecords records; lives as long as a preview',
   'mail/automation/match-rule.ts #headers': 'header names in the rules of an account; lives as long as a comparison',
   'mail/authenticity/account-knowledge.ts #accounts': '100 accounts; lives as long as a run of the checks',
   'mail/authenticity/learn-authserv-ids.ts #learned': 'LruMap',

@@ -57,6 +57,7 @@ import { readParameters, readRecordRequest } from './request-reader.ts';
 import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
+import { registerUnsubscribePage } from './unsubscribe-page.ts';
 import { openUpload, type RequestUpload, readUploadType, refuseIdempotencyKey } from './uploads.ts';
 import { registerWebInterface } from './web/web-interface.ts';
 
@@ -198,14 +199,9 @@ export class HttpServer {
     disableBodyParsing(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
-    registerHealth(fastify, {
-      applications: this.#parts.applications,
-      health: this.#parts.health,
-      callers: this.#callers,
-      replies: this.#replies,
-      readers: this.#parts.readers,
-      stopping: () => (this.#stopping ? stoppingError() : null),
-    });
+    const shared = { ...this.#parts, callers: this.#callers, replies: this.#replies };
+    registerHealth(fastify, { ...shared, stopping: () => (this.#stopping ? stoppingError() : null) });
+    registerUnsubscribePage(fastify, { ...shared, limits: this.#limits });
     registerDocsPage(fastify);
     registerWebInterface(fastify);
     fastify.server.on('checkExpectation', (request, response) => this.#replies.refuseExpectation(request, response));

@@ -11,6 +11,9 @@ import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
 import type { ApplyRulesParts } from './automation/apply-rules.ts';
 import { MailAutomation } from './automation/mail-automation.ts';
 import { sweepBlobs } from './blobs/sweep-blobs.ts';
+import { CampaignSender } from './campaigns/campaign-sender.ts';
+import { makeUnsubscribeToken } from './campaigns/unsubscribe-token.ts';
+import { Unsubscriptions } from './campaigns/unsubscriptions.ts';
 import { AccountConnections } from './connect/account-connections.ts';
 import type { ConnectServices } from './connect/connect-services.ts';
 import { findPlainProblem } from './connect/guarded-connection.ts';
@@ -71,6 +74,10 @@ export class MailStore {
   readonly sync: MailSync;
   /** Rules for arriving mail, and vacation replies. */
   readonly automation: MailAutomation;
+  /** Recipients of campaigns who unsubscribe. */
+  readonly unsubscriptions: Unsubscriptions;
+  /** Sends campaigns. */
+  readonly campaigns: CampaignSender;
   /** Sends what waits in the outbox. */
   readonly delivery: MailDelivery;
   readonly #parts: MailStoreParts;
@@ -86,6 +93,8 @@ export class MailStore {
     const { parser, dns } = parts.services;
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
     this.automation = new MailAutomation({ ...parts, mail: this });
+    this.unsubscriptions = new Unsubscriptions(parts, this);
+    this.campaigns = new CampaignSender({ ...parts, mail: this });
     this.ingest = new MailIngest({
       ...parts,
       parser,
@@ -122,7 +131,10 @@ export class MailStore {
     void this.rebuild.runNow();
     this.authenticity.begin();
     this.automation.begin();
-    if (this.#parts.services.delivers) this.delivery.begin();
+    if (this.#parts.services.delivers) {
+      this.delivery.begin();
+      this.campaigns.begin();
+    }
     this.#rebuilding = this.#rebuildOldThreads();
   }
 
@@ -177,6 +189,13 @@ export class MailStore {
   /** Sends the server's own e-mails; null: SMTP_URL is not set. */
   get mailer(): Pick<Mailer, 'send'> | null {
     return this.#parts.services.mailer;
+  }
+
+  /** The page on which the recipient of a campaign's message unsubscribes; empty if the server does not know its address. */
+  unsubscribeUrl(message: number): string {
+    const { application, services } = this.#parts;
+    const { publicUrl } = services.oauth;
+    return publicUrl === null ? '' : `${publicUrl}/unsubscribe/${makeUnsubscribeToken(this, { application, message })}`;
   }
 
   /** Looks for due messages in the outbox. */
@@ -249,7 +268,7 @@ export class MailStore {
 
   /** Whether background work is running, so that the application should not stay closed. */
   get isBusy(): boolean {
-    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation];
+    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation, this.campaigns];
     return this.mustStayOpen || this.delivery.isBusy || workers.some((worker) => worker.isRunning);
   }
 
@@ -258,15 +277,18 @@ export class MailStore {
     return this.sync.isBusy;
   }
 
-  /** When a message of the outbox is due, in milliseconds since the Unix epoch; null if none waits. */
-  nextDue(): Promise<number | null> {
-    return this.#parts.services.delivers ? this.delivery.nextDue() : Promise.resolve(null);
+  /** When a message of the outbox or a campaign is due, in milliseconds since the Unix epoch; null if none waits. */
+  async nextDue(): Promise<number | null> {
+    if (!this.#parts.services.delivers) return null;
+    const due = [await this.delivery.nextDue(), await this.campaigns.nextDue()].filter((each) => each !== null);
+    return due.length === 0 ? null : Math.min(...due);
   }
 
   /** Stops storing messages and all background work. */
   async close(): Promise<void> {
     this.connections.close();
     this.sync.signalEnd();
+    await this.campaigns.end();
     await Promise.all([this.delivery.end(), this.#bodies.close()]);
     this.ingest.close();
     this.#closing.abort();

@@ -4,6 +4,7 @@ import { mailLimits } from '../protocol/mail-limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { emailSchema } from './email-schema.ts';
 import { shownFileSchema } from './field-schema.ts';
+import { mailCampaignOperations, mailCampaignSchemas } from './mail-campaign-operations.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { mailConnectOperations } from './mail-connect-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
@@ -287,6 +288,7 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   ...composeOperations,
   ...mailConnectOperations,
   ...mailRuleOperations,
+  ...mailCampaignOperations,
 ];
 
 const countProperties = {
@@ -313,4 +315,5 @@ export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
   ),
   ...composeSchemas,
   ...mailRuleSchemas,
+  ...mailCampaignSchemas,
 };

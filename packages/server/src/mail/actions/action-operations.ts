@@ -4,6 +4,7 @@ import { runAuthorize, runDiscover, runFinishAuthorization, runTest } from './co
 import { runExport } from './export-mail.ts';
 import { runGetImage } from './get-image.ts';
 import { runImport } from './import-mail.ts';
+import { runCampaignStep, runPreviewCampaign, runScheduleCampaign, runTestCampaign } from './mail-campaigns.ts';
 import type { MailRequest, MailResult } from './mail-request.ts';
 import { runApplyRule, runTryRule } from './mail-rules.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './read-mail.ts';
@@ -39,6 +40,13 @@ export const actionOperations = {
   'accounts:confirmAlias': runConfirmAlias,
   'mailRules:try': runTryRule,
   'mailRules:apply': runApplyRule,
+  'mailCampaigns:preview': runPreviewCampaign,
+  'mailCampaigns:test': runTestCampaign,
+  'mailCampaigns:start': (request) => runCampaignStep(request, 'start'),
+  'mailCampaigns:schedule': runScheduleCampaign,
+  'mailCampaigns:pause': (request) => runCampaignStep(request, 'pause'),
+  'mailCampaigns:resume': (request) => runCampaignStep(request, 'resume'),
+  'mailCampaigns:cancel': (request) => runCampaignStep(request, 'cancel'),
   'emails:move': runMove,
   'emails:destroy': runDestroy,
   'emails:batchUpdate': runBatchUpdate,

@@ -7,6 +7,7 @@ import type { SystemField, SystemRelation } from '../../schema/system-collection
 import { accountMembers, accounts, mailboxes } from './account-collections.ts';
 import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
 import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
+import { mailCampaignMessages, mailCampaigns, mailSuppressions } from './campaign-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
 import { mailProblems, mailWorkers } from './problem-collections.ts';
@@ -42,6 +43,9 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   mailRules,
   mailArrivals,
   mailAutoReplies,
+  mailCampaigns,
+  mailCampaignMessages,
+  mailSuppressions,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */
@@ -64,7 +68,17 @@ const defineHasMany = (name: string, foreignKey: string): SystemField => ({
 /** Relations between the collections of mail, added when both sides exist. */
 export const mailRelations: readonly SystemRelation[] = [
   { collection: 'accounts', field: defineMembersRelation('id') },
-  ...['mailboxes', 'conversations', 'emails', 'attachments', 'mailProblems', 'mailRules'].map((collection) => ({
+  ...[
+    'mailboxes',
+    'conversations',
+    'emails',
+    'attachments',
+    'mailProblems',
+    'mailRules',
+    'mailCampaigns',
+    'mailCampaignMessages',
+    'mailSuppressions',
+  ].map((collection) => ({
     collection,
     field: defineMembersRelation('accountId'),
   })),
