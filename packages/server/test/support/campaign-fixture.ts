@@ -9,6 +9,8 @@ export const publicUrl = 'https://data.example.com';
 /** Permissions of a marketer: mail, and gold customers without their notes. */
 const marketerPermissions = [
   { resource: 'accounts', actions: 'list,get' },
+  { resource: 'mailboxes', actions: 'list,get' },
+  { resource: 'conversations', actions: 'list,get' },
   { resource: 'emails', actions: 'list,get,create,update' },
   { resource: 'mailCampaigns', actions: 'list,get,create,update,destroy' },
   { resource: 'mailCampaignMessages', actions: 'list,get' },

@@ -81,7 +81,11 @@ function insertAtEnd(html: string, link: string): string {
 
 /** Lists and objects have no text. */
 function toText(value: unknown): string {
-  if (typeof value === 'string') return value.replaceAll(/[^\P{Cc}\n\t]+/gu, ' ').trim();
+  if (typeof value === 'string')
+    return value
+      .replaceAll(/\r\n?/g, '\n')
+      .replaceAll(/[^\P{Cc}\n\t]+/gu, ' ')
+      .trim();
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 

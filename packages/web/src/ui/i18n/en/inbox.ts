@@ -1,4 +1,5 @@
 import { mailAccounts } from './mail-accounts.ts';
+import { mailCampaigns } from './mail-campaigns.ts';
 import { mailRules } from './mail-rules.ts';
 
 /** Texts of the inbox. */
@@ -18,6 +19,7 @@ const conversations = (n: number): string => (n === 1 ? 'Conversation' : `${n} c
 export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
+  campaigns: mailCampaigns,
   rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
