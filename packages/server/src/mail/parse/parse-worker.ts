@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { lowerThreadPriority } from '../../base/thread-priority.ts';
 import { checkSignatures } from '../authenticity/check-signatures.ts';
 import type { SignatureReport, SignatureRequest } from '../authenticity/signature-report.ts';
 import { computeMailIdentity } from './mail-identity.ts';
@@ -22,6 +23,8 @@ export type ParserResponse =
   | readonly string[]
   | { readonly report: SignatureReport }
   | { readonly problem: string };
+
+lowerThreadPriority();
 
 const respond = (message: ParserResponse, transfer: ArrayBuffer[] = []): void =>
   parentPort!.postMessage(message, transfer);
