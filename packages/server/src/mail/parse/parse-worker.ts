@@ -1,5 +1,4 @@
 import { parentPort } from 'node:worker_threads';
-import { lowerThreadPriority } from '../../base/thread-priority.ts';
 import { checkSignatures } from '../authenticity/check-signatures.ts';
 import type { SignatureReport, SignatureRequest } from '../authenticity/signature-report.ts';
 import { computeMailIdentity } from './mail-identity.ts';
@@ -23,8 +22,6 @@ export type ParserResponse =
   | readonly string[]
   | { readonly report: SignatureReport }
   | { readonly problem: string };
-
-lowerThreadPriority();
 
 const respond = (message: ParserResponse, transfer: ArrayBuffer[] = []): void =>
   parentPort!.postMessage(message, transfer);
