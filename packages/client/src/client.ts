@@ -57,6 +57,7 @@ export {
   type MailServerSettings,
   type RuleScan,
   type TestedMailSettings,
+  type WaitingCounts,
 } from './mail-accounts.ts';
 export { type ActionOptions, Records, type RecordWithEtag, RelatedRecords } from './records.ts';
 export type { ClientOptions, Reply, RequestOptions } from './transport.ts';

@@ -19,6 +19,19 @@ export interface TestedMailSettings {
   readonly smtpPassword?: string;
 }
 
+/** What an account has not sent yet. Times are ISO 8601; null: nothing waits. */
+export interface WaitingCounts {
+  /** Changes for its mail server. `failing` ones were tried before. */
+  readonly changes: { readonly count: number; readonly failing: number; readonly oldestAt: string | null };
+  /** Messages of the outbox. Of `unknown` ones, it is being found out whether they were sent. */
+  readonly messages: {
+    readonly queued: number;
+    readonly sending: number;
+    readonly unknown: number;
+    readonly nextAt: string | null;
+  };
+}
+
 export class MailAccounts extends Records {
   /** Finds the mail servers of an address. */
   discover(address: string, options: ActionOptions = {}): Promise<RecordValues> {
@@ -33,6 +46,12 @@ export class MailAccounts extends Records {
   /** Synchronises an account now. */
   sync(account: number, options: ActionOptions = {}): Promise<RecordValues> {
     return this.write('sync', undefined, { filterByTk: account }, options);
+  }
+
+  /** Counts what an account has not sent yet. */
+  async waiting(account: number, options: ActionOptions = {}): Promise<WaitingCounts> {
+    const request = { query: { filterByTk: account }, ...options };
+    return (await this.transport.call<WaitingCounts>('accounts:waiting', request)).data;
   }
 
   /** The address at which the user signs in with the mail provider of an account (OAuth 2). */

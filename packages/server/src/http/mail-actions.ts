@@ -41,6 +41,7 @@ const actionKinds: Readonly<Record<MailAction, ActionKind>> = {
   'accounts:authorize': 'upload',
   'accounts:finishAuthorization': 'upload',
   'accounts:sync': 'upload',
+  'accounts:waiting': 'read',
   'accounts:verifyAlias': 'upload',
   'accounts:confirmAlias': 'upload',
   'mailRules:try': 'read',

@@ -250,6 +250,31 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     ),
   },
   {
+    action: 'accounts:waiting',
+    method: 'get',
+    summary: 'Count what an account has not sent yet',
+    description:
+      'You must be the owner or a member of the account. Bodies that are still to be downloaded are counted by its `bodiesWaiting`.',
+    may: hasGrants(['accounts', 'get']),
+    parameters: [idParameter('account', 1)],
+    success: jsonReply(
+      'Changes for its mail server, of which some can have failed before, and messages of the outbox.',
+      schema.complete({
+        changes: schema.complete({
+          count: schema.integer,
+          failing: schema.integer,
+          oldestAt: schema.dateTimeOrNull,
+        }),
+        messages: schema.complete({
+          queued: schema.integer,
+          sending: schema.integer,
+          unknown: schema.integer,
+          nextAt: schema.dateTimeOrNull,
+        }),
+      }),
+    ),
+  },
+  {
     action: 'accounts:verifyAlias',
     summary: 'Send a code to an alias of an account',
     description:

@@ -11,7 +11,7 @@ import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './
 import { runRethread } from './rebuild-conversations.ts';
 import { runAttach, runSaveDraft } from './save-draft.ts';
 import { runCancelSend, runReply, runRetrySend, runSend } from './send-mail.ts';
-import { runSync } from './sync-account.ts';
+import { runSync, runWaiting } from './sync-account.ts';
 import { runConfirmAlias, runVerifyAlias } from './verify-alias.ts';
 
 export const actionOperations = {
@@ -36,6 +36,7 @@ export const actionOperations = {
   'accounts:authorize': runAuthorize,
   'accounts:finishAuthorization': runFinishAuthorization,
   'accounts:sync': runSync,
+  'accounts:waiting': runWaiting,
   'accounts:verifyAlias': runVerifyAlias,
   'accounts:confirmAlias': runConfirmAlias,
   'mailRules:try': runTryRule,
