@@ -81,11 +81,14 @@ describe.skipIf(chromium === null)('campaigns', () => {
       await message.frameLocator('iframe').getByText('autumn is here.').waitFor();
       await expectAccessible(page, 'the preview of a campaign');
       await shoot('campaign-editor');
+      await page.getByRole('checkbox', { name: 'Opened messages' }).check();
       await button('Save').click();
       await page.getByRole('heading', { name: 'Autumn news', level: 1 }).waitFor();
       expect(await fixture.server.data('GET /api/mailCampaigns/1', { as: 'mia' })).toMatchObject({
         name: 'Autumn news',
         status: 'draft',
+        trackOpens: true,
+        trackClicks: false,
         audience: { collection: 'customers', filter: { name: { $ne: 'Dan' } }, field: 'email' },
       });
     });
@@ -119,6 +122,12 @@ describe.skipIf(chromium === null)('campaigns', () => {
       await expect.poll(() => recipients.getByText('Sent', { exact: true }).count()).toBe(13);
       await choose('Outcome', 'Failed');
       await page.getByText('No recipients with this outcome.').waitFor();
+      // Somebody opens a message.
+      const [opened] = fixture.received('cora1@');
+      const raw = opened!.raw.toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
+      const pixel = /src="[^"]*(\/campaign-open\/[^"]+)"/.exec(raw)![1]!;
+      await fetch(`${fixture.server.running.url}${pixel}`);
+      await page.getByText('1 · 7.7 %').waitFor();
       await expectAccessible(page, 'the results of a campaign');
       expect([misdeeds.foreign, misdeeds.violations]).toEqual([[], []]);
     });

@@ -41,6 +41,7 @@ import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
 import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
 import { RateLimits, type SharedRequestWindows } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
+import { registerRecipientPages } from './recipient-pages.ts';
 import { Replies } from './replies.ts';
 import {
   disableBodyParsing,
@@ -57,7 +58,6 @@ import { readParameters, readRecordRequest } from './request-reader.ts';
 import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
-import { registerUnsubscribePage } from './unsubscribe-page.ts';
 import { openUpload, type RequestUpload, readUploadType, refuseIdempotencyKey } from './uploads.ts';
 import { registerWebInterface } from './web/web-interface.ts';
 
@@ -201,7 +201,7 @@ export class HttpServer {
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
     const shared = { ...this.#parts, callers: this.#callers, replies: this.#replies };
     registerHealth(fastify, { ...shared, stopping: () => (this.#stopping ? stoppingError() : null) });
-    registerUnsubscribePage(fastify, { ...shared, limits: this.#limits });
+    registerRecipientPages(fastify, { ...shared, limits: this.#limits });
     registerDocsPage(fastify);
     registerWebInterface(fastify);
     fastify.server.on('checkExpectation', (request, response) => this.#replies.refuseExpectation(request, response));

@@ -11,9 +11,9 @@ import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
 import type { ApplyRulesParts } from './automation/apply-rules.ts';
 import { MailAutomation } from './automation/mail-automation.ts';
 import { sweepBlobs } from './blobs/sweep-blobs.ts';
+import { type CampaignTracking, makeRecipientLinks, type RecipientLinks } from './campaigns/campaign-links.ts';
 import { CampaignSender } from './campaigns/campaign-sender.ts';
-import { makeUnsubscribeToken } from './campaigns/unsubscribe-token.ts';
-import { Unsubscriptions } from './campaigns/unsubscriptions.ts';
+import { RecipientActions } from './campaigns/recipient-actions.ts';
 import { AccountConnections } from './connect/account-connections.ts';
 import type { ConnectServices } from './connect/connect-services.ts';
 import { findPlainProblem } from './connect/guarded-connection.ts';
@@ -74,8 +74,8 @@ export class MailStore {
   readonly sync: MailSync;
   /** Rules for arriving mail, and vacation replies. */
   readonly automation: MailAutomation;
-  /** Recipients of campaigns who unsubscribe. */
-  readonly unsubscriptions: Unsubscriptions;
+  /** What recipients of campaigns do by the links in their message. */
+  readonly recipientActions: RecipientActions;
   /** Sends campaigns. */
   readonly campaigns: CampaignSender;
   /** Sends what waits in the outbox. */
@@ -93,7 +93,7 @@ export class MailStore {
     const { parser, dns } = parts.services;
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
     this.automation = new MailAutomation({ ...parts, mail: this });
-    this.unsubscriptions = new Unsubscriptions(parts, this);
+    this.recipientActions = new RecipientActions(parts, this);
     this.campaigns = new CampaignSender({ ...parts, mail: this });
     this.ingest = new MailIngest({
       ...parts,
@@ -191,11 +191,15 @@ export class MailStore {
     return this.#parts.services.mailer;
   }
 
-  /** The page on which the recipient of a campaign's message unsubscribes; empty if the server does not know its address. */
-  unsubscribeUrl(message: number): string {
-    const { application, services } = this.#parts;
-    const { publicUrl } = services.oauth;
-    return publicUrl === null ? '' : `${publicUrl}/unsubscribe/${makeUnsubscribeToken(this, { application, message })}`;
+  /** The address of the server in messages; null: it is not known. */
+  get publicUrl(): string | null {
+    return this.#parts.services.oauth.publicUrl;
+  }
+
+  /** The addresses in the message of one recipient of a campaign. */
+  makeCampaignLinks(message: number, tracking: CampaignTracking): RecipientLinks {
+    const { application } = this.#parts;
+    return makeRecipientLinks({ cipher: this, application, publicUrl: this.publicUrl }, message, tracking);
   }
 
   /** Looks for due messages in the outbox. */

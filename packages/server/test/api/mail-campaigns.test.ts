@@ -252,6 +252,49 @@ describeEngines('campaigns', (engine) => {
     expect(fixture.received('bye1').length).toBe(1);
   });
 
+  test('opened messages and followed links are counted only where the campaign says so, with a notice', async () => {
+    await fixture.addCustomers('seen', 2);
+    const html = '<p>Dear {{name}}, <a class="x" href="https://shop.example/a?b=1&amp;c=2">look</a></p>';
+    const [plain, counted] = [
+      await fixture.create('seen', { html }),
+      await fixture.create('seen', { html, trackOpens: true, trackClicks: true }),
+    ];
+    for (const id of [plain, counted]) {
+      await fixture.step(id, 'start');
+      await fixture.untilStatus(id, 'done');
+    }
+    const decode = (raw: Buffer): string => raw.toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
+    const [first, second] = fixture.received('seen1').map(({ raw }) => decode(raw)) as [string, string];
+    expect(first).toContain('href="https://shop.example/a?b=1&amp;c=2"');
+    expect(first).not.toMatch(/<img|counts whether|campaign-/);
+    expect(second).toContain('The sender counts whether this message is opened, and whether its links are followed.');
+    expect(second).not.toContain('shop.example');
+    const local = (url: string): string => url.replace(publicUrl, fixture.server.running.url);
+    const pixel = local(/<img src="([^"]+)"/.exec(second)![1]!);
+    const link = local(/href="([^"]+campaign-link[^"]+)"/.exec(second)![1]!);
+    for (let times = 0; times < 2; times += 1) {
+      expect((await fetch(pixel)).headers.get('content-type')).toBe('image/gif');
+      const reply = await fetch(link, { redirect: 'manual' });
+      expect([reply.status, reply.headers.get('location')]).toEqual([302, 'https://shop.example/a?b=1&c=2']);
+    }
+    expect(await fixture.get(counted)).toMatchObject({ opened: 1, clicked: 1, sent: 2 });
+    expect(await fixture.get(plain)).toMatchObject({ opened: 0, clicked: 0, trackOpens: false });
+    expect((await fixture.messages(counted))['seen1@example.net']).toMatchObject({
+      status: 'sent',
+      openedAt: expect.any(String),
+      clickedAt: expect.any(String),
+    });
+    // A token is only valid for its purpose and its message, and leads nowhere else.
+    const token = link.split('/').at(-1)!;
+    const { url } = fixture.server.running;
+    for (const path of [`unsubscribe/${token}`, `campaign-link/${pixel.split('/').at(-1)}`, `campaign-link/x.${token}`])
+      expect((await fetch(`${url}/${path}`, { redirect: 'manual' })).status).toBe(404);
+    const long = await fetch(`${url}/unsubscribe/${'A'.repeat(500)}`);
+    expect([long.status, long.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect((await fetch(`${url}/campaign-open/x`)).status).toBe(200);
+    expect(await fixture.get(counted)).toMatchObject({ opened: 1, clicked: 1, unsubscribed: 0 });
+  });
+
   test('a test message only goes to the account or to the user, and unsubscribes nobody', async () => {
     const id = await fixture.create('bye');
     await fixture.server.play({
@@ -373,5 +416,23 @@ describeEngines('campaigns', (engine) => {
       request: `POST /api/mailCampaigns:start?filterByTk=${id}`,
       expect: { status: 422, code: 'VALUE_INVALID', body: { details: { subject: expect.any(String) } } },
     });
+  });
+
+  test('campaigns are deleted with their account', async () => {
+    const { server } = fixture;
+    const { database, mail } = server.running.applications.main;
+    const tables = ['mailCampaigns', 'mailCampaignMessages', 'mailSuppressions'];
+    const count = async (): Promise<number[]> => {
+      const statements = tables.map((table) => ({
+        text: `SELECT count(*) FROM "${table}" WHERE "accountId"=2`,
+        values: [],
+      }));
+      return (await database.read(statements)).map((rows) => Number(rows[0]?.[0]));
+    };
+    expect(Math.min(...(await count()))).toBeGreaterThan(0);
+    await server.data('POST /api/accounts:destroy?filterByTk=2');
+    await mail.accountDeletion.wake();
+    expect(await count()).toEqual([0, 0, 0]);
+    expect((await server.call('GET /api/mailCampaigns:list', { as: 'mia' })).body.data).toEqual([]);
   });
 });

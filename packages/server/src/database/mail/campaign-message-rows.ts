@@ -2,7 +2,7 @@
 import type { Database, Transaction } from '../database.ts';
 import { type Columns, insertRows } from '../row-insert.ts';
 import { createReader, createRunner, createTxRunner } from '../run-statement.ts';
-import { listValue, type Sql, sql, value } from '../sql.ts';
+import { join, listValue, type Sql, sql, value } from '../sql.ts';
 import { TransactionRows } from './transaction-rows.ts';
 
 /** A recipient of a campaign. Times are ISO 8601. */
@@ -18,7 +18,12 @@ export interface CampaignMessage {
   readonly bouncedAt: string | null;
   readonly repliedAt: string | null;
   readonly unsubscribedAt: string | null;
+  readonly openedAt: string | null;
+  readonly clickedAt: string | null;
 }
+
+/** When something happened to a message. */
+const messageTimes = ['sentAt', 'bouncedAt', 'repliedAt', 'unsubscribedAt', 'openedAt', 'clickedAt'] as const;
 
 /** A new recipient. The address is in lower case. */
 export interface NewCampaignMessage {
@@ -84,9 +89,12 @@ export class CampaignMessageRows extends TransactionRows {
 
   /** Stores what became of a message. */
   async change(id: number, { status, reason, ...times }: Omit<CampaignMessage, keyof FixedParts>): Promise<void> {
-    const { sentAt, bouncedAt, repliedAt, unsubscribedAt } = times;
+    const set = join(
+      messageTimes.map((name) => sql`${`"${name}"`}=${value('datetime', times[name])}`),
+      ',',
+    );
     await this.run(
-      sql`UPDATE "mailCampaignMessages" SET status=${value('text', status)},reason=${value('text', reason)},"sentAt"=${value('datetime', sentAt)},"bouncedAt"=${value('datetime', bouncedAt)},"repliedAt"=${value('datetime', repliedAt)},"unsubscribedAt"=${value('datetime', unsubscribedAt)},_v=_v+1 WHERE id=${value('integer', id)}`,
+      sql`UPDATE "mailCampaignMessages" SET status=${value('text', status)},reason=${value('text', reason)},${set},_v=_v+1 WHERE id=${value('integer', id)}`,
     );
   }
 
@@ -131,15 +139,15 @@ async function readMessages(
   condition: Sql,
 ): Promise<(CampaignMessage & { readonly messageId: string })[]> {
   const { dialect } = database;
-  const times = ['sentAt', 'bouncedAt', 'repliedAt', 'unsubscribedAt'].map((name) =>
-    dialect.scalar('datetime', sql`${`"${name}"`}`),
+  const times = join(
+    messageTimes.map((name) => dialect.scalar('datetime', sql`${`"${name}"`}`)),
+    ',',
   );
-  const [sentAt, bouncedAt, repliedAt, unsubscribedAt] = times as [Sql, Sql, Sql, Sql];
   const rows = await createRunner(
     database,
     transaction,
   )(
-    sql`SELECT id,"campaignId","accountId","recordKey",address,status,reason,"messageId",${sentAt},${bouncedAt},${repliedAt},${unsubscribedAt} FROM "mailCampaignMessages" WHERE ${condition}`,
+    sql`SELECT id,"campaignId","accountId","recordKey",address,status,reason,"messageId",${times} FROM "mailCampaignMessages" WHERE ${condition}`,
   );
   return rows.map(([id, campaign, account, recordKey, address, status, reason, messageId, ...at]) => ({
     id: Number(id),
@@ -150,11 +158,20 @@ async function readMessages(
     status: status as string,
     reason: reason as string | null,
     messageId: (messageId ?? '') as string,
-    sentAt: at[0] as string | null,
-    bouncedAt: at[1] as string | null,
-    repliedAt: at[2] as string | null,
-    unsubscribedAt: at[3] as string | null,
+    ...readTimes(at),
   }));
+}
+
+function readTimes(values: readonly unknown[]): Pick<CampaignMessage, (typeof messageTimes)[number]> {
+  const [sentAt, bouncedAt, repliedAt, unsubscribedAt, openedAt, clickedAt] = values as (string | null)[];
+  return {
+    sentAt: sentAt ?? null,
+    bouncedAt: bouncedAt ?? null,
+    repliedAt: repliedAt ?? null,
+    unsubscribedAt: unsubscribedAt ?? null,
+    openedAt: openedAt ?? null,
+    clickedAt: clickedAt ?? null,
+  };
 }
 
 /** How fast a campaign sends to one domain. */

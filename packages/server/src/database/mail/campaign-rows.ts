@@ -26,6 +26,8 @@ export interface StoredCampaign {
   readonly role: string | null;
   readonly recipientsComplete: boolean;
   readonly audienceCursor: string | null;
+  readonly trackOpens: boolean;
+  readonly trackClicks: boolean;
 }
 
 /** What a step changes of a campaign. Absent members stay. Times are ISO 8601. */
@@ -58,6 +60,8 @@ export const campaignCounters = [
   'replied',
   'unsubscribed',
   'skipped',
+  'opened',
+  'clicked',
 ] as const;
 
 export type CampaignCounter = (typeof campaignCounters)[number];
@@ -73,7 +77,7 @@ export async function readCampaign(
     database,
     transaction,
   )(
-    sql`SELECT id,"accountId",name,audience,subject,text,html,"ratePerMinute","domainRatePerMinute",status,${dialect.scalar('datetime', sql`"scheduledAt"`)},"ownerId",role,"recipientsComplete","audienceCursor" FROM "mailCampaigns" WHERE id=${value('integer', id)}`,
+    sql`SELECT id,"accountId",name,audience,subject,text,html,"ratePerMinute","domainRatePerMinute",status,${dialect.scalar('datetime', sql`"scheduledAt"`)},"ownerId",role,"recipientsComplete","audienceCursor","trackOpens","trackClicks" FROM "mailCampaigns" WHERE id=${value('integer', id)}`,
   );
   return row ? toCampaign(row) : null;
 }
@@ -158,7 +162,8 @@ export async function hasStartedCampaign(
 
 function toCampaign(row: readonly unknown[]): StoredCampaign {
   const [id, accountId, name, audience, subject, text, html, ...more] = row;
-  const [ratePerMinute, domainRatePerMinute, status, scheduledAt, ownerId, role, complete, cursor] = more;
+  const [ratePerMinute, domainRatePerMinute, status, scheduledAt, ownerId, role, complete, cursor, opens, clicks] =
+    more;
   return {
     id: Number(id),
     accountId: Number(accountId),
@@ -175,5 +180,7 @@ function toCampaign(row: readonly unknown[]): StoredCampaign {
     role: role as string | null,
     recipientsComplete: Boolean(complete),
     audienceCursor: cursor as string | null,
+    trackOpens: Boolean(opens),
+    trackClicks: Boolean(clicks),
   };
 }

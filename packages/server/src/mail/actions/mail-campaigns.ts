@@ -18,6 +18,7 @@ import { withAllFields } from '../../records/with-grants.ts';
 import { canonicalDatetime } from '../../schema/types/datetime.ts';
 import { type Audience, readAudience } from '../campaigns/campaign-audience.ts';
 import { appendCampaignActivity, toEventSource } from '../campaigns/campaign-events.ts';
+import { noLinks } from '../campaigns/campaign-links.ts';
 import { prepareCampaignMail } from '../campaigns/campaign-mail.ts';
 import { type PreviewedCampaign, previewCampaign } from '../campaigns/campaign-preview.ts';
 import { campaignRules } from '../campaigns/campaign-rules.ts';
@@ -73,7 +74,7 @@ export async function runTestCampaign(request: MailRequest): Promise<MailData> {
     variables: listVariables(campaign),
     pageSize: 1,
   });
-  const recipient = { address: String(to).toLowerCase(), values: records[0]?.values ?? {}, unsubscribeUrl: '' };
+  const recipient = { address: String(to).toLowerCase(), values: records[0]?.values ?? {}, links: noLinks };
   const prepared = await prepareCampaignMail({ context, mail }, account, campaign, recipient);
   const sendAt = isoTime(context.clock.now());
   return request.write({ lockKey: mailLockKey(account) }, async (tx) => {
@@ -148,6 +149,9 @@ async function runStep(request: MailRequest, id: unknown, step: CampaignStep): P
   const owner = step.sends ? await requireSender(request, campaign) : null;
   return request.write({ lockKey: mailLockKey({ id: campaign.accountId }) }, async (tx) => {
     const { database, tx: transaction, clock } = tx;
+    // Whoever changes the draft meanwhile does not decide what is sent as the caller.
+    if (owner && !isSameContent(campaign, await readCampaign(database, transaction, campaign.id)))
+      throw new ApiError('VERSION_STALE', 'The campaign was changed meanwhile. Read it again.');
     const only = { statuses: step.from };
     const change = { ...step.change(campaign, isoTime(clock.now())), ...(owner && { owner }), only };
     if (!(await changeCampaign(database, transaction, campaign.id, change)))
@@ -159,6 +163,13 @@ async function runStep(request: MailRequest, id: unknown, step: CampaignStep): P
     transaction.afterDurable(() => mail.campaigns.wake());
     return showCampaign(tx, campaign.id);
   });
+}
+
+/** Whether a campaign would send the same to the same recipients. */
+function isSameContent(one: StoredCampaign, other: StoredCampaign | null): boolean {
+  const toContent = (each: StoredCampaign | null): string =>
+    JSON.stringify([each?.audience, each?.subject, each?.text, each?.html, each?.trackOpens, each?.trackClicks]);
+  return toContent(one) === toContent(other);
 }
 
 /** The user as whom a campaign is sent. @throws ApiError 403 without the permissions, 422 where it is not complete. */
@@ -175,7 +186,7 @@ async function requireSender(
     );
   if (campaign.subject.trim() === '') throw invalidValues({ subject: 'Give the campaign a subject.' });
   if (!campaign.text?.trim() && !campaign.html?.trim()) throw invalidValues({ text: 'Give the campaign a text.' });
-  if (mail.unsubscribeUrl(0) === '')
+  if (mail.publicUrl === null)
     throw invalidValues({
       text: 'Recipients could not unsubscribe, because this server does not know its address: set PUBLIC_URL.',
     });

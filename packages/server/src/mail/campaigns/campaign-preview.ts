@@ -3,6 +3,7 @@ import { findSuppressed } from '../../database/mail/suppression-rows.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import { type Audience, type AudienceRecord, readAudience } from './campaign-audience.ts';
 import { campaignLimits } from './campaign-limits.ts';
+import { noLinks } from './campaign-links.ts';
 import { renderCampaign } from './campaign-mail.ts';
 import { type CampaignContent, listVariables } from './campaign-template.ts';
 
@@ -11,6 +12,9 @@ export interface PreviewedCampaign extends CampaignContent {
   readonly accountId: number;
   readonly audience: Audience;
 }
+
+/** Nothing is counted in a preview, and nobody unsubscribes. */
+const previewLinks = { ...noLinks, unsubscribeUrl: '#unsubscribe' };
 
 /** Why a record gets no message. */
 export type LeftOutReason = 'noAddress' | 'duplicate' | 'suppressed';
@@ -48,7 +52,7 @@ export async function previewCampaign(context: RecordContext, campaign: Previewe
     const suppressed = await findSuppressed(context.database, null, campaign.accountId, addresses);
     for (const { key, address, values } of survey.select(page.records, suppressed))
       if (messages.length < campaignLimits.previewMessages)
-        messages.push({ key, address, ...renderCampaign(campaign, { values, unsubscribeUrl: '#unsubscribe' }) });
+        messages.push({ key, address, ...renderCampaign(campaign, { values, links: previewLinks }) });
     after = page.nextCursor;
   } while (after !== null && records < campaignLimits.previewRecords);
   return { recipients: survey.recipients, records, complete: after === null, leftOut: survey.leftOut, messages };

@@ -10,7 +10,17 @@ import { campaignLimits } from './campaign-limits.ts';
 import { findTemplateProblem, listVariables } from './campaign-template.ts';
 
 /** Fields that a client writes; values for the others are ignored. */
-const written = ['name', 'audience', 'subject', 'text', 'html', 'ratePerMinute', 'domainRatePerMinute'] as const;
+const written = [
+  'name',
+  'audience',
+  'subject',
+  'text',
+  'html',
+  'ratePerMinute',
+  'domainRatePerMinute',
+  'trackOpens',
+  'trackClicks',
+] as const;
 /** Fields that may change while the campaign sends. */
 const changeable: ReadonlySet<string> = new Set(['name', 'ratePerMinute', 'domainRatePerMinute']);
 

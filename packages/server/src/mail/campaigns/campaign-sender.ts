@@ -43,6 +43,8 @@ export interface CampaignSenderParts extends Pick<ApplyRulesParts, 'withRuleCont
 const scanIntervalMilliseconds = 2000;
 /** Another server works on the campaign, or a step failed. */
 const retryMilliseconds = 1000;
+/** A campaign that is scheduled for later than this does not keep its application open. */
+const maxPauseMilliseconds = 60_000;
 /** Between two steps of one campaign. */
 const minPauseMilliseconds = 5;
 
@@ -101,8 +103,8 @@ export class CampaignSender {
       const pause = wait > 0 ? wait : await this.#tryStep(campaign);
       if (pause !== null) pauses.push(pause);
     }
-    this.#isActive = pauses.length > 0;
-    if (pauses.length > 0) this.#worker.wake(Math.max(minPauseMilliseconds, Math.min(...pauses, 60_000)));
+    this.#isActive = pauses.some((pause) => pause < maxPauseMilliseconds);
+    if (pauses.length > 0) this.#worker.wake(Math.max(minPauseMilliseconds, Math.min(...pauses, maxPauseMilliseconds)));
   }
 
   /** @returns milliseconds until the next step of the campaign; null: none follows. */

@@ -14,8 +14,21 @@ const queued: CampaignMessageState = {
   bouncedAt: null,
   repliedAt: null,
   unsubscribedAt: null,
+  openedAt: null,
+  clickedAt: null,
 };
-const types = ['sending', 'sent', 'failed', 'unknown', 'replied', 'unsubscribed', 'skipped', 'cancelled'] as const;
+const types = [
+  'sending',
+  'sent',
+  'failed',
+  'unknown',
+  'replied',
+  'unsubscribed',
+  'skipped',
+  'opened',
+  'clicked',
+  'cancelled',
+] as const;
 const toOutcome = (type: (typeof types)[number], index: number): MessageOutcome => {
   const at = new Date(index).toISOString();
   return type === 'failed' || type === 'skipped' || type === 'cancelled' ? { type, at, reason: type } : { type, at };
@@ -68,15 +81,17 @@ test('a refusal before the message was sent is no bounce; a reply proves that an
 });
 
 test('counters always equal the facts of the state, in any order of outcomes', () => {
-  for (let seed = 0; seed < 4096; seed += 1) {
-    const list = [0, 3, 6, 9].map((shift) => types[(seed >> shift) & 7] as (typeof types)[number]);
+  for (let seed = 0; seed < 10_000; seed += 1) {
+    const list = [1, 10, 100, 1000].map((unit) => types[Math.floor(seed / unit) % 10] as (typeof types)[number]);
     const { state, counted } = follow(...list);
-    const { status, sentAt, bouncedAt, repliedAt, unsubscribedAt } = state;
+    const { status, sentAt, bouncedAt, repliedAt, unsubscribedAt, openedAt, clickedAt } = state;
     const facts = {
       ...(sentAt && { sent: 1 }),
       ...(bouncedAt && { bounced: 1 }),
       ...(repliedAt && { replied: 1 }),
       ...(unsubscribedAt && { unsubscribed: 1 }),
+      ...(openedAt && { opened: 1 }),
+      ...(clickedAt && { clicked: 1 }),
       ...(['failed', 'unknown', 'skipped'].includes(status) && { [status]: 1 }),
     };
     expect({ list, counted }).toEqual({ list, counted: facts });

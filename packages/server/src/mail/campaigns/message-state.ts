@@ -26,24 +26,26 @@ export type CampaignMessageStatus =
 
 /** Something that happens to a message. `at` is ISO 8601. */
 export type MessageOutcome =
-  | { readonly type: 'sending' | 'sent' | 'unknown' | 'replied' | 'unsubscribed'; readonly at: string }
+  | { readonly type: 'sending' | 'sent' | 'unknown' | SeenType; readonly at: string }
   | { readonly type: 'failed' | 'skipped' | 'cancelled'; readonly at: string; readonly reason: string | null };
+
+/** What only a recipient does who has received the message. */
+type SeenType = (typeof seenTypes)[number];
+const seenTypes = ['replied', 'unsubscribed', 'opened', 'clicked'] as const;
 
 /** The part of a message that changes. */
 export type CampaignMessageState = Pick<
   CampaignMessage,
-  'status' | 'reason' | 'sentAt' | 'bouncedAt' | 'repliedAt' | 'unsubscribedAt'
+  'status' | 'reason' | 'sentAt' | 'bouncedAt' | 'repliedAt' | 'unsubscribedAt' | 'openedAt' | 'clickedAt'
 >;
 
 /** The message after an outcome; null where nothing changes. A refusal after the message was sent is a bounce. */
 export function applyOutcome(before: CampaignMessageState, outcome: MessageOutcome): CampaignMessageState | null {
   const next = { ...before };
   const { type, at } = outcome;
-  if (type === 'replied' || type === 'unsubscribed') {
-    // Either shows that the message has arrived.
+  if (isSeenType(type)) {
     next.sentAt ??= at;
-    if (type === 'replied') next.repliedAt ??= at;
-    else next.unsubscribedAt ??= at;
+    next[`${type}At`] ??= at;
   } else if (type === 'sent') next.sentAt ??= at;
   else if (type === 'failed' && before.sentAt !== null) next.bouncedAt ??= at;
   else if (before.sentAt === null) next.status = type;
@@ -56,6 +58,10 @@ export function applyOutcome(before: CampaignMessageState, outcome: MessageOutco
   return (Object.keys(next) as (keyof CampaignMessageState)[]).some((name) => next[name] !== before[name])
     ? next
     : null;
+}
+
+function isSeenType(type: MessageOutcome['type']): type is SeenType {
+  return (seenTypes as readonly string[]).includes(type);
 }
 
 function describeSent({ bouncedAt, repliedAt, unsubscribedAt }: CampaignMessageState): CampaignMessageStatus {
@@ -71,7 +77,8 @@ export function countChange(before: CampaignMessageState, after: CampaignMessage
   return Object.fromEntries(names.map((name) => [name, to[name] - from[name]]));
 }
 
-function countMessage({ status, sentAt, bouncedAt, repliedAt, unsubscribedAt }: CampaignMessageState) {
+function countMessage(message: CampaignMessageState) {
+  const { status, sentAt, bouncedAt, repliedAt, unsubscribedAt, openedAt, clickedAt } = message;
   return {
     sent: Number(sentAt !== null),
     failed: Number(status === 'failed'),
@@ -80,12 +87,14 @@ function countMessage({ status, sentAt, bouncedAt, repliedAt, unsubscribedAt }: 
     bounced: Number(bouncedAt !== null),
     replied: Number(repliedAt !== null),
     unsubscribed: Number(unsubscribedAt !== null),
+    opened: Number(openedAt !== null),
+    clicked: Number(clickedAt !== null),
   };
 }
 
 /** The activity that a change is shown as; null for one that is not shown. */
 export function describeActivity(before: CampaignMessageState, after: CampaignMessageState): string | null {
-  for (const name of ['unsubscribed', 'bounced', 'replied'] as const)
+  for (const name of ['unsubscribed', 'bounced', 'replied', 'clicked', 'opened'] as const)
     if (before[`${name}At`] === null && after[`${name}At`] !== null) return name;
   if (before.sentAt === null && after.sentAt !== null) return 'sent';
   return before.status !== after.status && ['failed', 'unknown', 'skipped'].includes(after.status)

@@ -121,7 +121,8 @@ async function prepareAll(
     queued.map(async (each): Promise<PreparedRecipient> => {
       const record = byKey.get(each.recordKey);
       if (record?.address !== each.address) return { queued: each, prepared: null, reason: leftAudience };
-      const recipient = { address: each.address, values: record.values, unsubscribeUrl: mail.unsubscribeUrl(each.id) };
+      const links = mail.makeCampaignLinks(each.id, campaign);
+      const recipient = { address: each.address, values: record.values, links };
       try {
         const prepared = await prepareCampaignMail({ context, mail }, account, campaign, recipient);
         return { queued: each, prepared, reason: null };

@@ -28,6 +28,8 @@ export const mailCampaigns: IndexedSystemCollection = {
     { name: 'html', type: 'text' },
     { name: 'ratePerMinute', type: 'integer', defaultValue: campaignLimits.defaultRate, allowNull: false },
     { name: 'domainRatePerMinute', type: 'integer' },
+    // Whether opened messages and followed links are counted.
+    ...['trackOpens', 'trackClicks'].map(defineFlag),
     {
       name: 'status',
       type: 'string',
@@ -43,9 +45,19 @@ export const mailCampaigns: IndexedSystemCollection = {
     { name: 'problem', type: 'text' },
     defineReference('owner', 'users'),
     { name: 'role', type: 'string', maxLength: 60 },
-    ...['recipients', 'leftOut', 'sent', 'failed', 'unknown', 'bounced', 'replied', 'unsubscribed', 'skipped'].map(
-      defineCount,
-    ),
+    ...[
+      'recipients',
+      'leftOut',
+      'sent',
+      'failed',
+      'unknown',
+      'bounced',
+      'replied',
+      'unsubscribed',
+      'skipped',
+      'opened',
+      'clicked',
+    ].map(defineCount),
     // Whether all recipients are stored, and the cursor behind the last one.
     defineFlag('recipientsComplete'),
     { name: 'audienceCursor', type: 'text', hidden: true },
@@ -83,7 +95,7 @@ export const mailCampaignMessages: IndexedSystemCollection = {
     { name: 'reason', type: 'text' },
     defineReference('email', 'emails', { onDelete: 'setNull' }),
     { name: 'messageId', type: 'string', maxLength: 255, hidden: true },
-    ...['queuedAt', 'sentAt', 'bouncedAt', 'repliedAt', 'unsubscribedAt'].map((name) => ({
+    ...['queuedAt', 'sentAt', 'bouncedAt', 'repliedAt', 'unsubscribedAt', 'openedAt', 'clickedAt'].map((name) => ({
       name,
       type: 'datetime' as const,
     })),

@@ -16,6 +16,8 @@ export interface Campaign {
   readonly html: string | null;
   readonly ratePerMinute: number;
   readonly domainRatePerMinute: number | null;
+  readonly trackOpens: boolean;
+  readonly trackClicks: boolean;
   readonly status: 'draft' | 'scheduled' | 'sending' | 'paused' | 'done' | 'cancelled';
   readonly scheduledAt: string | null;
   readonly startedAt: string | null;
@@ -31,6 +33,8 @@ export interface Campaign {
   readonly replied: number;
   readonly unsubscribed: number;
   readonly skipped: number;
+  readonly opened: number;
+  readonly clicked: number;
 }
 
 export interface Audience {

@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, Select, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, NumberInput, Select, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
@@ -22,7 +22,16 @@ interface CampaignFormProps {
 /** What the form edits. */
 export type CampaignDraft = Pick<
   Campaign,
-  'name' | 'accountId' | 'audience' | 'subject' | 'text' | 'html' | 'ratePerMinute' | 'domainRatePerMinute'
+  | 'name'
+  | 'accountId'
+  | 'audience'
+  | 'subject'
+  | 'text'
+  | 'html'
+  | 'ratePerMinute'
+  | 'domainRatePerMinute'
+  | 'trackOpens'
+  | 'trackClicks'
 >;
 
 export interface DraftFieldsProps {
@@ -94,6 +103,7 @@ export function CampaignForm({ campaign, accounts, filterEditor }: CampaignFormP
         <AudienceFields {...fields} filterEditor={filterEditor} />
         <ContentFields {...fields} />
         <RateFields {...fields} />
+        <TrackingFields {...fields} />
         <FormProblem error={save.error ?? preview.error} />
         <Group>
           <Button type="submit" loading={save.isPending}>
@@ -176,6 +186,25 @@ function RateFields({ draft, change, problems }: DraftFieldsProps): ReactNode {
   );
 }
 
+function TrackingFields({ draft, change }: DraftFieldsProps): ReactNode {
+  const t = useInboxTexts().campaigns.fields;
+  return (
+    <Checkbox.Group
+      label={t.tracking}
+      description={t.trackingHint}
+      value={(['trackOpens', 'trackClicks'] as const).filter((name) => draft[name])}
+      onChange={(names) =>
+        change({ trackOpens: names.includes('trackOpens'), trackClicks: names.includes('trackClicks') })
+      }
+    >
+      <Group mt="xs">
+        <Checkbox value="trackOpens" label={t.trackOpens} />
+        <Checkbox value="trackClicks" label={t.trackClicks} />
+      </Group>
+    </Checkbox.Group>
+  );
+}
+
 function createCampaignDraft(accounts: readonly Account[]): CampaignDraft {
   return {
     name: '',
@@ -186,13 +215,16 @@ function createCampaignDraft(accounts: readonly Account[]): CampaignDraft {
     html: '',
     ratePerMinute: 60,
     domainRatePerMinute: null,
+    trackOpens: false,
+    trackClicks: false,
   };
 }
 
 function pickDraft(draft: CampaignDraft): CampaignDraft {
   const { name, accountId, audience, subject, text, html, ratePerMinute, domainRatePerMinute } = draft;
+  const { trackOpens, trackClicks } = draft;
   return {
-    ...{ name, accountId, audience, subject, ratePerMinute, domainRatePerMinute },
+    ...{ name, accountId, audience, subject, ratePerMinute, domainRatePerMinute, trackOpens, trackClicks },
     text: text || null,
     html: html?.trim() ? html : null,
   };

@@ -8,6 +8,8 @@ import classes from './campaigns.module.css';
 
 const outcomes = [
   ['sent', 'verdigris'],
+  ['opened', 'cyan'],
+  ['clicked', 'teal'],
   ['replied', 'blue'],
   ['bounced', 'orange'],
   ['unsubscribed', 'grape'],
@@ -20,6 +22,9 @@ const outcomes = [
 export function CampaignResults({ campaign }: { readonly campaign: Campaign }): ReactNode {
   const t = useInboxTexts().campaigns;
   const { recipients, sent, failed, unknown, skipped, leftOut, scheduledAt, status } = campaign;
+  const shown = outcomes.filter(
+    ([name]) => (name !== 'opened' || campaign.trackOpens) && (name !== 'clicked' || campaign.trackClicks),
+  );
   const done = sent + failed + unknown + skipped;
   const share = (count: number): number => (recipients === 0 ? 0 : (100 * count) / recipients);
   return (
@@ -44,7 +49,7 @@ export function CampaignResults({ campaign }: { readonly campaign: Campaign }): 
       </Section>
       <Section title={t.results} text={t.resultsText}>
         <dl className={classes.chart}>
-          {outcomes.map(([name, color]) => (
+          {shown.map(([name, color]) => (
             <ChartRow
               key={name}
               label={t.outcome(name)}

@@ -18,6 +18,8 @@ const outcomes: Readonly<Record<string, string>> = {
   unsubscribed: 'Unsubscribed',
   skipped: 'Skipped',
   cancelled: 'Cancelled',
+  opened: 'Opened',
+  clicked: 'Followed a link',
 };
 const reasons: Readonly<Record<string, string>> = {
   noAddress: 'without an address',
@@ -66,6 +68,10 @@ export const mailCampaigns = {
     rate: 'Messages a minute',
     domainRate: 'Messages a minute to one domain',
     noLimit: 'No limit',
+    tracking: 'Count in HTML',
+    trackingHint: 'A notice in the message says so.',
+    trackOpens: 'Opened messages',
+    trackClicks: 'Followed links',
   },
   save: 'Save',
   saved: 'The campaign was saved.',
