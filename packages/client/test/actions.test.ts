@@ -51,7 +51,9 @@ const otherOperations = new Set([
 ]);
 /** Plain style says again what the actions say. */
 const isPlainPath = (path: string): boolean =>
-  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules)(\/\{key\})?$/.test(path);
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|conversationNotes|mailNotifications)(\/\{key\})?$/.test(
+    path,
+  );
 
 /** Every method of the client, called once; what it asks is noted and answered with nothing. */
 async function callEveryMethod(
@@ -140,6 +142,7 @@ async function callEveryMethod(
     mailAccounts.discover('ann@example.com'),
     mailAccounts.test(1),
     mailAccounts.sync(1),
+    mailAccounts.members(1),
     mailAccounts.authorize(1),
     mailAccounts.finishAuthorization({ state: 's', code: 'c' }),
     mailAccounts.verifyAlias(1, 'sales@example.com'),

@@ -1,12 +1,15 @@
 /** Mail of one application: storing messages and their bytes, background work, and the secrets of accounts. */
 import type { BackgroundWorker } from '../base/background-worker.ts';
 import { type BlobStore, unreferencedGraceMilliseconds } from '../base/blob-store.ts';
+import { isoTime } from '../base/clock.ts';
 import type { DnsResolver } from '../base/dns-resolver.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { Mailer } from '../base/mailer.ts';
 import { findHostProblem } from '../base/outbound-address.ts';
 import { findAccountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { readSyncStatus } from '../database/mail/lease-rows.ts';
+import { pruneNotifications } from '../database/mail/note-rows.ts';
+import { mailLimits } from '../protocol/mail-limits.ts';
 import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
 import type { ApplyRulesParts } from './automation/apply-rules.ts';
 import { MailAutomation } from './automation/mail-automation.ts';
@@ -30,6 +33,7 @@ import { BodyFetcher } from './sync/body-fetcher.ts';
 import { MailSync } from './sync/mail-sync.ts';
 import { RunningBodies } from './sync/running-bodies.ts';
 import type { SyncServices } from './sync/sync-services.ts';
+import { SnoozeReturns } from './team/snooze-returns.ts';
 
 /** What the mail of all applications of a server shares. */
 export interface MailServices extends ConnectServices {
@@ -71,6 +75,8 @@ export class MailStore {
   readonly sync: MailSync;
   /** Rules for arriving mail, and vacation replies. */
   readonly automation: MailAutomation;
+  /** Opens snoozed and closed conversations again. */
+  readonly snoozes: SnoozeReturns;
   /** Sends what waits in the outbox. */
   readonly delivery: MailDelivery;
   readonly #parts: MailStoreParts;
@@ -86,12 +92,16 @@ export class MailStore {
     const { parser, dns } = parts.services;
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
     this.automation = new MailAutomation({ ...parts, mail: this });
+    this.snoozes = new SnoozeReturns(parts);
     this.ingest = new MailIngest({
       ...parts,
       parser,
       arrivals: new DeliveryArrivals({ ...parts, onSettled: () => this.delivery.wake() }),
       wakeChecks: () => this.authenticity.wake(),
-      onNewMail: (transaction, account, emails) => this.automation.enqueue(transaction, account, emails),
+      onNewMail: async (transaction, account, emails) => {
+        await this.snoozes.reopenAnswered(transaction, emails);
+        await this.automation.enqueue(transaction, account, emails);
+      },
     });
     this.blobs = parts.blobs;
     this.connections = new AccountConnections(parts);
@@ -122,6 +132,7 @@ export class MailStore {
     void this.rebuild.runNow();
     this.authenticity.begin();
     this.automation.begin();
+    this.snoozes.begin();
     if (this.#parts.services.delivers) this.delivery.begin();
     this.#rebuilding = this.#rebuildOldThreads();
   }
@@ -184,6 +195,11 @@ export class MailStore {
     this.delivery.wake();
   }
 
+  /** Looks for the next end of a snooze. */
+  wakeSnoozes(): void {
+    this.snoozes.wake();
+  }
+
   /** Why an account may not name a host as its mail server; null: it may. */
   hostProblem(host: string): string | null {
     return findHostProblem(host, this.#parts.services.allowed, 'MAIL_ALLOWED_PRIVATE_HOSTS');
@@ -229,6 +245,7 @@ export class MailStore {
     await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
     await this.operations.sweepTombstones(now);
     await this.automation.prune(now);
+    await pruneNotifications(this.#parts.database, isoTime(now - mailLimits.notificationDays * 86_400_000));
   }
 
   /** Starts to synchronise an account with its changed settings. Called after the commit. */
@@ -258,9 +275,13 @@ export class MailStore {
     return this.sync.isBusy;
   }
 
-  /** When a message of the outbox is due, in milliseconds since the Unix epoch; null if none waits. */
-  nextDue(): Promise<number | null> {
-    return this.#parts.services.delivers ? this.delivery.nextDue() : Promise.resolve(null);
+  /** When a message of the outbox is due, or a snooze ends, in milliseconds since the Unix epoch; null if nothing waits. */
+  async nextDue(): Promise<number | null> {
+    const nextMessage = this.#parts.services.delivers ? await this.delivery.nextDue() : null;
+    const nextSnooze = await this.snoozes.nextDue();
+    return nextMessage === null || nextSnooze === null
+      ? (nextMessage ?? nextSnooze)
+      : Math.min(nextMessage, nextSnooze);
   }
 
   /** Stops storing messages and all background work. */
@@ -276,6 +297,7 @@ export class MailStore {
       this.rebuild.stop(),
       this.authenticity.end(),
       this.automation.end(),
+      this.snoozes.end(),
       this.#rebuilding,
     ]);
   }

@@ -8,6 +8,7 @@ import { accountMembers, accounts, mailboxes } from './account-collections.ts';
 import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
 import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
+import { conversationNotes, mailNotifications } from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
 import { mailProblems, mailWorkers } from './problem-collections.ts';
 import {
@@ -42,6 +43,8 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   mailRules,
   mailArrivals,
   mailAutoReplies,
+  conversationNotes,
+  mailNotifications,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */
@@ -64,10 +67,12 @@ const defineHasMany = (name: string, foreignKey: string): SystemField => ({
 /** Relations between the collections of mail, added when both sides exist. */
 export const mailRelations: readonly SystemRelation[] = [
   { collection: 'accounts', field: defineMembersRelation('id') },
-  ...['mailboxes', 'conversations', 'emails', 'attachments', 'mailProblems', 'mailRules'].map((collection) => ({
-    collection,
-    field: defineMembersRelation('accountId'),
-  })),
+  ...['mailboxes', 'conversations', 'emails', 'attachments', 'mailProblems', 'mailRules', 'conversationNotes'].map(
+    (collection) => ({
+      collection,
+      field: defineMembersRelation('accountId'),
+    }),
+  ),
   {
     collection: 'accounts',
     field: {
@@ -81,5 +86,6 @@ export const mailRelations: readonly SystemRelation[] = [
   },
   { collection: 'accounts', field: defineHasMany('mailboxes', 'accountId') },
   { collection: 'conversations', field: defineHasMany('emails', 'conversationId') },
+  { collection: 'conversations', field: defineHasMany('conversationNotes', 'conversationId') },
   { collection: 'emails', field: defineHasMany('attachments', 'emailId') },
 ];

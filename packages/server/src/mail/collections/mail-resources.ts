@@ -1,5 +1,14 @@
 /** The collections of mail that requests can name. */
-export const mailResources = ['accounts', 'mailboxes', 'emails', 'conversations', 'attachments', 'mailRules'] as const;
+export const mailResources = [
+  'accounts',
+  'mailboxes',
+  'emails',
+  'conversations',
+  'attachments',
+  'mailRules',
+  'conversationNotes',
+  'mailNotifications',
+] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);
 
