@@ -1,3 +1,4 @@
+import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
 import { mailRules } from './mail-rules.ts';
 
@@ -18,6 +19,7 @@ const conversations = (n: number): string => (n === 1 ? 'Conversation' : `${n} c
 export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
+  team: inboxTeam,
   rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
@@ -134,6 +136,7 @@ export const inbox = {
       ['#', 'Delete'],
       ['m', 'Move'],
       ['x', 'Select'],
+      ...inboxTeam.keys,
       ['z', 'Undo'],
       ['c', 'Write'],
       ['r', 'Reply'],
