@@ -143,6 +143,7 @@ async function callEveryMethod(
     mailAccounts.discover('ann@example.com'),
     mailAccounts.test(1),
     mailAccounts.sync(1),
+    mailAccounts.waiting(1),
     mailAccounts.members(1),
     mailAccounts.authorize(1),
     mailAccounts.finishAuthorization({ state: 's', code: 'c' }),
