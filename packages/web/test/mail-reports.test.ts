@@ -8,8 +8,8 @@ import { sqlite } from '../../server/test/support/engines.ts';
 import { startMailAccountServer, upload } from '../../server/test/support/mail-account-server.ts';
 import { makeRawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
-import { mergeRows } from '../src/inbox/reports/report-data.ts';
-import { writeReportCsv } from '../src/inbox/reports/report-files.ts';
+import { writeReportCsv } from '../src/inbox/reports/report-csv.ts';
+import { mergeRows } from '../src/inbox/reports/report-rows.ts';
 import { buildWebInterface, expectAccessible, openPage, signIn } from './support/web-page.ts';
 
 const chromium = findChromium();

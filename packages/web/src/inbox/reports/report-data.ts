@@ -2,6 +2,7 @@
 import type { Client } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useApiQuery } from '../../data/queries.ts';
+import { mergeRows, noFigures, type QueriedRow, type ReportRow } from './report-rows.ts';
 
 /** What the rows of a report stand for. */
 export const groupings = ['day', 'week', 'month', 'account', 'member'] as const;
@@ -11,17 +12,6 @@ export type Grouping = (typeof groupings)[number];
 export interface Period {
   readonly from: string;
   readonly to: string;
-}
-
-/** One row of a report. Durations are averages in seconds; null: there was none. */
-export interface ReportRow {
-  /** A period, or an id; null: no member. */
-  readonly group: string | number | null;
-  readonly received: number;
-  readonly answered: number;
-  readonly response: number | null;
-  readonly closed: number;
-  readonly resolution: number | null;
 }
 
 /** A report, with the figures of all rows together. */
@@ -48,9 +38,6 @@ export function useReport(period: Period, grouping: Grouping): UseQueryResult<Re
 export function isValidPeriod({ from, to }: Period): boolean {
   return from !== '' && to !== '' && from <= to;
 }
-
-type Figures = Omit<ReportRow, 'group'>;
-type QueriedRow = Partial<Figures> & { readonly group?: string | number | null };
 
 async function readReport(
   client: Client,
@@ -89,19 +76,4 @@ function toDimension(field: string, grouping: Grouping): object {
   if (grouping === 'account') return { field: 'accountId', alias: 'group' };
   if (grouping === 'member') return { field: 'assigneeId', alias: 'group' };
   return { field, format: formats[grouping], alias: 'group' };
-}
-
-const noFigures: Figures = { received: 0, answered: 0, response: null, closed: 0, resolution: null };
-
-/** The rows of both queries as one row for each group, in the order of the groups. */
-export function mergeRows(rows: readonly QueriedRow[]): readonly ReportRow[] {
-  const merged = new Map<string | number | null, ReportRow>();
-  for (const { group = null, ...figures } of rows)
-    merged.set(group, { ...noFigures, ...merged.get(group), ...figures, group });
-  return [...merged.values()].sort((one, other) => compareGroups(one.group, other.group));
-}
-
-function compareGroups(one: ReportRow['group'], other: ReportRow['group']): number {
-  if (typeof one === 'number' && typeof other === 'number') return one - other;
-  return String(one ?? '').localeCompare(String(other ?? ''));
 }

@@ -13,16 +13,10 @@ import { saveFile } from '../../ui/save-file.ts';
 import { Empty } from '../../ui/states.tsx';
 import { readAccounts } from '../read-accounts.ts';
 import { ReportChart } from './report-chart.tsx';
-import {
-  type Grouping,
-  groupings,
-  isValidPeriod,
-  type Period,
-  type Report,
-  type ReportRow,
-  useReport,
-} from './report-data.ts';
-import { writeReportCsv, writeReportPicture } from './report-files.ts';
+import { writeReportCsv } from './report-csv.ts';
+import { type Grouping, groupings, isValidPeriod, type Period, type Report, useReport } from './report-data.ts';
+import { writeReportPicture } from './report-picture.ts';
+import type { ReportRow } from './report-rows.ts';
 
 const dayMilliseconds = 86_400_000;
 const formatDay = (time: number): string => {
