@@ -52,6 +52,7 @@ export {
   type ReplyContent,
 } from './mail.ts';
 export {
+  type AccountMember,
   MailAccounts,
   MailRules,
   type MailServerSettings,

@@ -32,6 +32,12 @@ export interface WaitingCounts {
   };
 }
 
+/** A member of an account, by the name that other members see. */
+export interface AccountMember {
+  readonly id: number;
+  readonly name: string;
+}
+
 export class MailAccounts extends Records {
   /** Finds the mail servers of an address. */
   discover(address: string, options: ActionOptions = {}): Promise<RecordValues> {
@@ -52,6 +58,12 @@ export class MailAccounts extends Records {
   async waiting(account: number, options: ActionOptions = {}): Promise<WaitingCounts> {
     const request = { query: { filterByTk: account }, ...options };
     return (await this.transport.call<WaitingCounts>('accounts:waiting', request)).data;
+  }
+
+  /** The members of an account by name, for its members. */
+  async members(account: number, options: ActionOptions = {}): Promise<readonly AccountMember[]> {
+    const request = { ...options, query: { filterByTk: account } };
+    return (await this.transport.call<readonly AccountMember[]>('accounts:members', request)).data;
   }
 
   /** The address at which the user signs in with the mail provider of an account (OAuth 2). */

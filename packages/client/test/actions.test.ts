@@ -51,7 +51,7 @@ const otherOperations = new Set([
 ]);
 /** Plain style says again what the actions say. */
 const isPlainPath = (path: string): boolean =>
-  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions)(\/\{key\})?$/.test(
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|conversationNotes|mailNotifications)(\/\{key\})?$/.test(
     path,
   );
 
@@ -143,6 +143,8 @@ async function callEveryMethod(
     mailAccounts.discover('ann@example.com'),
     mailAccounts.test(1),
     mailAccounts.sync(1),
+    mailAccounts.waiting(1),
+    mailAccounts.members(1),
     mailAccounts.authorize(1),
     mailAccounts.finishAuthorization({ state: 's', code: 'c' }),
     mailAccounts.verifyAlias(1, 'sales@example.com'),

@@ -35,6 +35,7 @@ const actionKinds: Readonly<Record<MailAction, ActionKind>> = {
   'emails:cancelSend': 'write',
   'emails:retrySend': 'write',
   'emails:import': 'upload',
+  'accounts:members': 'read',
   'accounts:rethread': 'upload',
   'accounts:discover': 'upload',
   'accounts:test': 'upload',

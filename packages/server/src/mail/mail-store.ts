@@ -1,12 +1,15 @@
 /** Mail of one application: storing messages and their bytes, background work, and the secrets of accounts. */
 import type { BackgroundWorker } from '../base/background-worker.ts';
 import { type BlobStore, unreferencedGraceMilliseconds } from '../base/blob-store.ts';
+import { isoTime } from '../base/clock.ts';
 import type { DnsResolver } from '../base/dns-resolver.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { Mailer } from '../base/mailer.ts';
 import { findHostProblem } from '../base/outbound-address.ts';
 import { findAccountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { readSyncStatus } from '../database/mail/lease-rows.ts';
+import { pruneNotifications } from '../database/mail/note-rows.ts';
+import { mailLimits } from '../protocol/mail-limits.ts';
 import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
 import type { ApplyRulesParts } from './automation/apply-rules.ts';
 import { MailAutomation } from './automation/mail-automation.ts';
@@ -33,6 +36,7 @@ import { BodyFetcher } from './sync/body-fetcher.ts';
 import { MailSync } from './sync/mail-sync.ts';
 import { RunningBodies } from './sync/running-bodies.ts';
 import type { SyncServices } from './sync/sync-services.ts';
+import { SnoozeReturns } from './team/snooze-returns.ts';
 
 /** What the mail of all applications of a server shares. */
 export interface MailServices extends ConnectServices {
@@ -78,6 +82,8 @@ export class MailStore {
   readonly recipientActions: RecipientActions;
   /** Sends campaigns. */
   readonly campaigns: CampaignSender;
+  /** Opens snoozed and closed conversations again. */
+  readonly snoozes: SnoozeReturns;
   /** Sends what waits in the outbox. */
   readonly delivery: MailDelivery;
   readonly #parts: MailStoreParts;
@@ -95,12 +101,16 @@ export class MailStore {
     this.automation = new MailAutomation({ ...parts, mail: this });
     this.recipientActions = new RecipientActions(parts, this);
     this.campaigns = new CampaignSender({ ...parts, mail: this });
+    this.snoozes = new SnoozeReturns(parts);
     this.ingest = new MailIngest({
       ...parts,
       parser,
       arrivals: new DeliveryArrivals({ ...parts, onSettled: () => this.delivery.wake() }),
       wakeChecks: () => this.authenticity.wake(),
-      onNewMail: (transaction, account, emails) => this.automation.enqueue(transaction, account, emails),
+      onNewMail: async (transaction, account, emails) => {
+        await this.snoozes.reopenAnswered(transaction, emails);
+        await this.automation.enqueue(transaction, account, emails);
+      },
     });
     this.blobs = parts.blobs;
     this.connections = new AccountConnections(parts);
@@ -135,6 +145,7 @@ export class MailStore {
       this.delivery.begin();
       this.campaigns.begin();
     }
+    this.snoozes.begin();
     this.#rebuilding = this.#rebuildOldThreads();
   }
 
@@ -207,6 +218,11 @@ export class MailStore {
     this.delivery.wake();
   }
 
+  /** Looks for the next end of a snooze. */
+  wakeSnoozes(): void {
+    this.snoozes.wake();
+  }
+
   /** Why an account may not name a host as its mail server; null: it may. */
   hostProblem(host: string): string | null {
     return findHostProblem(host, this.#parts.services.allowed, 'MAIL_ALLOWED_PRIVATE_HOSTS');
@@ -252,6 +268,7 @@ export class MailStore {
     await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
     await this.operations.sweepTombstones(now);
     await this.automation.prune(now);
+    await pruneNotifications(this.#parts.database, isoTime(now - mailLimits.notificationDays * 86_400_000));
   }
 
   /** Starts to synchronise an account with its changed settings. Called after the commit. */
@@ -281,10 +298,12 @@ export class MailStore {
     return this.sync.isBusy;
   }
 
-  /** When a message of the outbox or a campaign is due, in milliseconds since the Unix epoch; null if none waits. */
+  /**
+   * When a message of the outbox or a campaign is due, or a snooze ends, in milliseconds since the Unix epoch; null if nothing waits.
+   */
   async nextDue(): Promise<number | null> {
-    if (!this.#parts.services.delivers) return null;
-    const due = [await this.delivery.nextDue(), await this.campaigns.nextDue()].filter((each) => each !== null);
+    const waits = this.#parts.services.delivers ? [this.delivery, this.campaigns, this.snoozes] : [this.snoozes];
+    const due = (await Promise.all(waits.map((each) => each.nextDue()))).filter((each) => each !== null);
     return due.length === 0 ? null : Math.min(...due);
   }
 
@@ -302,6 +321,7 @@ export class MailStore {
       this.rebuild.stop(),
       this.authenticity.end(),
       this.automation.end(),
+      this.snoozes.end(),
       this.#rebuilding,
     ]);
   }

@@ -228,6 +228,19 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     ),
   },
   {
+    action: 'accounts:members',
+    method: 'get',
+    summary: 'List the members of an account by name',
+    description:
+      'For members of the account, who can assign conversations to each other and mention each other in notes. It needs no permission on users.',
+    may: hasGrants(['accounts', 'get']),
+    parameters: [idParameter('account', 1)],
+    success: jsonReply(
+      'The members, sorted by name.',
+      schema.array(schema.complete({ id: schema.integer, name: schema.string })),
+    ),
+  },
+  {
     action: 'accounts:rethread',
     summary: 'Rebuild the conversations of an account from its e-mails',
     description:

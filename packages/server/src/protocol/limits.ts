@@ -114,6 +114,8 @@ export const limits = {
   /** Bytes of one message of a client on a socket. It contains at most one filter. */
   messageBytes: 80 * 1024,
   subscriptions: 100,
+  /** Records that one connection can announce to have open. */
+  presences: 20,
   /** Characters of the resources and filters of one connection's subscriptions. */
   subscriptionsLength: 128 * 1024,
   /** Records that a subscription tracks as known to its reader, and those of all subscriptions of a connection. */

@@ -7,6 +7,11 @@
 export interface SystemTraits {
   /** Which of its records a user can see. Absent: only the permissions decide. */
   readonly visibility?: Visibility;
+  /**
+   * Records are only visible with the record that a relation refers to: every grant on the collection includes the rows that the
+   * caller may get of the other one. Without that permission there is no grant.
+   */
+  readonly visibleWith?: { readonly relation: string; readonly collection: string };
   /** Records with this value are being deleted in the background, so reads omit them. */
   readonly hiddenWhile?: { readonly field: string; readonly value: unknown };
   /** The server creates the records from external data, so required fields cannot be added. */

@@ -33,4 +33,6 @@ export const ungeneratedMailActions: Readonly<Record<string, ReadonlySet<string>
     'importPreview',
   ]),
   mailSuppressions: new Set(['update', 'updateOrCreate']),
+  conversationNotes: new Set(['firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
+  mailNotifications: new Set(['create', 'firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
 };

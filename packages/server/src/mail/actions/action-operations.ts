@@ -1,4 +1,5 @@
 /** Which operation each action of mail runs. This module and what it imports are loaded with the first request for one of them. */
+import { runGetMembers } from './account-members.ts';
 import { runBatchUpdate, runDestroy, runMove } from './change-emails.ts';
 import { runAuthorize, runDiscover, runFinishAuthorization, runTest } from './connect-account.ts';
 import { runExport } from './export-mail.ts';
@@ -30,6 +31,7 @@ export const actionOperations = {
   'emails:cancelSend': runCancelSend,
   'emails:retrySend': runRetrySend,
   'emails:import': runImport,
+  'accounts:members': runGetMembers,
   'accounts:rethread': runRethread,
   'accounts:discover': runDiscover,
   'accounts:test': runTest,

@@ -9,6 +9,7 @@ import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
 import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
 import { mailCampaignMessages, mailCampaigns, mailSuppressions } from './campaign-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
+import { conversationNotes, mailNotifications } from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
 import { mailProblems, mailWorkers } from './problem-collections.ts';
 import {
@@ -46,6 +47,8 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   mailCampaigns,
   mailCampaignMessages,
   mailSuppressions,
+  conversationNotes,
+  mailNotifications,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */
@@ -78,6 +81,7 @@ export const mailRelations: readonly SystemRelation[] = [
     'mailCampaigns',
     'mailCampaignMessages',
     'mailSuppressions',
+    'conversationNotes',
   ].map((collection) => ({
     collection,
     field: defineMembersRelation('accountId'),
@@ -95,5 +99,6 @@ export const mailRelations: readonly SystemRelation[] = [
   },
   { collection: 'accounts', field: defineHasMany('mailboxes', 'accountId') },
   { collection: 'conversations', field: defineHasMany('emails', 'conversationId') },
+  { collection: 'conversations', field: defineHasMany('conversationNotes', 'conversationId') },
   { collection: 'emails', field: defineHasMany('attachments', 'emailId') },
 ];

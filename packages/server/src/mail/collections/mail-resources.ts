@@ -9,6 +9,8 @@ export const mailResources = [
   'mailCampaigns',
   'mailCampaignMessages',
   'mailSuppressions',
+  'conversationNotes',
+  'mailNotifications',
 ] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);

@@ -1,3 +1,4 @@
+import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
 import { mailCampaigns } from './mail-campaigns.ts';
 import { mailRules } from './mail-rules.ts';
@@ -20,6 +21,7 @@ export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
   campaigns: mailCampaigns,
+  team: inboxTeam,
   rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
@@ -136,6 +138,7 @@ export const inbox = {
       ['#', 'Delete'],
       ['m', 'Move'],
       ['x', 'Select'],
+      ...inboxTeam.keys,
       ['z', 'Undo'],
       ['c', 'Write'],
       ['r', 'Reply'],
