@@ -23,7 +23,6 @@ import {
 import { isAccountMember } from '../../database/mail/rule-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { RecordContext } from '../../records/record-context.ts';
-import { requireWritable, requireWriter } from '../actions/mail-access.ts';
 import type { ApplyRulesParts } from '../automation/apply-rules.ts';
 import type { MailStore } from '../mail-store.ts';
 import { appendMailEvent } from '../store/mail-events.ts';
@@ -133,9 +132,10 @@ export class CampaignSender {
       return 0;
     }
     if (campaign?.status !== 'sending') return null;
-    const { storeRecipients, sendBatch } = await import('./send-campaign.ts');
+    const { storeRecipients, sendBatch, requireCampaignWriter } = await import('./send-campaign.ts');
     return this.#parts.withRuleContexts(async ({ getUserContext }) => {
       const context = await this.#requireOwner(campaign, getUserContext);
+      requireCampaignWriter(context);
       const work = { context, mail: this.#parts.mail, campaign };
       if (!campaign.recipientsComplete) return storeRecipients(work);
       const result = await sendBatch(work);
@@ -154,7 +154,6 @@ export class CampaignSender {
     const context = ownerId === null || role === null ? null : await getUserContext(ownerId, role);
     if (!context || ownerId === null || !(await isAccountMember(this.#parts.database, null, accountId, ownerId)))
       throw new ApiError('NO_PERMISSION', ownerGoneProblem);
-    requireCampaignWriter(context);
     return context;
   }
 
@@ -197,12 +196,6 @@ export class CampaignSender {
     const { changes, clock } = this.#parts;
     return { changes, clock, actor: null, requestId: null };
   }
-}
-
-/** The grants that a campaign needs besides that of its audience. @throws ApiError `NO_PERMISSION`, `FIELD_DENIED` */
-export function requireCampaignWriter(context: RecordContext): void {
-  requireWriter(context, 'create');
-  requireWritable(context, 'create', { to: null, subject: null, text: null, html: null });
 }
 
 const ownerGoneProblem =

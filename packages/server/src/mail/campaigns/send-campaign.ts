@@ -13,6 +13,7 @@ import { changeCampaign, type StoredCampaign } from '../../database/mail/campaig
 import { findSuppressed } from '../../database/mail/suppression-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../../records/record-context.ts';
+import { requireWritable, requireWriter } from '../actions/mail-access.ts';
 import { mailLockKey, type PreparedMail, storeQueued } from '../compose/write-mail.ts';
 import type { MailStore } from '../mail-store.ts';
 import { appendMailEvent, emitMailEvent } from '../store/mail-events.ts';
@@ -20,6 +21,7 @@ import { findVisibleAccount, type VisibleAccount } from '../visible-account.ts';
 import { type Audience, readAudience } from './campaign-audience.ts';
 import { toEventSource } from './campaign-events.ts';
 import { campaignLimits } from './campaign-limits.ts';
+import { makeRecipientLinks } from './campaign-links.ts';
 import { prepareCampaignMail } from './campaign-mail.ts';
 import { listVariables } from './campaign-template.ts';
 import { recordOutcome } from './record-outcome.ts';
@@ -34,6 +36,12 @@ export interface CampaignWork {
 const minuteMilliseconds = 60_000;
 /** While the outbox is full, or messages wait for their last attempt. */
 const waitMilliseconds = 500;
+
+/** The grants that a campaign needs besides that of its audience. @throws ApiError `NO_PERMISSION`, `FIELD_DENIED` */
+export function requireCampaignWriter(context: RecordContext): void {
+  requireWriter(context, 'create');
+  requireWritable(context, 'create', { to: null, subject: null, text: null, html: null });
+}
 
 /**
  * Stores a page of recipients, with the cursor behind it in the same transaction.
@@ -121,7 +129,8 @@ async function prepareAll(
     queued.map(async (each): Promise<PreparedRecipient> => {
       const record = byKey.get(each.recordKey);
       if (record?.address !== each.address) return { queued: each, prepared: null, reason: leftAudience };
-      const links = mail.makeCampaignLinks(each.id, campaign);
+      const { application, publicUrl } = mail;
+      const links = makeRecipientLinks({ cipher: mail, application, publicUrl }, each.id, campaign);
       const recipient = { address: each.address, values: record.values, links };
       try {
         const prepared = await prepareCampaignMail({ context, mail }, account, campaign, recipient);

@@ -1,7 +1,6 @@
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
-import { parseMailAddress } from '../compose/mail-input.ts';
 
 const serverManaged = new Set(['reason', 'campaignId', 'campaign']);
 
@@ -18,6 +17,7 @@ export const suppressionRules: RecordRules = {
       );
     if (!isObject(body)) return { body: body as Body };
     const row = Object.fromEntries(Object.entries(body).filter(([name]) => !serverManaged.has(name)));
+    const { parseMailAddress } = await import('../compose/mail-input.ts');
     const address = parseMailAddress(row['address']);
     if (!address) throw invalidValues({ address: 'Give one e-mail address, such as ann@example.com.' });
     if (row['accountId'] == null && row['account'] == null)
