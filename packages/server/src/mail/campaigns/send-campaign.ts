@@ -1,5 +1,6 @@
 /** The steps of a campaign that sends: its recipients are stored, then their messages are put into the outbox at its rate. */
 import { isoTime } from '../../base/clock.ts';
+import type { Transaction } from '../../database/database.ts';
 import {
   CampaignMessageRows,
   countByDomain,
@@ -104,6 +105,26 @@ export async function sendBatch(work: CampaignWork): Promise<number | 'done'> {
     { lockKey: mailLockKey({ id: accountId }) },
   );
   return pause;
+}
+
+/**
+ * Marks recipients of a cancelled campaign to whom nothing was sent.
+ *
+ * @returns milliseconds until the next step; null: none is left.
+ */
+export async function cancelRecipients(
+  { database, changes, clock }: Pick<RecordContext, 'database' | 'changes' | 'clock'>,
+  { id, accountId }: StoredCampaign,
+): Promise<number | null> {
+  const work = async (transaction: Transaction): Promise<number> => {
+    const rows = new CampaignMessageRows(database, transaction);
+    const keys = await rows.cancelQueued(id, campaignLimits.audiencePage);
+    const event = { name: 'mailCampaignMessages.updated', keys, changed: ['status'] } as const;
+    await appendMailEvent(transaction, { changes, clock, actor: null, requestId: null }, event);
+    return keys.length;
+  };
+  const cancelled = await database.write(work, { lockKey: mailLockKey({ id: accountId }) });
+  return cancelled === campaignLimits.audiencePage ? 0 : null;
 }
 
 /** A recipient with the composed message, or why it gets none. */

@@ -1,3 +1,4 @@
+/** What clients may write of the recipients of campaigns: nothing of their messages, and the addresses that get none. */
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
@@ -25,3 +26,22 @@ export const suppressionRules: RecordRules = {
     return { body: { ...row, address: address.address.toLowerCase() } };
   },
 };
+
+/** Only the server writes the messages of campaigns. */
+export const campaignMessageRules: RecordRules = {
+  changesAccess: false,
+  isUnaudited: true,
+  prepare() {
+    throw refuse();
+  },
+  guard() {
+    throw refuse();
+  },
+};
+
+function refuse(): ApiError {
+  return new ApiError(
+    'SYSTEM_PROTECTED',
+    'The server writes the messages of campaigns. They are deleted with their campaign.',
+  );
+}
