@@ -155,6 +155,18 @@ describe.skipIf(chromium === null)('campaigns', () => {
         await shoot(`campaign-new-${name}`, opened.page);
         await opened.page.context().close();
       }
+      await page.goto(getUrl());
+      await field('Address').fill('no address');
+      await button('Add').click();
+      await page.getByText(/Give one e-mail address/).waitFor();
+      await field('Address').fill('Dan@example.net');
+      await button('Add').click();
+      const suppressed = page.getByRole('table', { name: 'Addresses without campaigns' });
+      await suppressed.getByText('Added by hand').waitFor();
+      await expectAccessible(page, 'suppressed addresses');
+      await shoot('campaigns-suppressed');
+      await button('Allow campaigns to dan@example.net').click();
+      await page.getByText('No addresses yet.').waitFor();
       await page.goto(getUrl('/1'));
       await button('Delete').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();

@@ -6,9 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Applications } from '../applications/applications.ts';
-import { readTokenTarget } from '../mail/campaigns/campaign-token.ts';
 import type { RecipientActions } from '../mail/campaigns/recipient-actions.ts';
-import { escapeText } from '../mail/html/escape-text.ts';
 import type { Callers } from './callers.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Replies } from './replies.ts';
@@ -77,10 +75,11 @@ async function run(
     discardRest(request.raw);
     limits.countAnonymous(callers.readClientAddress(request));
     const token = (request.params as { readonly '*': string })['*'];
+    const { readTokenTarget } = await import('../mail/campaigns/campaign-token.ts');
     const target = readTokenTarget(token);
     const lease = target && (await applications.find(target.application));
     try {
-      const actions = lease && !lease.error ? lease.application.mail.recipientActions : null;
+      const actions = lease && !lease.error ? await lease.application.mail.loadRecipientActions() : null;
       return await answer(actions, token, request, reply);
     } finally {
       lease?.release();
@@ -93,6 +92,7 @@ async function run(
 const answerUnsubscribe: Answer = async (actions, token, { method }, reply) => {
   const sender = await actions?.findSender(token);
   if (!actions || !sender) return sendInvalid(reply);
+  const { escapeText } = await import('../mail/html/escape-text.ts');
   const name = escapeText(sender);
   if (method === 'POST') {
     await actions.unsubscribe(token);

@@ -14,9 +14,8 @@ import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
 import type { ApplyRulesParts } from './automation/apply-rules.ts';
 import { MailAutomation } from './automation/mail-automation.ts';
 import { sweepBlobs } from './blobs/sweep-blobs.ts';
-import { type CampaignTracking, makeRecipientLinks, type RecipientLinks } from './campaigns/campaign-links.ts';
 import { CampaignSender } from './campaigns/campaign-sender.ts';
-import { RecipientActions } from './campaigns/recipient-actions.ts';
+import type { RecipientActions } from './campaigns/recipient-actions.ts';
 import { AccountConnections } from './connect/account-connections.ts';
 import type { ConnectServices } from './connect/connect-services.ts';
 import { findPlainProblem } from './connect/guarded-connection.ts';
@@ -78,8 +77,6 @@ export class MailStore {
   readonly sync: MailSync;
   /** Rules for arriving mail, and vacation replies. */
   readonly automation: MailAutomation;
-  /** What recipients of campaigns do by the links in their message. */
-  readonly recipientActions: RecipientActions;
   /** Sends campaigns. */
   readonly campaigns: CampaignSender;
   /** Opens snoozed and closed conversations again. */
@@ -99,7 +96,6 @@ export class MailStore {
     const { parser, dns } = parts.services;
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
     this.automation = new MailAutomation({ ...parts, mail: this });
-    this.recipientActions = new RecipientActions(parts, this);
     this.campaigns = new CampaignSender({ ...parts, mail: this });
     this.snoozes = new SnoozeReturns(parts);
     this.ingest = new MailIngest({
@@ -207,10 +203,15 @@ export class MailStore {
     return this.#parts.services.oauth.publicUrl;
   }
 
-  /** The addresses in the message of one recipient of a campaign. */
-  makeCampaignLinks(message: number, tracking: CampaignTracking): RecipientLinks {
-    const { application } = this.#parts;
-    return makeRecipientLinks({ cipher: this, application, publicUrl: this.publicUrl }, message, tracking);
+  /** The name of the application. */
+  get application(): string {
+    return this.#parts.application;
+  }
+
+  /** What recipients of campaigns do by the links in their message. */
+  async loadRecipientActions(): Promise<RecipientActions> {
+    const { RecipientActions } = await import('./campaigns/recipient-actions.ts');
+    return new RecipientActions(this.#parts, this);
   }
 
   /** Looks for due messages in the outbox. */

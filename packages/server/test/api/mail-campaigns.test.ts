@@ -91,7 +91,11 @@ describeEngines('campaigns', (engine) => {
       as: 'mia',
     });
     expect(list).toMatchObject([{ reason: 'bounced', campaignId: id }]);
-    const events = (await listEvents('campaign')).filter((each) => each.payload.campaign === id);
+    // PostgreSQL shows an event when all older transactions have ended.
+    const events = await fixture.until(
+      async () => (await listEvents('campaign')).filter((each) => each.payload.campaign === id),
+      (all) => all.some(({ name }) => name === 'campaign.done'),
+    );
     const names = Map.groupBy(events, ({ name }) => name as string);
     expect(Object.fromEntries([...names].map(([name, all]) => [name, all.length]))).toEqual({
       'campaign.started': 1,

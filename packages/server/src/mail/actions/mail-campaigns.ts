@@ -22,8 +22,8 @@ import { noLinks } from '../campaigns/campaign-links.ts';
 import { prepareCampaignMail } from '../campaigns/campaign-mail.ts';
 import { type PreviewedCampaign, previewCampaign } from '../campaigns/campaign-preview.ts';
 import { campaignRules } from '../campaigns/campaign-rules.ts';
-import { requireCampaignWriter } from '../campaigns/campaign-sender.ts';
 import { listVariables } from '../campaigns/campaign-template.ts';
+import { requireCampaignWriter } from '../campaigns/send-campaign.ts';
 import { mailLockKey, storeQueued } from '../compose/write-mail.ts';
 import { findVisibleAccount } from '../visible-account.ts';
 import { type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
@@ -58,7 +58,7 @@ async function loadPreviewed(
 /** `mailCampaigns:test`: sends the message of the first recipient to the account or to the user. */
 export async function runTestCampaign(request: MailRequest): Promise<MailData> {
   const { context, mail } = request;
-  requireCampaignWriter(context);
+  requireStepGrants(context, { sends: true });
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const body = readBodyObject(request, ['id', 'to']);
   const campaign = await loadCampaign(context, filterByTk ?? body['id'], 'update');
@@ -121,7 +121,8 @@ const steps = {
 } as const satisfies Readonly<Record<string, CampaignStep>>;
 
 /** `mailCampaigns:start`, `:pause`, `:resume` and `:cancel`. */
-export function runCampaignStep(request: MailRequest, name: keyof typeof steps): Promise<MailData> {
+export async function runCampaignStep(request: MailRequest, name: keyof typeof steps): Promise<MailData> {
+  requireStepGrants(request.context, steps[name]);
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const { id } = readBodyObject(request, ['id']);
   return runStep(request, filterByTk ?? id, steps[name]);
@@ -129,6 +130,7 @@ export function runCampaignStep(request: MailRequest, name: keyof typeof steps):
 
 /** `mailCampaigns:schedule`: starts a campaign at a time. */
 export async function runScheduleCampaign(request: MailRequest): Promise<MailData> {
+  requireStepGrants(request.context, { sends: true });
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const { id, at } = readBodyObject(request, ['id', 'at']);
   const scheduledAt = canonicalDatetime(at);
@@ -172,12 +174,17 @@ function isSameContent(one: StoredCampaign, other: StoredCampaign | null): boole
   return toContent(one) === toContent(other);
 }
 
+/** The grants of a step, which are checked before anything else of the request. @throws ApiError `NO_PERMISSION`, `FIELD_DENIED` */
+function requireStepGrants(context: RecordContext, { sends }: Pick<CampaignStep, 'sends'>): void {
+  requireGrant(context, context.registry.get('mailCampaigns'), 'update');
+  if (sends) requireCampaignWriter(context);
+}
+
 /** The user as whom a campaign is sent. @throws ApiError 403 without the permissions, 422 where it is not complete. */
 async function requireSender(
   { context, mail }: MailRequest,
   campaign: StoredCampaign,
 ): Promise<{ readonly user: number; readonly role: string }> {
-  requireCampaignWriter(context);
   const user = context.caller.user?.['id'];
   if (typeof user !== 'number')
     throw new ApiError(

@@ -1,4 +1,5 @@
 /** The addresses in the message of one recipient: to unsubscribe, and, only if the campaign counts that, of links and of an image. */
+import { insertAtEnd } from './campaign-template.ts';
 import { makeCampaignToken, type TokenCipher, type TokenPurpose } from './campaign-token.ts';
 
 /** Makes the addresses for recipients; null: the server does not know its own address. */
@@ -58,7 +59,7 @@ export function addTracking(html: string, links: RecipientLinks, encode: (text: 
       ? html
       : html.replace(linkPattern, (whole, before: string, quote: string, address: string) => {
           const url = address.replaceAll('&amp;', '&');
-          if (url === unsubscribeUrl || url.length > maxLinkLength) return whole;
+          if (url === unsubscribeUrl || url.length > maxLinkLength || !URL.canParse(url)) return whole;
           return `${before}${quote}${encode(toClickUrl(url))}${quote}`;
         });
   const facts = [
@@ -67,7 +68,5 @@ export function addTracking(html: string, links: RecipientLinks, encode: (text: 
   ];
   const notice = `<p><small>The sender counts ${facts.join(', and ')}.</small></p>`;
   const image = openUrl === null ? '' : `<img src="${encode(openUrl)}" width="1" height="1" alt="">`;
-  const added = `${notice}${image}`;
-  const end = counted.toLowerCase().lastIndexOf('</body>');
-  return end === -1 ? `${counted}\n${added}` : `${counted.slice(0, end)}${added}${counted.slice(end)}`;
+  return insertAtEnd(counted, `${notice}${image}`);
 }

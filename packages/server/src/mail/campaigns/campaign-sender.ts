@@ -10,7 +10,6 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
-import { CampaignMessageRows } from '../../database/mail/campaign-message-rows.ts';
 import {
   type CampaignChange,
   type CampaignStatus,
@@ -23,12 +22,8 @@ import {
 import { isAccountMember } from '../../database/mail/rule-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { RecordContext } from '../../records/record-context.ts';
-import { requireWritable, requireWriter } from '../actions/mail-access.ts';
 import type { ApplyRulesParts } from '../automation/apply-rules.ts';
 import type { MailStore } from '../mail-store.ts';
-import { appendMailEvent } from '../store/mail-events.ts';
-import { appendCampaignActivity } from './campaign-events.ts';
-import { campaignLimits } from './campaign-limits.ts';
 
 /** What sending the campaigns of an application works with. */
 export interface CampaignSenderParts extends Pick<ApplyRulesParts, 'withRuleContexts'> {
@@ -126,16 +121,20 @@ export class CampaignSender {
 
   async #step(id: number): Promise<number | null> {
     const campaign = await readCampaign(this.#parts.database, null, id);
-    if (campaign?.status === 'cancelled') return this.#cancelRecipients(campaign);
+    if (campaign?.status === 'cancelled') {
+      const { cancelRecipients } = await import('./send-campaign.ts');
+      return cancelRecipients(this.#parts, campaign);
+    }
     if (campaign?.status === 'scheduled') {
       const startedAt = isoTime(this.#parts.clock.now());
       await this.#change(campaign, { status: 'sending', startedAt }, ['scheduled'], 'started');
       return 0;
     }
     if (campaign?.status !== 'sending') return null;
-    const { storeRecipients, sendBatch } = await import('./send-campaign.ts');
+    const { storeRecipients, sendBatch, requireCampaignWriter } = await import('./send-campaign.ts');
     return this.#parts.withRuleContexts(async ({ getUserContext }) => {
       const context = await this.#requireOwner(campaign, getUserContext);
+      requireCampaignWriter(context);
       const work = { context, mail: this.#parts.mail, campaign };
       if (!campaign.recipientsComplete) return storeRecipients(work);
       const result = await sendBatch(work);
@@ -154,7 +153,6 @@ export class CampaignSender {
     const context = ownerId === null || role === null ? null : await getUserContext(ownerId, role);
     if (!context || ownerId === null || !(await isAccountMember(this.#parts.database, null, accountId, ownerId)))
       throw new ApiError('NO_PERMISSION', ownerGoneProblem);
-    requireCampaignWriter(context);
     return context;
   }
 
@@ -165,24 +163,13 @@ export class CampaignSender {
     return null;
   }
 
-  async #cancelRecipients({ id, accountId }: StoredCampaign): Promise<number | null> {
-    const { database } = this.#parts;
-    const cancelled = await this.#write(accountId, async (transaction) => {
-      const rows = new CampaignMessageRows(database, transaction);
-      const keys = await rows.cancelQueued(id, campaignLimits.audiencePage);
-      const event = { name: 'mailCampaignMessages.updated', keys, changed: ['status'] } as const;
-      await appendMailEvent(transaction, this.#source, event);
-      return keys.length;
-    });
-    return cancelled === campaignLimits.audiencePage ? 0 : null;
-  }
-
   async #change(
     { id, accountId }: StoredCampaign,
     change: CampaignChange,
     statuses: readonly CampaignStatus[],
     activity: string,
   ): Promise<void> {
+    const { appendCampaignActivity } = await import('./campaign-events.ts');
     await this.#write(accountId, async (transaction) => {
       if (await changeCampaign(this.#parts.database, transaction, id, { ...change, only: { statuses } }))
         await appendCampaignActivity(transaction, this.#source, { campaign: id, activity });
@@ -197,12 +184,6 @@ export class CampaignSender {
     const { changes, clock } = this.#parts;
     return { changes, clock, actor: null, requestId: null };
   }
-}
-
-/** The grants that a campaign needs besides that of its audience. @throws ApiError `NO_PERMISSION`, `FIELD_DENIED` */
-export function requireCampaignWriter(context: RecordContext): void {
-  requireWriter(context, 'create');
-  requireWritable(context, 'create', { to: null, subject: null, text: null, html: null });
 }
 
 const ownerGoneProblem =

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { escapeText } from '../html/escape-text.ts';
+import { addTracking } from './campaign-links.ts';
 import { fillCampaign, findTemplateProblem, listVariables } from './campaign-template.ts';
 
 const url = 'https://data.example.com/unsubscribe/x?a=1&b';
@@ -35,6 +37,7 @@ describe('templates of campaigns', () => {
   test('a message without a link to unsubscribe gets one, inside of a whole document', () => {
     expect(fill({ text: 'Hello' }).text).toBe(`Hello\n\n-- \nUnsubscribe: ${url}\n`);
     expect(fill({ html: '<html><body>x</BODY></html>' }).html).toMatch(/Unsubscribe<\/a><\/p><\/BODY><\/html>$/);
+    expect(fill({ html: '<body>\u0130\u0130x</body>' }).html).toMatch(/x<p><a [^>]*>Unsubscribe<\/a><\/p><\/body>$/);
     expect(fill({ text: 'Hello', html: '<a href="{{unsubscribeUrl}}">no</a>' }).text).toBe('Hello');
   });
 
@@ -45,4 +48,26 @@ describe('templates of campaigns', () => {
       expect({ wrong, problem: findTemplateProblem(wrong) }).toEqual({ wrong, problem: expect.any(String) });
     for (const right of ['{a}', '{{a}} }}', '{{ a }}', '{{a|b c}}', '']) expect(findTemplateProblem(right)).toBeNull();
   });
+});
+
+test('links that are counted: plain web addresses of anchors, and nothing else', () => {
+  const links = {
+    unsubscribeUrl: 'https://d.example/u',
+    openUrl: null,
+    toClickUrl: (url: string) => `https://d.example/l/${encodeURIComponent(url)}`,
+  };
+  const kept = [
+    '<a href="mailto:ann@example.com">',
+    '<a href="javascript:alert(1)">',
+    '<a href="https://d.example/u">',
+    '<a href="http://[bad">',
+    '<img src="https://x.example/a.png">',
+    '<link href="https://x.example/">',
+    `<a href="https://x.example/${'a'.repeat(2000)}">`,
+  ];
+  for (const html of kept) expect(addTracking(html, links, escapeText).split('\n')[0]).toBe(html);
+  expect(addTracking('<a\n href="https://x.example/?a=1&amp;b=2">', links, escapeText)).toContain(
+    '<a\n href="https://d.example/l/https%3A%2F%2Fx.example%2F%3Fa%3D1%26b%3D2">',
+  );
+  expect(addTracking(kept[0]!, { ...links, toClickUrl: null }, escapeText)).toBe(kept[0]);
 });

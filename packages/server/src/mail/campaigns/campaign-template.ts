@@ -73,10 +73,10 @@ function fill(
   });
 }
 
-/** Before the end of the document, if the template is a whole one. */
-function insertAtEnd(html: string, link: string): string {
-  const end = html.toLowerCase().lastIndexOf('</body>');
-  return end === -1 ? `${html}\n${link}` : `${html.slice(0, end)}${link}${html.slice(end)}`;
+/** Adds HTML at the end, before the end of the body if there is one. */
+export function insertAtEnd(html: string, added: string): string {
+  const end = [...html.matchAll(/<\/body>/gi)].at(-1)?.index;
+  return end === undefined ? `${html}\n${added}` : `${html.slice(0, end)}${added}${html.slice(end)}`;
 }
 
 /** Lists and objects have no text. */

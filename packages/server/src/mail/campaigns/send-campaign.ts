@@ -1,5 +1,6 @@
 /** The steps of a campaign that sends: its recipients are stored, then their messages are put into the outbox at its rate. */
 import { isoTime } from '../../base/clock.ts';
+import type { Transaction } from '../../database/database.ts';
 import {
   CampaignMessageRows,
   countByDomain,
@@ -13,6 +14,7 @@ import { changeCampaign, type StoredCampaign } from '../../database/mail/campaig
 import { findSuppressed } from '../../database/mail/suppression-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../../records/record-context.ts';
+import { requireWritable, requireWriter } from '../actions/mail-access.ts';
 import { mailLockKey, type PreparedMail, storeQueued } from '../compose/write-mail.ts';
 import type { MailStore } from '../mail-store.ts';
 import { appendMailEvent, emitMailEvent } from '../store/mail-events.ts';
@@ -20,6 +22,7 @@ import { findVisibleAccount, type VisibleAccount } from '../visible-account.ts';
 import { type Audience, readAudience } from './campaign-audience.ts';
 import { toEventSource } from './campaign-events.ts';
 import { campaignLimits } from './campaign-limits.ts';
+import { makeRecipientLinks } from './campaign-links.ts';
 import { prepareCampaignMail } from './campaign-mail.ts';
 import { listVariables } from './campaign-template.ts';
 import { recordOutcome } from './record-outcome.ts';
@@ -34,6 +37,12 @@ export interface CampaignWork {
 const minuteMilliseconds = 60_000;
 /** While the outbox is full, or messages wait for their last attempt. */
 const waitMilliseconds = 500;
+
+/** The grants that a campaign needs besides that of its audience. @throws ApiError `NO_PERMISSION`, `FIELD_DENIED` */
+export function requireCampaignWriter(context: RecordContext): void {
+  requireWriter(context, 'create');
+  requireWritable(context, 'create', { to: null, subject: null, text: null, html: null });
+}
 
 /**
  * Stores a page of recipients, with the cursor behind it in the same transaction.
@@ -98,6 +107,26 @@ export async function sendBatch(work: CampaignWork): Promise<number | 'done'> {
   return pause;
 }
 
+/**
+ * Marks recipients of a cancelled campaign to whom nothing was sent.
+ *
+ * @returns milliseconds until the next step; null: none is left.
+ */
+export async function cancelRecipients(
+  { database, changes, clock }: Pick<RecordContext, 'database' | 'changes' | 'clock'>,
+  { id, accountId }: StoredCampaign,
+): Promise<number | null> {
+  const work = async (transaction: Transaction): Promise<number> => {
+    const rows = new CampaignMessageRows(database, transaction);
+    const keys = await rows.cancelQueued(id, campaignLimits.audiencePage);
+    const event = { name: 'mailCampaignMessages.updated', keys, changed: ['status'] } as const;
+    await appendMailEvent(transaction, { changes, clock, actor: null, requestId: null }, event);
+    return keys.length;
+  };
+  const cancelled = await database.write(work, { lockKey: mailLockKey({ id: accountId }) });
+  return cancelled === campaignLimits.audiencePage ? 0 : null;
+}
+
 /** A recipient with the composed message, or why it gets none. */
 interface PreparedRecipient {
   readonly queued: QueuedCampaignMessage;
@@ -121,7 +150,8 @@ async function prepareAll(
     queued.map(async (each): Promise<PreparedRecipient> => {
       const record = byKey.get(each.recordKey);
       if (record?.address !== each.address) return { queued: each, prepared: null, reason: leftAudience };
-      const links = mail.makeCampaignLinks(each.id, campaign);
+      const { application, publicUrl } = mail;
+      const links = makeRecipientLinks({ cipher: mail, application, publicUrl }, each.id, campaign);
       const recipient = { address: each.address, values: record.values, links };
       try {
         const prepared = await prepareCampaignMail({ context, mail }, account, campaign, recipient);

@@ -1,9 +1,8 @@
 /** Campaigns: one message to each record of a collection, the message of each recipient, and addresses that get none. */
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
 import { campaignLimits } from '../campaigns/campaign-limits.ts';
-import { campaignMessageRules } from '../campaigns/campaign-message-rules.ts';
 import { campaignRules } from '../campaigns/campaign-rules.ts';
-import { suppressionRules } from '../campaigns/suppression-rules.ts';
+import { campaignMessageRules, suppressionRules } from '../campaigns/recipient-rules.ts';
 import { accountField, commonTraits, defineCount, defineFlag, defineReference, keyField } from './mail-fields.ts';
 
 const readActions = ['list', 'get', 'export'];

@@ -95,6 +95,7 @@ export class AccountDelivery {
   /** Sends messages of an account until none is due. @param signal aborts transactions that are under way. */
   async run(account: number, signal: AbortSignal): Promise<void> {
     const { leases, clock } = this.#parts;
+    await import('../campaigns/record-outcome.ts'); // loaded before anything is sent: it stores the outcome
     let session: SmtpSession | null = null;
     const close = (): void => session?.close();
     signal.addEventListener('abort', close, { once: true });

@@ -9,7 +9,6 @@ import { changeOutboxEntry, lockOutboxEntry, setDelivery } from '../../database/
 import { isCampaignEmail } from '../../database/mail/suppression-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../../records/record-context.ts';
-import { recordDelivery } from '../campaigns/record-outcome.ts';
 import type { MailAccount } from '../store/incoming-mail.ts';
 import type { MailIngest } from '../store/ingest.ts';
 import { queueNewMessage } from '../store/local-changes.ts';
@@ -145,6 +144,7 @@ export class DeliverySettlement {
     const now = this.#parts.clock.now();
     const nextAt = status === 'unknown' ? computeNextLookup(state, now) : state.nextAttemptAt;
     await setDelivery(tx.database, tx.tx, email, { state, status: summariseDelivery(state) });
+    const { recordDelivery } = await import('../campaigns/record-outcome.ts');
     await recordDelivery(toMailTransaction(tx, tx.tx), email, state);
     const lastError = state.problem?.message ?? null;
     await changeOutboxEntry(tx.database, tx.tx, email, { status, nextAt, lastError });

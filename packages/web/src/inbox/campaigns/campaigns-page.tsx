@@ -1,4 +1,5 @@
-import type { ReactNode } from 'react';
+import { Select, Stack } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { QueryBoundary } from '../../data/problem.tsx';
 import { useMay } from '../../data/schema.ts';
@@ -9,8 +10,10 @@ import { ListTable } from '../../ui/list-table.tsx';
 import { LongText } from '../../ui/long-text.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
+import { useAccounts } from '../mail-queries.ts';
 import { type Campaign, useCampaignEvents, useCampaigns } from './campaign-data.ts';
 import { CampaignStatus } from './campaign-status.tsx';
+import { SuppressedAddresses } from './suppressed-addresses.tsx';
 
 /** The list of campaigns, newest first. */
 export function CampaignsPage(): ReactNode {
@@ -42,11 +45,38 @@ export function CampaignsPage(): ReactNode {
               {add}
             </Empty>
           ) : (
-            <CampaignTable campaigns={data} />
+            <Stack gap="xl">
+              <CampaignTable campaigns={data} />
+              {may('mailSuppressions', 'list') && <SuppressedSection />}
+            </Stack>
           )
         }
       </QueryBoundary>
     </Page>
+  );
+}
+
+/** The addresses to which the chosen account sends no campaigns. */
+function SuppressedSection(): ReactNode {
+  const t = useInboxTexts().campaigns;
+  const accounts = useAccounts().data?.ownAccounts ?? [];
+  const [chosen, setChosen] = useState<number | null>(null);
+  const account = chosen ?? accounts[0]?.id;
+  if (account === undefined) return null;
+  return (
+    <>
+      {accounts.length > 1 && (
+        <Select
+          label={t.fields.account}
+          maw="20rem"
+          data={accounts.map(({ id, address }) => ({ value: String(id), label: address }))}
+          value={String(account)}
+          onChange={(id) => id !== null && setChosen(Number(id))}
+          allowDeselect={false}
+        />
+      )}
+      <SuppressedAddresses key={account} account={account} />
+    </>
   );
 }
 

@@ -26,6 +26,11 @@ const reasons: Readonly<Record<string, string>> = {
   duplicate: 'with the address of another record',
   suppressed: 'unsubscribed or suppressed',
 };
+const suppressionReasons: Readonly<Record<string, string>> = {
+  manual: 'Added by hand',
+  unsubscribed: 'Unsubscribed',
+  bounced: 'The address does not exist',
+};
 const count = (n: number): string => n.toLocaleString('en');
 
 export const mailCampaigns = {
@@ -112,6 +117,16 @@ export const mailCampaigns = {
   recipients: 'Recipients',
   allOutcomes: 'All outcomes',
   noRecipients: 'No recipients with this outcome.',
+  suppressed: {
+    title: 'Addresses without campaigns',
+    text: 'Recipients who unsubscribed, addresses that do not exist, and those that you add get no campaigns from this account.',
+    none: 'No addresses yet.',
+    address: 'Address',
+    add: 'Add',
+    remove: (address: string) => `Allow campaigns to ${address}`,
+    reason: (reason: string) => suppressionReasons[reason] ?? reason,
+    columns: { address: 'Address', reason: 'Reason' },
+  },
   leftOutHint: (n: number) =>
     n === 1
       ? '1 record was left out: no address, or that of another record.'

@@ -1,7 +1,7 @@
+/** What clients may write of the recipients of campaigns: nothing of their messages, and the addresses that get none. */
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
-import { parseMailAddress } from '../compose/mail-input.ts';
 
 const serverManaged = new Set(['reason', 'campaignId', 'campaign']);
 
@@ -18,6 +18,7 @@ export const suppressionRules: RecordRules = {
       );
     if (!isObject(body)) return { body: body as Body };
     const row = Object.fromEntries(Object.entries(body).filter(([name]) => !serverManaged.has(name)));
+    const { parseMailAddress } = await import('../compose/mail-input.ts');
     const address = parseMailAddress(row['address']);
     if (!address) throw invalidValues({ address: 'Give one e-mail address, such as ann@example.com.' });
     if (row['accountId'] == null && row['account'] == null)
@@ -25,3 +26,22 @@ export const suppressionRules: RecordRules = {
     return { body: { ...row, address: address.address.toLowerCase() } };
   },
 };
+
+/** Only the server writes the messages of campaigns. */
+export const campaignMessageRules: RecordRules = {
+  changesAccess: false,
+  isUnaudited: true,
+  prepare() {
+    throw refuse();
+  },
+  guard() {
+    throw refuse();
+  },
+};
+
+function refuse(): ApiError {
+  return new ApiError(
+    'SYSTEM_PROTECTED',
+    'The server writes the messages of campaigns. They are deleted with their campaign.',
+  );
+}
