@@ -8,7 +8,7 @@ import type { Json } from '../../server/test/support/json.ts';
 import { deliverRawMail } from '../../server/test/support/mail-arrivals.ts';
 import { makeRawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
-import { startShopInboxServer } from './support/shop-inbox-server.ts';
+import { deliverToInbox, startShopInboxServer } from './support/shop-inbox-server.ts';
 import { buildWebInterface, describeWebEngines, expectAccessible, openPage, signIn } from './support/web-page.ts';
 
 const chromium = findChromium();
@@ -178,6 +178,39 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await expect.poll(() => ann.locator('[data-conversation]').count()).toBe(2);
       await expectAccessible(ann, 'closed');
     });
+
+    testOnce(
+      'the headers and the raw form of a message are shown, and its list is left with one click',
+      long,
+      async () => {
+        const headers = [
+          'List-Unsubscribe: <https://list.example/u>',
+          'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
+        ];
+        const news = { subject: 'Weekly offers', from: 'Weekly <weekly@list.example>', id: 'w1@list.example', headers };
+        await deliverToInbox(server, news);
+        await ann.goto(inboxUrl());
+        await open(ann, 'Weekly offers');
+        const more = ann.getByRole('button', { name: 'More about this message' });
+        await more.click();
+        await ann.getByRole('menuitem', { name: 'Show the headers' }).click();
+        await ann.getByRole('dialog', { name: 'Headers' }).getByText('<w1@list.example>').waitFor();
+        await expectAccessible(ann, 'headers');
+        await ann.keyboard.press('Escape');
+        await more.click();
+        await ann.getByRole('menuitem', { name: 'Show the raw message' }).click();
+        const raw = ann.getByRole('textbox', { name: 'Raw message' });
+        await expect.poll(() => raw.inputValue()).toContain('Subject: Weekly offers');
+        await expectAccessible(ann, 'raw');
+        await picture(ann, 'raw');
+        await ann.keyboard.press('Escape');
+        await ann.route('**/emails:unsubscribe*', (route) => route.fulfill({ json: { data: { unsubscribed: true } } }));
+        await more.click();
+        await ann.getByRole('menuitem', { name: 'Unsubscribe' }).click();
+        await ann.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click();
+        await ann.getByText('Unsubscribed from Weekly.').waitFor();
+      },
+    );
 
     testOnce('everything fits a phone and dark mode', long, async () => {
       const { page, misdeeds: found } = await openPage(browser, server.running.url, {

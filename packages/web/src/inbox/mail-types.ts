@@ -137,6 +137,8 @@ export interface Email {
   readonly deliveryStatus?: DeliveryStatus | null;
   readonly delivery?: Delivery | null;
   readonly bodyState: string | null;
+  /** Names and values, in the order of the message. */
+  readonly headers?: readonly (readonly [name: string, value: string])[] | null;
   readonly text?: string | null;
   readonly html?: string | null;
   readonly attachments?: readonly Attachment[];

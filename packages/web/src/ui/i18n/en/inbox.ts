@@ -1,3 +1,4 @@
+import { inboxReading } from './inbox-reading.ts';
 import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
 import { mailRules } from './mail-rules.ts';
@@ -20,6 +21,7 @@ export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
   team: inboxTeam,
+  reading: inboxReading,
   rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
