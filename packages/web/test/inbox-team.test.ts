@@ -212,6 +212,32 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       },
     );
 
+    testOnce('labels have colours, and are added, removed and restored', long, async () => {
+      await ann.goto(inboxUrl());
+      await ann.locator('[data-conversation]').nth(3).click();
+      await ann.getByRole('region', { name: 'State of the conversation' }).waitFor();
+      const labels = async (): Promise<string> => {
+        const id = new URL(ann.url()).searchParams.get('c');
+        const emails = await server.data(`GET /api/emails?conversationId=${id}`, { as: 'ann' });
+        return JSON.stringify(emails.map((email: Json) => email.labels));
+      };
+      await ann.keyboard.press('l');
+      await ann.getByRole('textbox', { name: 'Another label' }).fill('Invoices');
+      await expectAccessible(ann, 'labels');
+      await ann.keyboard.press('Enter');
+      await ann.getByText('Labels of the conversation changed.').waitFor();
+      await ann.locator('h2 + div').getByText('Invoices').waitFor();
+      expect(await labels()).toContain('Invoices');
+      await picture(ann, 'labels');
+      await ann.keyboard.press('l');
+      await ann.getByRole('checkbox', { name: 'Invoices' }).uncheck();
+      await ann.getByRole('button', { name: 'Apply' }).click();
+      await expect.poll(labels).not.toContain('Invoices');
+      await ann.getByText('Labels of the conversation changed.').nth(1).waitFor();
+      await ann.keyboard.press('z');
+      await expect.poll(labels).toContain('Invoices');
+    });
+
     testOnce('everything fits a phone and dark mode', long, async () => {
       const { page, misdeeds: found } = await openPage(browser, server.running.url, {
         viewport: { width: 390, height: 844 },

@@ -129,6 +129,7 @@ export interface Email {
   readonly snippet: string | null;
   readonly read: boolean;
   readonly starred: boolean;
+  readonly labels?: readonly string[] | null;
   readonly draft: boolean;
   readonly outgoing: boolean;
   readonly warnings: readonly string[] | null;

@@ -13,6 +13,8 @@ import { invalidateThread, useThread } from '../mail-queries.ts';
 import type { Email, Thread } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
 import { ChangeLine } from '../team/change-line.tsx';
+import { LabelChip } from '../team/label-dialog.tsx';
+import { listLabels } from '../team/labels.ts';
 import { NoteEntry } from '../team/note-entry.tsx';
 import { CollisionWarning } from '../team/presence-line.tsx';
 import { StateBadges } from '../team/state-badges.tsx';
@@ -157,6 +159,9 @@ function Messages({
           </Badge>
         ))}
         <StateBadges conversation={thread} />
+        {listLabels(thread.emails).map((label) => (
+          <LabelChip key={label} label={label} />
+        ))}
       </div>
       {buildTimeline(emails, thread.team).map((item) =>
         item.kind === 'note' ? (

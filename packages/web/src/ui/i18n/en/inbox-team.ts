@@ -32,6 +32,7 @@ export const inboxTeam = {
     unmute: 'Unmute',
     assignMe: 'Assign to me',
     note: 'Write an internal note',
+    labels: 'Labels…',
   },
   done: {
     closed: (n: number) => `${conversations(n)} closed.`,
@@ -51,6 +52,13 @@ export const inboxTeam = {
     other: 'Another time',
     apply: 'Snooze',
     past: 'Choose a time in the future.',
+  },
+  labels: {
+    title: 'Labels',
+    add: 'Another label',
+    apply: 'Apply',
+    invalid: 'A label cannot begin with a backslash.',
+    done: (n: number) => `Labels of ${n === 1 ? 'the conversation' : `${n} conversations`} changed.`,
   },
   notes: {
     note: (name: string) => `Internal note of ${name}`,
@@ -106,5 +114,6 @@ export const inboxTeam = {
     ['M', 'Mute or unmute'],
     ['i', 'Assign to me'],
     ['n', 'Internal note'],
+    ['l', 'Labels'],
   ] as readonly (readonly [string, string])[],
 };
