@@ -187,8 +187,38 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
           'List-Unsubscribe: <https://list.example/u>',
           'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
         ];
+        await server.data('POST /api/collections:apply', {
+          body: [
+            {
+              name: 'clients',
+              fields: [
+                { name: 'name', type: 'string' },
+                { name: 'mail', type: 'email' },
+              ],
+            },
+            {
+              name: 'tasks',
+              fields: [
+                { name: 'title', type: 'string' },
+                { name: 'conversation', type: 'belongsTo', target: 'conversations' },
+              ],
+            },
+          ],
+        });
+        const order = { collectionName: 'conversations', name: 'orderNumber', type: 'string', title: 'Order' };
+        await server.data('POST /api/fields:create', { body: order });
+        const clients = [
+          { name: 'Weekly Ltd', mail: 'weekly@list.example' },
+          { name: 'Somebody else', mail: 'else@list.example' },
+        ];
+        await server.data('POST /api/clients:create', { body: clients });
         const news = { subject: 'Weekly offers', from: 'Weekly <weekly@list.example>', id: 'w1@list.example', headers };
         await deliverToInbox(server, news);
+        const { id } = await find('Weekly offers');
+        await server.data('POST /api/tasks:create', {
+          as: 'ann',
+          body: { title: 'Call them back', conversationId: id },
+        });
         await ann.goto(inboxUrl());
         await open(ann, 'Weekly offers');
         const more = ann.getByRole('button', { name: 'More about this message' });
@@ -236,6 +266,23 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await ann.getByText('Labels of the conversation changed.').nth(1).waitFor();
       await ann.keyboard.press('z');
       await expect.poll(labels).toContain('Invoices');
+    });
+
+    testOnce('the side panel shows records of the sender and edits own fields', long, async () => {
+      await ann.goto(inboxUrl());
+      await open(ann, 'Weekly offers');
+      await ann.getByRole('button', { name: 'Customer and fields' }).click();
+      const panel = ann.getByRole('dialog', { name: 'Customer' });
+      await panel.getByText('weekly@list.example').waitFor();
+      await panel.getByRole('link', { name: 'Weekly Ltd' }).waitFor();
+      await panel.getByText('Call them back').waitFor();
+      expect(await panel.getByText('Somebody else').count()).toBe(0);
+      await panel.getByRole('textbox', { name: 'Order' }).fill('A-17');
+      await expectAccessible(ann, 'customer');
+      await picture(ann, 'customer');
+      await panel.getByRole('textbox', { name: 'Order' }).blur();
+      await expect.poll(async () => (await find('Weekly offers')).orderNumber).toBe('A-17');
+      await ann.keyboard.press('Escape');
     });
 
     testOnce('everything fits a phone and dark mode', long, async () => {

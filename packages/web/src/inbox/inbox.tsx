@@ -169,7 +169,12 @@ function threadCommands({ mail, cursor, startReply, move }: InboxActions): Threa
 }
 
 /** The commands of the bar with the state of a conversation. */
-function teamCommands({ team, openSnooze, openLabels, writeNote }: InboxActions): TeamBarCommands {
+function teamCommands({
+  team,
+  openSnooze,
+  openLabels,
+  writeNote,
+}: InboxActions): Omit<TeamBarCommands, 'openCustomer'> {
   const { toggleDone, toggleMute, assign } = team;
   return { toggleDone, toggleMute, assign, openSnooze, openLabels, writeNote };
 }

@@ -17,6 +17,7 @@ export interface TeamBarCommands {
   readonly assign: (user: number | null, name: string) => void;
   readonly writeNote: () => void;
   readonly openLabels: () => void;
+  readonly openCustomer: () => void;
 }
 
 interface TeamBarProps {
@@ -52,6 +53,7 @@ export function TeamBar({ conversation, rights, commands, present }: TeamBarProp
       )}
       {rights.mark && <IconButton icon="tag" label={t.commands.labels} onClick={commands.openLabels} />}
       {rights.note && <IconButton icon="note" label={t.commands.note} onClick={commands.writeNote} />}
+      <IconButton icon="user" label={t.customer.open} onClick={commands.openCustomer} />
       <PresenceAvatars present={present} />
     </section>
   );

@@ -53,6 +53,11 @@ export const inboxTeam = {
     apply: 'Snooze',
     past: 'Choose a time in the future.',
   },
+  customer: {
+    title: 'Customer',
+    open: 'Customer and fields',
+    empty: 'No record of another collection has this address or refers to this conversation.',
+  },
   labels: {
     title: 'Labels',
     add: 'Another label',
