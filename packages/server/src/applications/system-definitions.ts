@@ -33,6 +33,7 @@ const plainTraits: Readonly<Record<Exclude<keyof SystemTraits, 'rules'>, true>> 
   fullText: true,
   hasUnauditedCascades: true,
   notices: true,
+  eventPrefix: true,
   builtInPermissions: true,
 };
 

@@ -14,6 +14,9 @@ import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
 import type { ApplyRulesParts } from './automation/apply-rules.ts';
 import { MailAutomation } from './automation/mail-automation.ts';
 import { sweepBlobs } from './blobs/sweep-blobs.ts';
+import { type CampaignTracking, makeRecipientLinks, type RecipientLinks } from './campaigns/campaign-links.ts';
+import { CampaignSender } from './campaigns/campaign-sender.ts';
+import { RecipientActions } from './campaigns/recipient-actions.ts';
 import { AccountConnections } from './connect/account-connections.ts';
 import type { ConnectServices } from './connect/connect-services.ts';
 import { findPlainProblem } from './connect/guarded-connection.ts';
@@ -76,6 +79,10 @@ export class MailStore {
   readonly sync: MailSync;
   /** Rules for arriving mail, and vacation replies. */
   readonly automation: MailAutomation;
+  /** What recipients of campaigns do by the links in their message. */
+  readonly recipientActions: RecipientActions;
+  /** Sends campaigns. */
+  readonly campaigns: CampaignSender;
   /** Opens snoozed and closed conversations again. */
   readonly snoozes: SnoozeReturns;
   /** Sends what waits in the outbox. */
@@ -93,6 +100,8 @@ export class MailStore {
     const { parser, dns } = parts.services;
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
     this.automation = new MailAutomation({ ...parts, mail: this });
+    this.recipientActions = new RecipientActions(parts, this);
+    this.campaigns = new CampaignSender({ ...parts, mail: this });
     this.snoozes = new SnoozeReturns(parts);
     this.ingest = new MailIngest({
       ...parts,
@@ -133,8 +142,11 @@ export class MailStore {
     void this.rebuild.runNow();
     this.authenticity.begin();
     this.automation.begin();
+    if (this.#parts.services.delivers) {
+      this.delivery.begin();
+      this.campaigns.begin();
+    }
     this.snoozes.begin();
-    if (this.#parts.services.delivers) this.delivery.begin();
     this.#rebuilding = this.#rebuildOldThreads();
   }
 
@@ -194,6 +206,17 @@ export class MailStore {
   /** Leaves a mailing list, see {@link sendOneClick}. */
   unsubscribe(url: string): Promise<void> {
     return sendOneClick(this.#parts.services.outbound, url);
+  }
+
+  /** The address of the server in messages; null: it is not known. */
+  get publicUrl(): string | null {
+    return this.#parts.services.oauth.publicUrl;
+  }
+
+  /** The addresses in the message of one recipient of a campaign. */
+  makeCampaignLinks(message: number, tracking: CampaignTracking): RecipientLinks {
+    const { application } = this.#parts;
+    return makeRecipientLinks({ cipher: this, application, publicUrl: this.publicUrl }, message, tracking);
   }
 
   /** Looks for due messages in the outbox. */
@@ -272,7 +295,7 @@ export class MailStore {
 
   /** Whether background work is running, so that the application should not stay closed. */
   get isBusy(): boolean {
-    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation];
+    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation, this.campaigns];
     return this.mustStayOpen || this.delivery.isBusy || workers.some((worker) => worker.isRunning);
   }
 
@@ -281,19 +304,20 @@ export class MailStore {
     return this.sync.isBusy;
   }
 
-  /** When a message of the outbox is due, or a snooze ends, in milliseconds since the Unix epoch; null if nothing waits. */
+  /**
+   * When a message of the outbox or a campaign is due, or a snooze ends, in milliseconds since the Unix epoch; null if nothing waits.
+   */
   async nextDue(): Promise<number | null> {
-    const nextMessage = this.#parts.services.delivers ? await this.delivery.nextDue() : null;
-    const nextSnooze = await this.snoozes.nextDue();
-    return nextMessage === null || nextSnooze === null
-      ? (nextMessage ?? nextSnooze)
-      : Math.min(nextMessage, nextSnooze);
+    const waits = this.#parts.services.delivers ? [this.delivery, this.campaigns, this.snoozes] : [this.snoozes];
+    const due = (await Promise.all(waits.map((each) => each.nextDue()))).filter((each) => each !== null);
+    return due.length === 0 ? null : Math.min(...due);
   }
 
   /** Stops storing messages and all background work. */
   async close(): Promise<void> {
     this.connections.close();
     this.sync.signalEnd();
+    await this.campaigns.end();
     await Promise.all([this.delivery.end(), this.#bodies.close()]);
     this.ingest.close();
     this.#closing.abort();

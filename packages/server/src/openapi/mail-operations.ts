@@ -4,6 +4,7 @@ import { mailLimits } from '../protocol/mail-limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { emailSchema } from './email-schema.ts';
 import { shownFileSchema } from './field-schema.ts';
+import { mailCampaignOperations, mailCampaignSchemas } from './mail-campaign-operations.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { mailConnectOperations } from './mail-connect-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
@@ -274,6 +275,31 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     ),
   },
   {
+    action: 'accounts:waiting',
+    method: 'get',
+    summary: 'Count what an account has not sent yet',
+    description:
+      'You must be the owner or a member of the account. Bodies that are still to be downloaded are counted by its `bodiesWaiting`.',
+    may: hasGrants(['accounts', 'get']),
+    parameters: [idParameter('account', 1)],
+    success: jsonReply(
+      'Changes for its mail server, of which some can have failed before, and messages of the outbox.',
+      schema.complete({
+        changes: schema.complete({
+          count: schema.integer,
+          failing: schema.integer,
+          oldestAt: schema.dateTimeOrNull,
+        }),
+        messages: schema.complete({
+          queued: schema.integer,
+          sending: schema.integer,
+          unknown: schema.integer,
+          nextAt: schema.dateTimeOrNull,
+        }),
+      }),
+    ),
+  },
+  {
     action: 'accounts:verifyAlias',
     summary: 'Send a code to an alias of an account',
     description:
@@ -312,6 +338,7 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   ...composeOperations,
   ...mailConnectOperations,
   ...mailRuleOperations,
+  ...mailCampaignOperations,
 ];
 
 const countProperties = {
@@ -338,4 +365,5 @@ export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
   ),
   ...composeSchemas,
   ...mailRuleSchemas,
+  ...mailCampaignSchemas,
 };

@@ -32,6 +32,11 @@ export interface SystemTraits {
    * for a user, so the payload must not reveal what {@link visibility} hides.
    */
   readonly notices?: readonly string[];
+  /**
+   * The first word of further events about records of the collection (`campaign.sent`). They contain a payload, as {@link notices}
+   * do. Only callers who can see the record receive them.
+   */
+  readonly eventPrefix?: string;
   /** The permissions of the built-in roles on the records in a new application: actions by the name of the role. */
   readonly builtInPermissions?: Readonly<Record<string, readonly string[]>>;
 }

@@ -5,13 +5,14 @@ import { runAuthorize, runDiscover, runFinishAuthorization, runTest } from './co
 import { runExport } from './export-mail.ts';
 import { runGetImage } from './get-image.ts';
 import { runImport } from './import-mail.ts';
+import { runCampaignStep, runPreviewCampaign, runScheduleCampaign, runTestCampaign } from './mail-campaigns.ts';
 import type { MailRequest, MailResult } from './mail-request.ts';
 import { runApplyRule, runTryRule } from './mail-rules.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './read-mail.ts';
 import { runRethread } from './rebuild-conversations.ts';
 import { runAttach, runSaveDraft } from './save-draft.ts';
 import { runCancelSend, runReply, runRetrySend, runSend } from './send-mail.ts';
-import { runSync } from './sync-account.ts';
+import { runSync, runWaiting } from './sync-account.ts';
 import { runUnsubscribe } from './unsubscribe.ts';
 import { runConfirmAlias, runVerifyAlias } from './verify-alias.ts';
 
@@ -39,10 +40,18 @@ export const actionOperations = {
   'accounts:authorize': runAuthorize,
   'accounts:finishAuthorization': runFinishAuthorization,
   'accounts:sync': runSync,
+  'accounts:waiting': runWaiting,
   'accounts:verifyAlias': runVerifyAlias,
   'accounts:confirmAlias': runConfirmAlias,
   'mailRules:try': runTryRule,
   'mailRules:apply': runApplyRule,
+  'mailCampaigns:preview': runPreviewCampaign,
+  'mailCampaigns:test': runTestCampaign,
+  'mailCampaigns:start': (request) => runCampaignStep(request, 'start'),
+  'mailCampaigns:schedule': runScheduleCampaign,
+  'mailCampaigns:pause': (request) => runCampaignStep(request, 'pause'),
+  'mailCampaigns:resume': (request) => runCampaignStep(request, 'resume'),
+  'mailCampaigns:cancel': (request) => runCampaignStep(request, 'cancel'),
   'emails:move': runMove,
   'emails:destroy': runDestroy,
   'emails:batchUpdate': runBatchUpdate,

@@ -7,6 +7,7 @@ import type { SystemField, SystemRelation } from '../../schema/system-collection
 import { accountMembers, accounts, mailboxes } from './account-collections.ts';
 import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
 import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
+import { mailCampaignMessages, mailCampaigns, mailSuppressions } from './campaign-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
 import { conversationNotes, mailNotifications } from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
@@ -43,6 +44,9 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   mailRules,
   mailArrivals,
   mailAutoReplies,
+  mailCampaigns,
+  mailCampaignMessages,
+  mailSuppressions,
   conversationNotes,
   mailNotifications,
 ];
@@ -67,12 +71,21 @@ const defineHasMany = (name: string, foreignKey: string): SystemField => ({
 /** Relations between the collections of mail, added when both sides exist. */
 export const mailRelations: readonly SystemRelation[] = [
   { collection: 'accounts', field: defineMembersRelation('id') },
-  ...['mailboxes', 'conversations', 'emails', 'attachments', 'mailProblems', 'mailRules', 'conversationNotes'].map(
-    (collection) => ({
-      collection,
-      field: defineMembersRelation('accountId'),
-    }),
-  ),
+  ...[
+    'mailboxes',
+    'conversations',
+    'emails',
+    'attachments',
+    'mailProblems',
+    'mailRules',
+    'mailCampaigns',
+    'mailCampaignMessages',
+    'mailSuppressions',
+    'conversationNotes',
+  ].map((collection) => ({
+    collection,
+    field: defineMembersRelation('accountId'),
+  })),
   {
     collection: 'accounts',
     field: {

@@ -6,6 +6,9 @@ export const mailResources = [
   'conversations',
   'attachments',
   'mailRules',
+  'mailCampaigns',
+  'mailCampaignMessages',
+  'mailSuppressions',
   'conversationNotes',
   'mailNotifications',
 ] as const;

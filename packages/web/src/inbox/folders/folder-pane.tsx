@@ -1,6 +1,7 @@
 import { UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { useMay } from '../../data/schema.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
@@ -36,6 +37,7 @@ export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): st
 export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
+  const mayListCampaigns = useMay()('mailCampaigns', 'list');
   const { account, folder = 'inbox', starred, state, assignee } = view;
   const isAllAccounts = account === undefined && state === undefined && assignee === undefined;
   const unread = accounts
@@ -116,6 +118,11 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
         <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
           {t.accounts.manage}
         </TextLink>
+        {mayListCampaigns && (
+          <TextLink to="/a/$app/inbox/campaigns" params={{ app }} size="sm" c="dimmed">
+            {t.campaigns.link}
+          </TextLink>
+        )}
       </div>
     </nav>
   );

@@ -1,6 +1,7 @@
 import { inboxReading } from './inbox-reading.ts';
 import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
+import { mailCampaigns } from './mail-campaigns.ts';
 import { mailRules } from './mail-rules.ts';
 
 /** Texts of the inbox. */
@@ -20,6 +21,7 @@ const conversations = (n: number): string => (n === 1 ? 'Conversation' : `${n} c
 export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
+  campaigns: mailCampaigns,
   team: inboxTeam,
   reading: inboxReading,
   rules: mailRules,
