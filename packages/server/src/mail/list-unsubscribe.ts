@@ -5,6 +5,14 @@ import { ApiError } from '../protocol/api-error.ts';
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
+/** The fields of an e-mail that {@link findOneClickUrl} needs, and the relation that leads to them. */
+export const unsubscribeFields = { fields: 'id,content.headers', appends: 'content' } as const;
+
+/** An e-mail with {@link unsubscribeFields}. */
+export interface ListMessage {
+  readonly content: { readonly headers: Headers | null } | null;
+}
+
 const oneClickBody = 'List-Unsubscribe=One-Click';
 const maxReplyBytes = 1024;
 
@@ -12,7 +20,8 @@ const maxReplyBytes = 1024;
  * The address for an unsubscription with one click; null if the message has none. RFC 8058 requires https and the header
  * List-Unsubscribe-Post; a message with several such headers could have been changed on its way, so it counts as one without.
  */
-export function findOneClickUrl(headers: Headers): string | null {
+export function findOneClickUrl({ content }: ListMessage): string | null {
+  const headers = content?.headers ?? [];
   const find = (name: string): string[] =>
     headers.flatMap(([each, value]) => (each.toLowerCase() === name ? [value] : []));
   const [list, another] = find('list-unsubscribe');

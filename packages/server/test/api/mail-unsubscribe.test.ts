@@ -102,5 +102,5 @@ test.each([
   const all = headers.some(([name]) => name === 'List-Unsubscribe-Post')
     ? headers
     : [...headers, ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'] as const];
-  expect(findOneClickUrl(all)).toBe(expected);
+  expect(findOneClickUrl({ content: { headers: all } })).toBe(expected);
 });

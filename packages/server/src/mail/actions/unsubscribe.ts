@@ -1,13 +1,13 @@
 import { ApiError } from '../../protocol/api-error.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { getRecord } from '../../records/read/read-records.ts';
-import { findOneClickUrl } from '../list-unsubscribe.ts';
+import { findOneClickUrl, type ListMessage, unsubscribeFields } from '../list-unsubscribe.ts';
 import { requireEmailKey } from './email-keys.ts';
 import { requireEmailGrant } from './mail-access.ts';
 import { type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
 
 /**
- * `emails:unsubscribe`: leaves the mailing list of an e-mail with one click. Only the address in the header of an e-mail that the caller
+ * `emails:unsubscribe`: leaves the mailing list of an e-mail with one click. Only the address that an e-mail names which the caller
  * may read is called, and only when somebody requests it: reading a message calls nothing.
  */
 export async function runUnsubscribe(request: MailRequest): Promise<MailData> {
@@ -15,10 +15,9 @@ export async function runUnsubscribe(request: MailRequest): Promise<MailData> {
   const { emails } = requireEmailGrant(context, 'update');
   const { filterByTk } = request.knownParameters(['filterByTk'], false);
   const key = requireEmailKey(filterByTk, readBodyObject(request, ['id'])['id']);
-  const read = normaliseRequest('get', { filterByTk: key, fields: 'id,content.headers', appends: 'content' }, false);
+  const read = normaliseRequest('get', { filterByTk: key, ...unsubscribeFields }, false);
   const { data } = await getRecord(context, emails, read);
-  const { content } = JSON.parse(data) as { content: { headers: [string, string][] | null } | null };
-  const url = findOneClickUrl(content?.headers ?? []);
+  const url = findOneClickUrl(JSON.parse(data) as ListMessage);
   if (url === null)
     throw new ApiError('UNSUBSCRIBE_FAILED', 'The e-mail offers no unsubscription with one click. Use its own link.');
   await mail.unsubscribe(url);
