@@ -52,7 +52,7 @@ export function TeamViews({ accounts, render }: TeamViewsProps): ReactNode {
 /** The members of all accounts, each once. */
 function useAllMembers(accounts: readonly Account[]): readonly AccountMember[] {
   const ids = accounts.map(({ id }) => id);
-  const { data = [] } = useApiQuery(['mail-members', 'all', ids.join()], (client) => readAllMembers(client, ids), {
+  const { data = [] } = useApiQuery(['mail-member-names', 'all', ids.join()], (client) => readAllMembers(client, ids), {
     staleTime: 300_000,
   });
   return data;

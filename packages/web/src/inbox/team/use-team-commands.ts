@@ -81,7 +81,7 @@ export function useTeamCommands({ list, address, cursor, mail }: TeamCommandOpti
     },
     assign,
     assignMe: () => {
-      if (self !== null) assign(self, texts.me);
+      if (self !== null) assign(self, texts.team.you);
     },
     changeLabels: (labelChange) => {
       const context = { client: getClient(application), application, mail: mailActions, texts };

@@ -8,6 +8,7 @@ export const inboxTeam = {
   somebody: (id: number) => `User ${id}`,
   server: 'The server',
   me: (name: string) => `${name} (you)`,
+  you: 'you',
   states: { open: 'Open', closed: 'Closed', snoozed: 'Snoozed', archived: 'Archived' } as Readonly<
     Record<string, string>
   >,
