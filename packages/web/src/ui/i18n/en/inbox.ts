@@ -2,6 +2,7 @@ import { inboxReading } from './inbox-reading.ts';
 import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
 import { mailCampaigns } from './mail-campaigns.ts';
+import { mailReports } from './mail-reports.ts';
 import { mailRules } from './mail-rules.ts';
 
 /** Texts of the inbox. */
@@ -22,6 +23,7 @@ export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
   campaigns: mailCampaigns,
+  reports: mailReports,
   team: inboxTeam,
   reading: inboxReading,
   rules: mailRules,
