@@ -121,6 +121,11 @@ export class Emails extends Records {
     return (await this.transport.call<{ conversations: number; changed: number }>('accounts:rethread', request)).data;
   }
 
+  /** Leaves the mailing list of a message with one click. */
+  async unsubscribe(email: number, options: ActionOptions = {}): Promise<void> {
+    await this.write('unsubscribe', undefined, { filterByTk: email }, options);
+  }
+
   /** The raw message, byte for byte. */
   raw(email: number, options: ActionOptions = {}): Promise<Response> {
     return this.transport.send(`${this.path}:raw`, { ...options, query: { filterByTk: email } });

@@ -161,6 +161,7 @@ async function callEveryMethod(
     emails.moveTo([1], 'archive'),
     emails.flag([1], { read: true }),
     emails.import({ account: 1, mailbox: 'INBOX' }, blob),
+    emails.unsubscribe(1),
     emails.rethread(1),
     emails.raw(1),
     emails.image(1, 'https://example.com/a.png'),

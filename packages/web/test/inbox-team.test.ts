@@ -8,7 +8,7 @@ import type { Json } from '../../server/test/support/json.ts';
 import { deliverRawMail } from '../../server/test/support/mail-arrivals.ts';
 import { makeRawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
-import { startShopInboxServer } from './support/shop-inbox-server.ts';
+import { deliverToInbox, startShopInboxServer } from './support/shop-inbox-server.ts';
 import { buildWebInterface, describeWebEngines, expectAccessible, openPage, signIn } from './support/web-page.ts';
 
 const chromium = findChromium();
@@ -177,6 +177,114 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await row(ann, 'Broken turntable').waitFor();
       await expect.poll(() => ann.locator('[data-conversation]').count()).toBe(2);
       await expectAccessible(ann, 'closed');
+    });
+
+    testOnce(
+      'the headers and the raw form of a message are shown, and its list is left with one click',
+      long,
+      async () => {
+        const headers = [
+          'List-Unsubscribe: <https://list.example/u>',
+          'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
+        ];
+        await server.data('POST /api/collections:apply', {
+          body: [
+            {
+              name: 'clients',
+              fields: [
+                { name: 'name', type: 'string' },
+                { name: 'mail', type: 'email' },
+              ],
+            },
+            {
+              name: 'tasks',
+              fields: [
+                { name: 'title', type: 'string' },
+                { name: 'conversation', type: 'belongsTo', target: 'conversations' },
+              ],
+            },
+          ],
+        });
+        const order = { collectionName: 'conversations', name: 'orderNumber', type: 'string', title: 'Order' };
+        await server.data('POST /api/fields:create', { body: order });
+        const clients = [
+          { name: 'Weekly Ltd', mail: 'weekly@list.example' },
+          { name: 'Somebody else', mail: 'else@list.example' },
+        ];
+        await server.data('POST /api/clients:create', { body: clients });
+        const news = { subject: 'Weekly offers', from: 'Weekly <weekly@list.example>', id: 'w1@list.example', headers };
+        await deliverToInbox(server, news);
+        const { id } = await find('Weekly offers');
+        await server.data('POST /api/tasks:create', {
+          as: 'ann',
+          body: { title: 'Call them back', conversationId: id },
+        });
+        await ann.goto(inboxUrl());
+        await open(ann, 'Weekly offers');
+        const more = ann.getByRole('button', { name: 'More about this message' });
+        await more.click();
+        await ann.getByRole('menuitem', { name: 'Show the headers' }).click();
+        await ann.getByRole('dialog', { name: 'Headers' }).getByText('<w1@list.example>').waitFor();
+        await expectAccessible(ann, 'headers');
+        await ann.keyboard.press('Escape');
+        await more.click();
+        await ann.getByRole('menuitem', { name: 'Show the raw message' }).click();
+        const raw = ann.getByRole('textbox', { name: 'Raw message' });
+        await expect.poll(() => raw.inputValue()).toContain('Subject: Weekly offers');
+        await expectAccessible(ann, 'raw');
+        await picture(ann, 'raw');
+        await ann.keyboard.press('Escape');
+        await ann.route('**/emails:unsubscribe*', (route) => route.fulfill({ json: { data: { unsubscribed: true } } }));
+        await more.click();
+        await ann.getByRole('menuitem', { name: 'Unsubscribe' }).click();
+        await ann.getByRole('dialog').getByRole('button', { name: 'Unsubscribe' }).click();
+        await ann.getByText('Unsubscribed from Weekly.').waitFor();
+      },
+    );
+
+    testOnce('labels have colours, and are added, removed and restored', long, async () => {
+      await ann.goto(inboxUrl());
+      await ann.locator('[data-conversation]').nth(3).click();
+      await ann.getByRole('region', { name: 'State of the conversation' }).waitFor();
+      const labels = async (): Promise<string> => {
+        const id = new URL(ann.url()).searchParams.get('c');
+        const emails = await server.data(`GET /api/emails?conversationId=${id}`, { as: 'ann' });
+        return JSON.stringify(emails.map((email: Json) => email.labels));
+      };
+      await ann.keyboard.press('l');
+      await ann.getByRole('textbox', { name: 'Another label' }).fill('Invoices');
+      await expectAccessible(ann, 'labels');
+      await ann.keyboard.press('Enter');
+      await ann.getByText('Labels of the conversation changed.').waitFor();
+      await ann.locator('h2 + div').getByText('Invoices').waitFor();
+      expect(await labels()).toContain('Invoices');
+      await picture(ann, 'labels');
+      await ann.keyboard.press('l');
+      await ann.getByRole('checkbox', { name: 'Invoices' }).uncheck();
+      await ann.getByRole('button', { name: 'Apply' }).click();
+      await expect.poll(labels).not.toContain('Invoices');
+      await ann.getByText('Labels of the conversation changed.').nth(1).waitFor();
+      // A dialog that is being closed still has the keys.
+      await ann.getByRole('dialog').waitFor({ state: 'detached' });
+      await ann.keyboard.press('z');
+      await expect.poll(labels).toContain('Invoices');
+    });
+
+    testOnce('the side panel shows records of the sender and edits own fields', long, async () => {
+      await ann.goto(inboxUrl());
+      await open(ann, 'Weekly offers');
+      await ann.getByRole('button', { name: 'Customer and fields' }).click();
+      const panel = ann.getByRole('dialog', { name: 'Customer' });
+      await panel.getByText('weekly@list.example').waitFor();
+      await panel.getByRole('link', { name: 'Weekly Ltd' }).waitFor();
+      await panel.getByText('Call them back').waitFor();
+      expect(await panel.getByText('Somebody else').count()).toBe(0);
+      await panel.getByRole('textbox', { name: 'Order' }).fill('A-17');
+      await expectAccessible(ann, 'customer');
+      await picture(ann, 'customer');
+      await panel.getByRole('textbox', { name: 'Order' }).blur();
+      await expect.poll(async () => (await find('Weekly offers')).orderNumber).toBe('A-17');
+      await ann.keyboard.press('Escape');
     });
 
     testOnce('everything fits a phone and dark mode', long, async () => {

@@ -303,7 +303,8 @@ describe.skipIf(chromium === null)('an inbox', () => {
         await signIn(sleeper.page, 'ann@example.com', 'correct horse');
         const line = (pattern: string) => sleeper.page.locator('[data-conversation]').filter({ hasText: pattern });
         await line('Further down').waitFor();
-        await expect.poll(() => listening).toBe(4); // conversations, mailboxes, accounts, campaigns
+        // conversations, mailboxes, accounts, campaigns, notifications
+        await expect.poll(() => listening).toBe(5);
         asleep = true;
         const mail = (subject: string) =>
           arrive({ subject, from: 'New <new@example.net>', id: subject, text: 'Hello' });

@@ -23,6 +23,7 @@ const actionKinds: Readonly<Record<MailAction, ActionKind>> = {
   'emails:get': 'read',
   'emails:raw': 'read',
   'emails:image': 'read',
+  'emails:unsubscribe': 'upload',
   'emails:export': 'read',
   'conversations:get': 'read',
   'attachments:get': 'read',

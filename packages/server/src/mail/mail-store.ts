@@ -23,6 +23,7 @@ import { DeliveryArrivals } from './delivery/delivery-arrivals.ts';
 import { findSentCopy } from './delivery/find-sent-copy.ts';
 import { MailDelivery } from './delivery/mail-delivery.ts';
 import { createSmtpConnector } from './delivery/smtp-connector.ts';
+import { sendOneClick } from './list-unsubscribe.ts';
 import { RemoteImages } from './remote-images.ts';
 import { AccountDeletion, type AccountDeletionParts } from './store/account-deletion.ts';
 import type { IngestActor, MailAccount } from './store/incoming-mail.ts';
@@ -196,6 +197,11 @@ export class MailStore {
   /** Sends the server's own e-mails; null: SMTP_URL is not set. */
   get mailer(): Pick<Mailer, 'send'> | null {
     return this.#parts.services.mailer;
+  }
+
+  /** Leaves a mailing list, see {@link sendOneClick}. */
+  unsubscribe(url: string): Promise<void> {
+    return sendOneClick(this.#parts.services.outbound, url);
   }
 
   /** The address of the server in messages; null: it is not known. */

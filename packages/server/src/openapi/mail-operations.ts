@@ -141,6 +141,18 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     also: rangeReplies((description) => ({ description, content: imageContent })),
   },
   {
+    action: 'emails:unsubscribe',
+    summary: 'Leave the mailing list of an e-mail with one click',
+    description:
+      'Sends the request of RFC 8058 to the https address in the header List-Unsubscribe, if the e-mail also has List-Unsubscribe-Post. The list only sees this server. 404 `UNSUBSCRIBE_FAILED` if the e-mail offers no such unsubscription, or if it fails.',
+    may: hasGrants(['emails', 'update'], ['emails', 'get']),
+    parameters: [idParameter('e-mail', 1)],
+    success: jsonReply(
+      'The list has accepted it.',
+      schema.complete({ id: schema.integer, unsubscribed: schema.boolean }),
+    ),
+  },
+  {
     action: 'emails:export',
     method: 'get',
     summary: 'Export all e-mails of an account or a mailbox as an mbox file',

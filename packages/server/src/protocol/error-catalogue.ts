@@ -100,6 +100,10 @@ export const errorCatalogue = {
     'Not Found',
     'Only the headers of the e-mail are stored, and its message was deleted on the mail server, or moved there. The next synchronisation deletes the e-mail, or finds it in its new mailbox.',
   ),
+  UNSUBSCRIBE_FAILED: entry(
+    'Not Found',
+    'An e-mail offers no unsubscription with one click, or the mailing list refused it or cannot be reached.',
+  ),
   IMAGE_UNAVAILABLE: entry('Not Found', 'An external image of a message cannot be fetched, or is not an image.'),
   THUMBNAIL_UNAVAILABLE: entry(
     'Not Found',

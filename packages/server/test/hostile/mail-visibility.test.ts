@@ -26,6 +26,8 @@ describeEngines('mail of another user', (engine) => {
       },
     });
     await server.data('POST /api/tickets:create', { as: 'ann', body: { title: 'mine', mailId: emailId } });
+    const note = { conversationId: 1, text: `A note about ${word}`, mentions: [2] };
+    await server.data('POST /api/conversationNotes:create', { as: 'ann', body: note });
     for (const name of ['bob', 'admin']) {
       const as = name;
       await server.data('POST /api/accounts:create', { as, body: { address: `${name}@example.com` } });
@@ -86,6 +88,17 @@ describeEngines('mail of another user', (engine) => {
     '/api/mailboxes',
     '/api/mailboxes/1',
     '/api/accounts:list?filter={"mailboxes":{"path":"INBOX"}}&appends=mailboxes',
+    '/api/conversationNotes',
+    '/api/conversationNotes/1',
+    `/api/conversationNotes:list?filter={"text":{"$includes":"${word}"}}`,
+    '/api/conversationNotes:list?appends=conversation,account,author',
+    '/api/conversations/1/conversationNotes:list',
+    '/api/conversations:list?appends=conversationNotes',
+    `/api/conversations:list?filter={"conversationNotes":{"text":{"$includes":"${word}"}}}`,
+    '/api/conversations:history?filterByTk=1',
+    '/api/mailNotifications:list?appends=note,conversation',
+    '/api/accounts:members?filterByTk=1',
+    '/api/changes:list?resource=conversationNotes',
     '/api/mailContents:list',
     '/api/mailContents:get/1',
     '/api/accountMembers:list',
@@ -153,6 +166,11 @@ describeEngines('mail of another user', (engine) => {
           ['POST /api/conversations/1/emails:update', { read: true }],
           [`POST /api/conversations/1/emails:destroy?filterByTk=${emailId}`, undefined],
           ['PATCH /api/conversations/1', { state: 'closed' }],
+          ['PATCH /api/conversations/1', { snoozedUntil: '2027-01-01T00:00:00Z' }],
+          ['PATCH /api/conversationNotes/1', { text: 'trap' }],
+          ['DELETE /api/conversationNotes/1', undefined],
+          ['POST /api/conversationNotes:create', { conversationId: 1, text: 'trap' }],
+          [`POST /api/emails:unsubscribe?filterByTk=${emailId}`, undefined],
           ['DELETE /api/attachments/1', undefined],
           ['POST /api/mailboxes:create', { accountId: 1, path: 'Trap' }],
           ['PATCH /api/mailboxes/1', { path: 'Trap' }],

@@ -68,6 +68,27 @@ describeEngines('a store of an earlier version', (engine) => {
     await server.stop();
   });
 
+  test('lets conversations be snoozed, and keeps their history from then on', async () => {
+    const server = await startMailAccountServer(engine);
+    await upload(server, 'ann', 1, makeRawMail({ subject: 'Old' }));
+    const { database, registry } = server.running.applications.main;
+    const { id, options, byName } = registry.get('conversations');
+    const { id: field, definition } = byName.get('state')!;
+    const old = { ...definition, pattern: '^(open|closed|archived)$' };
+    const text = (value: object): string => JSON.stringify(value).replaceAll("'", "''");
+    await database.write(async (transaction) => {
+      const run = (statement: string): Promise<unknown> => transaction.run({ text: statement, values: [] });
+      await run(`UPDATE _collections SET options='${text({ ...options, logging: false })}' WHERE id=${id}`);
+      await run(`UPDATE _fields SET definition='${text(old)}' WHERE id=${field}`);
+    });
+    await server.running.stop();
+    await server.boot();
+    const body = { snoozedUntil: new Date(Date.now() + 3_600_000).toISOString() };
+    expect(await server.data('PATCH /api/conversations/1', { as: 'ann', body })).toMatchObject({ state: 'snoozed' });
+    expect(await server.data('GET /api/conversations:history?filterByTk=1', { as: 'ann' })).toHaveLength(1);
+    await server.stop();
+  });
+
   test('gets missing indexes, also over a Message-ID that is too long for an index', async () => {
     const server = await startMailAccountServer(engine);
     await upload(server, 'ann', 1, makeRawMail({ subject: 'Old', id: 'old@example.net' }));

@@ -27,6 +27,7 @@ export interface InboxActions {
   readonly team: TeamCommands;
   readonly openSnooze: () => void;
   readonly writeNote: () => void;
+  readonly openLabels: () => void;
   readonly cursor: Cursor;
   readonly compose: () => void;
   readonly startReply: (kind: 'reply' | 'replyAll' | 'forward') => () => void;
@@ -55,6 +56,7 @@ export function inboxCommands(
     { name: 'snooze', icon: 'clock', keys: ['b'], isAllowed: mayTeam, run: actions.openSnooze },
     { name: 'mute', icon: 'bellOff', keys: ['M'], isAllowed: mayTeam, run: team.toggleMute },
     { name: 'assignMe', icon: 'user', keys: ['i'], isAllowed: mayTeam, run: team.assignMe },
+    { name: 'labels', icon: 'tag', keys: ['l'], isAllowed: mark, run: actions.openLabels },
     { name: 'note', icon: 'note', keys: ['n'], isAllowed: note, run: actions.writeNote },
     { name: 'search', icon: 'search', keys: ['/'], run: actions.search },
     { name: 'help', icon: 'info', keys: ['?'], run: actions.help },

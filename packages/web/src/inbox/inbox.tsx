@@ -19,6 +19,7 @@ import { ListSection } from './list/list-section.tsx';
 import type { Account, Conversation } from './mail-types.ts';
 import { MovePicker } from './move-picker.tsx';
 import { PageActions } from './page-actions.tsx';
+import { LabelDialog } from './team/label-dialog.tsx';
 import { SnoozeDialog } from './team/snooze-dialog.tsx';
 import type { TeamBarCommands } from './team/team-bar.tsx';
 import { type ThreadCommands, ThreadPane } from './thread/thread-pane.tsx';
@@ -36,6 +37,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   const [isHelpOpen, help] = useDisclosure(false);
   const [isMovePickerOpen, movePicker] = useDisclosure(false);
   const [isSnoozeOpen, snoozeDialog] = useDisclosure(false);
+  const [isLabelOpen, labelDialog] = useDisclosure(false);
   const searchField = useRef<HTMLInputElement>(null);
   const inbox = useInboxState({
     accounts,
@@ -43,6 +45,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
     openHelp: help.open,
     openMovePicker: movePicker.open,
     openSnoozeDialog: snoozeDialog.open,
+    openLabelDialog: labelDialog.open,
     focusSearch: () => searchField.current?.focus(),
   });
   const { view, setView, opened, cursor, commands, rights, actions } = inbox;
@@ -87,6 +90,12 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
         choose={commands.moveTo}
       />
       <SnoozeDialog opened={isSnoozeOpen} close={snoozeDialog.close} choose={actions.team.snooze} />
+      <LabelDialog
+        opened={isLabelOpen}
+        close={labelDialog.close}
+        present={inbox.labels}
+        apply={actions.team.changeLabels}
+      />
       <ExplainHost />
     </Page>
   );
@@ -160,9 +169,14 @@ function threadCommands({ mail, cursor, startReply, move }: InboxActions): Threa
 }
 
 /** The commands of the bar with the state of a conversation. */
-function teamCommands({ team, openSnooze, writeNote }: InboxActions): TeamBarCommands {
+function teamCommands({
+  team,
+  openSnooze,
+  openLabels,
+  writeNote,
+}: InboxActions): Omit<TeamBarCommands, 'openCustomer'> {
   const { toggleDone, toggleMute, assign } = team;
-  return { toggleDone, toggleMute, assign, openSnooze, writeNote };
+  return { toggleDone, toggleMute, assign, openSnooze, openLabels, writeNote };
 }
 
 /** The mailboxes that all of the conversations can be moved to: mail cannot be moved to another account. */

@@ -129,6 +129,7 @@ export interface Email {
   readonly snippet: string | null;
   readonly read: boolean;
   readonly starred: boolean;
+  readonly labels?: readonly string[] | null;
   readonly draft: boolean;
   readonly outgoing: boolean;
   readonly warnings: readonly string[] | null;
@@ -137,6 +138,8 @@ export interface Email {
   readonly deliveryStatus?: DeliveryStatus | null;
   readonly delivery?: Delivery | null;
   readonly bodyState: string | null;
+  /** Names and values, in the order of the message. */
+  readonly headers?: readonly (readonly [name: string, value: string])[] | null;
   readonly text?: string | null;
   readonly html?: string | null;
   readonly attachments?: readonly Attachment[];

@@ -7,6 +7,7 @@ import { useCollection } from '../data/schema.ts';
 import type { InboxView } from './inbox-search.ts';
 import { ConversationList, type ListState } from './list/conversation-list.ts';
 import { invalidateThread } from './mail-queries.ts';
+import { refreshLoad } from './team/team-views.tsx';
 
 /** The minimum interval between reads of the folder counts, in milliseconds. */
 const countsDelay = 800;
@@ -26,6 +27,7 @@ export function useConversationList(view: InboxView): { readonly list: Conversat
   useEffect(() => onReconnect(() => list.snapshot().error && void list.reloadIfLoaded()), [list]);
   const counts = useRef<ReturnType<typeof setTimeout>>(undefined);
   const refreshCounts = (): void => {
+    refreshLoad(application);
     counts.current ??= setTimeout(() => {
       counts.current = undefined;
       void invalidate(application, 'mail-accounts');

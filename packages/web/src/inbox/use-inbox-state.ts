@@ -7,6 +7,7 @@ import type { ConversationList, ListState } from './list/conversation-list.ts';
 import { useOpenThread } from './mail-queries.ts';
 import type { Account } from './mail-types.ts';
 import { type MailRights, noRights, useMailRights } from './rights.ts';
+import { listLabels } from './team/labels.ts';
 import { noteForm } from './team/thread-team.tsx';
 import { useTeamCommands } from './team/use-team-commands.ts';
 import { useConversationList } from './use-conversation-list.ts';
@@ -30,6 +31,8 @@ export interface InboxState {
   readonly composer: ComposerState;
   /** Everything that keys and buttons can do. */
   readonly actions: InboxActions;
+  /** The labels of the open conversation. */
+  readonly labels: readonly string[];
   /** Opens a conversation. */
   readonly open: (conversation: number) => void;
   /** Opens a draft, and the conversation that it belongs to. */
@@ -43,12 +46,13 @@ interface InboxStateOptions {
   readonly openHelp: () => void;
   readonly openMovePicker: () => void;
   readonly openSnoozeDialog: () => void;
+  readonly openLabelDialog: () => void;
   readonly focusSearch: () => void;
 }
 
 /** The list, the open conversation and the message that is being written; binds the keys and commands of the inbox. */
 export function useInboxState(options: InboxStateOptions): InboxState {
-  const { accounts, isNarrow, openHelp, openMovePicker, openSnoozeDialog, focusSearch } = options;
+  const { accounts, isNarrow, openHelp, openMovePicker, openSnoozeDialog, openLabelDialog, focusSearch } = options;
   const address = useInboxAddress();
   const { view, opened } = address;
   const { list, state } = useConversationList(view);
@@ -99,6 +103,9 @@ export function useInboxState(options: InboxStateOptions): InboxState {
     team,
     openSnooze,
     writeNote,
+    openLabels: () => {
+      if (cursor.targets().length > 0) openLabelDialog();
+    },
     cursor,
     compose,
     startReply,
@@ -110,5 +117,8 @@ export function useInboxState(options: InboxStateOptions): InboxState {
   useInboxCommands(inboxCommands(actions, rights));
   const { open } = address;
   const shown = { view, setView, opened, list, state, selection, cursor };
-  return { ...shown, commands, rights, composer, actions, open, reopenDraft };
+  const labels = selection.ids.size > 0 ? noLabels : listLabels(thread?.emails ?? []);
+  return { ...shown, labels, commands, rights, composer, actions, open, reopenDraft };
 }
+
+const noLabels: readonly string[] = [];

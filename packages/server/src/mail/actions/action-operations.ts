@@ -13,12 +13,14 @@ import { runRethread } from './rebuild-conversations.ts';
 import { runAttach, runSaveDraft } from './save-draft.ts';
 import { runCancelSend, runReply, runRetrySend, runSend } from './send-mail.ts';
 import { runSync, runWaiting } from './sync-account.ts';
+import { runUnsubscribe } from './unsubscribe.ts';
 import { runConfirmAlias, runVerifyAlias } from './verify-alias.ts';
 
 export const actionOperations = {
   'emails:get': runGetEmail,
   'emails:raw': runGetRaw,
   'emails:image': runGetImage,
+  'emails:unsubscribe': runUnsubscribe,
   'emails:export': runExport,
   'conversations:get': runGetConversation,
   'attachments:get': runGetAttachment,

@@ -70,7 +70,13 @@ export interface Member {
 }
 
 /** The query keys that a change of an account invalidates. */
-export const accountKeys = ['mail-accounts', 'mail-account', 'mail-members', 'mail-waiting'] as const;
+export const accountKeys = [
+  'mail-accounts',
+  'mail-account',
+  'mail-members',
+  'mail-member-names',
+  'mail-waiting',
+] as const;
 
 export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
   return useApiQuery(['mail-account', id], async (client, signal) => {

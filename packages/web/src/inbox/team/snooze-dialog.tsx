@@ -16,7 +16,7 @@ interface SnoozeDialogProps {
 export function SnoozeDialog({ opened, close, choose }: SnoozeDialogProps): ReactNode {
   const { snooze } = useInboxTexts().team;
   return (
-    <Modal opened={opened} onClose={close} title={snooze.title} size="xs">
+    <Modal opened={opened} onClose={close} title={snooze.title} size="sm">
       <SnoozeChoices
         choose={(until) => {
           close();

@@ -16,6 +16,8 @@ export interface TeamBarCommands {
   readonly toggleMute: () => void;
   readonly assign: (user: number | null, name: string) => void;
   readonly writeNote: () => void;
+  readonly openLabels: () => void;
+  readonly openCustomer: () => void;
 }
 
 interface TeamBarProps {
@@ -49,7 +51,9 @@ export function TeamBar({ conversation, rights, commands, present }: TeamBarProp
           <IconButton icon="bellOff" label={t.commands.mute} pressed={muted} onClick={commands.toggleMute} />
         </>
       )}
+      {rights.mark && <IconButton icon="tag" label={t.commands.labels} onClick={commands.openLabels} />}
       {rights.note && <IconButton icon="note" label={t.commands.note} onClick={commands.writeNote} />}
+      <IconButton icon="user" label={t.customer.open} onClick={commands.openCustomer} />
       <PresenceAvatars present={present} />
     </section>
   );

@@ -8,7 +8,7 @@ const noMembers: readonly AccountMember[] = [];
 
 /** The members of an account by name; none until they are loaded. */
 export function useMembers(account: number): readonly AccountMember[] {
-  const { data } = useApiQuery(['mail-members', account], (client) => client.mailAccounts.members(account), {
+  const { data } = useApiQuery(['mail-member-names', account], (client) => client.mailAccounts.members(account), {
     staleTime: 300_000,
   });
   return data ?? noMembers;

@@ -1,8 +1,6 @@
 import type { AccountMember, Client } from '@tablinum/client';
-import { type ReactNode, useRef } from 'react';
-import { useApplication } from '../../data/application.tsx';
+import type { ReactNode } from 'react';
 import { invalidate, useApiQuery } from '../../data/queries.ts';
-import { useRealtimeEvents } from '../../data/realtime-events.ts';
 import { useMay } from '../../data/schema.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import type { IconName } from '../../ui/icon.tsx';
@@ -54,7 +52,7 @@ export function TeamViews({ accounts, render }: TeamViewsProps): ReactNode {
 /** The members of all accounts, each once. */
 function useAllMembers(accounts: readonly Account[]): readonly AccountMember[] {
   const ids = accounts.map(({ id }) => id);
-  const { data = [] } = useApiQuery(['mail-members', 'all', ids.join()], (client) => readAllMembers(client, ids), {
+  const { data = [] } = useApiQuery(['mail-member-names', 'all', ids.join()], (client) => readAllMembers(client, ids), {
     staleTime: 300_000,
   });
   return data;
@@ -67,23 +65,25 @@ async function readAllMembers(client: Client, accounts: readonly number[]): Prom
 
 /** Counting reads every open conversation, so it is repeated at most this often. */
 const loadDelayMilliseconds = 3000;
+const loadTimers = new Map<string, ReturnType<typeof setTimeout>>();
+
+/** Counts the open conversations of the members again soon: some conversations of an application have changed. */
+export function refreshLoad(application: string): void {
+  if (loadTimers.has(application)) return;
+  const refresh = (): void => {
+    loadTimers.delete(application);
+    void invalidate(application, 'mail-load');
+  };
+  loadTimers.set(application, setTimeout(refresh, loadDelayMilliseconds));
+}
 
 /** The number of open conversations of each assignee; null stands for nobody. */
 function useLoad(isShown: boolean): ReadonlyMap<number | null, number> {
-  const application = useApplication();
   const may = useMay();
   const { data } = useApiQuery(['mail-load'], readLoad, {
     enabled: isShown && may('conversations', 'list'),
     staleTime: 60_000,
   });
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const refresh = (): void => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      void invalidate(application, 'mail-load');
-    }, loadDelayMilliseconds);
-  };
-  useRealtimeEvents('conversations', refresh, refresh);
   return data ?? noLoad;
 }
 

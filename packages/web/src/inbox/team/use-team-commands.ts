@@ -8,6 +8,8 @@ import { formatMoment } from '../times.ts';
 import type { Cursor } from '../use-cursor.ts';
 import type { InboxAddress } from '../use-inbox-address.ts';
 import type { MailCommands } from '../use-mail-commands.ts';
+import { applyLabels } from './label-actions.ts';
+import type { LabelChange } from './labels.ts';
 import { TeamActions, type TeamChange } from './team-actions.ts';
 import { useOwnId } from './team-data.ts';
 
@@ -21,6 +23,7 @@ export interface TeamCommands {
   /** @param user null: nobody. */
   assign(user: number | null, name: string): void;
   assignMe(): void;
+  changeLabels(change: LabelChange): void;
 }
 
 interface TeamCommandOptions {
@@ -78,7 +81,11 @@ export function useTeamCommands({ list, address, cursor, mail }: TeamCommandOpti
     },
     assign,
     assignMe: () => {
-      if (self !== null) assign(self, texts.me);
+      if (self !== null) assign(self, texts.team.you);
+    },
+    changeLabels: (labelChange) => {
+      const context = { client: getClient(application), application, mail: mailActions, texts };
+      void applyLabels(context, cursor.targets(), labelChange);
     },
   };
 }

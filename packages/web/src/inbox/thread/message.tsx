@@ -14,6 +14,7 @@ import { MailFrame } from './mail-frame.tsx';
 import { stripBrackets } from './mail-images.ts';
 import { MailWarnings } from './mail-warnings.tsx';
 import classes from './message.module.css';
+import { MessageMenu } from './message-menu.tsx';
 import { splitLinks, splitQuotation } from './plain-text.ts';
 
 interface MessageProps {
@@ -78,6 +79,7 @@ export function Message({ email, opened, toggle, star, canDecideDelivery, contin
             </span>
           )
         )}
+        {opened && <MessageMenu email={email} mayChange={star !== null} />}
       </header>
       {opened && (
         <div className={classes.body}>

@@ -1,4 +1,5 @@
 import { Badge, Skeleton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import type { PresentUser } from '@tablinum/client/realtime';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
@@ -13,6 +14,9 @@ import { invalidateThread, useThread } from '../mail-queries.ts';
 import type { Email, Thread } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
 import { ChangeLine } from '../team/change-line.tsx';
+import { CustomerCard } from '../team/customer-card.tsx';
+import { LabelChip } from '../team/label-dialog.tsx';
+import { listLabels } from '../team/labels.ts';
 import { NoteEntry } from '../team/note-entry.tsx';
 import { CollisionWarning } from '../team/presence-line.tsx';
 import { StateBadges } from '../team/state-badges.tsx';
@@ -42,7 +46,7 @@ interface ThreadPaneProps {
   readonly actions: MailActions;
   readonly rights: MailRights;
   readonly commands: ThreadCommands;
-  readonly team: TeamBarCommands;
+  readonly team: Omit<TeamBarCommands, 'openCustomer'>;
   /** The composer of a reply, which is shown below the messages. */
   readonly below: ReactNode;
   /** Opens a draft in the composer. */
@@ -59,6 +63,7 @@ export function ThreadPane(props: ThreadPaneProps): ReactNode {
   const { id, commands, rights, team, isComposing } = props;
   const t = useInboxTexts();
   const thread = useThread(id);
+  const [isCustomerOpen, customer] = useDisclosure(false);
   const present = usePresence('conversations', id, isComposing ? 'editing' : 'viewing');
   return (
     <section className={classes.pane} aria-label={t.thread} tabIndex={-1}>
@@ -81,7 +86,15 @@ export function ThreadPane(props: ThreadPaneProps): ReactNode {
         <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
       </div>
       {thread.data ? (
-        <TeamBar conversation={thread.data} rights={rights} commands={team} present={present} />
+        <>
+          <TeamBar
+            conversation={thread.data}
+            rights={rights}
+            commands={{ ...team, openCustomer: customer.open }}
+            present={present}
+          />
+          <CustomerCard thread={thread.data} opened={isCustomerOpen} close={customer.close} />
+        </>
       ) : (
         <div className={classes.waitingTeam} />
       )}
@@ -157,6 +170,9 @@ function Messages({
           </Badge>
         ))}
         <StateBadges conversation={thread} />
+        {listLabels(thread.emails).map((label) => (
+          <LabelChip key={label} label={label} />
+        ))}
       </div>
       {buildTimeline(emails, thread.team).map((item) =>
         item.kind === 'note' ? (

@@ -8,6 +8,7 @@ export const inboxTeam = {
   somebody: (id: number) => `User ${id}`,
   server: 'The server',
   me: (name: string) => `${name} (you)`,
+  you: 'you',
   states: { open: 'Open', closed: 'Closed', snoozed: 'Snoozed', archived: 'Archived' } as Readonly<
     Record<string, string>
   >,
@@ -32,6 +33,7 @@ export const inboxTeam = {
     unmute: 'Unmute',
     assignMe: 'Assign to me',
     note: 'Write an internal note',
+    labels: 'Labels…',
   },
   done: {
     closed: (n: number) => `${conversations(n)} closed.`,
@@ -51,6 +53,18 @@ export const inboxTeam = {
     other: 'Another time',
     apply: 'Snooze',
     past: 'Choose a time in the future.',
+  },
+  customer: {
+    title: 'Customer',
+    open: 'Customer and fields',
+    empty: 'No record of another collection has this address or refers to this conversation.',
+  },
+  labels: {
+    title: 'Labels',
+    add: 'Another label',
+    apply: 'Apply',
+    invalid: 'A label cannot begin with a backslash.',
+    done: (n: number) => `Labels of ${n === 1 ? 'the conversation' : `${n} conversations`} changed.`,
   },
   notes: {
     note: (name: string) => `Internal note of ${name}`,
@@ -106,5 +120,6 @@ export const inboxTeam = {
     ['M', 'Mute or unmute'],
     ['i', 'Assign to me'],
     ['n', 'Internal note'],
+    ['l', 'Labels'],
   ] as readonly (readonly [string, string])[],
 };

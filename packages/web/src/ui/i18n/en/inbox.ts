@@ -1,3 +1,4 @@
+import { inboxReading } from './inbox-reading.ts';
 import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
 import { mailCampaigns } from './mail-campaigns.ts';
@@ -24,6 +25,7 @@ export const inbox = {
   campaigns: mailCampaigns,
   reports: mailReports,
   team: inboxTeam,
+  reading: inboxReading,
   rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
