@@ -5,7 +5,8 @@ import { startMailAccountServer, upload as uploadMail } from '../../server/test/
 import { makeRawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
 import { importMail } from '../src/inbox/accounts/mail-upload.ts';
-import { type DraftOrigin, DraftSession } from '../src/inbox/compose/draft-session.ts';
+import { DraftSession } from '../src/inbox/compose/draft-session.ts';
+import type { DraftOptions, DraftOrigin } from '../src/inbox/compose/draft-state.ts';
 import { readAccounts } from '../src/inbox/read-accounts.ts';
 import { describeWebEngines } from './support/web-page.ts';
 
@@ -40,7 +41,8 @@ describe('composing and importing', () => {
         retries,
         fetch: (input, init) => harm(String(input), () => fetch(input, init)),
       });
-    const createSession = (client: Client, beginning: DraftOrigin) => new DraftSession(client, beginning, new Map());
+    const createSession = (client: Client, beginning: DraftOrigin, options: DraftOptions = {}) =>
+      new DraftSession(client, beginning, options);
 
     test('a message waits for a file that failed to upload, and a file that was only delayed by another save arrives', async () => {
       let large = true;
@@ -111,7 +113,7 @@ describe('composing and importing', () => {
       );
       await session.begin();
       session.write({ text: 'From whom?' });
-      const steps = [session.save(), session.changeAccount(second.id)];
+      const steps = [session.save(), session.changeSender({ accountId: second.id, address: 'second@shop.example' })];
       saving.resolve();
       await Promise.all(steps);
       expect(session.snapshot().accountId).toBe(second.id);

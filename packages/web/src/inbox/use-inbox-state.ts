@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import type { DraftOrigin } from './compose/draft-session.ts';
+import type { DraftOrigin } from './compose/draft-state.ts';
 import { type ComposerState, useComposer } from './compose/use-composer.ts';
 import { type InboxActions, inboxCommands, useInboxCommands } from './inbox-commands.ts';
 import type { InboxView } from './inbox-search.ts';

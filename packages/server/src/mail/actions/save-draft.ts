@@ -35,12 +35,13 @@ export async function runAttach(request: MailRequest): Promise<MailData> {
     filterByTk,
     filename = null,
     contentType = 'application/octet-stream',
-  } = request.knownParameters(['filterByTk', 'filename', 'contentType'], false);
+    contentId = null,
+  } = request.knownParameters(['filterByTk', 'filename', 'contentType', 'contentId'], false);
   const upload = requireUpload(request, 'Upload the bytes of the file as application/octet-stream.');
   const key = parseEmailKey(filterByTk, undefined);
   if (key === null) throw new ApiError('TARGET_MISSING', 'Name the draft by "filterByTk".');
   const base = await loadDraftBase(request, key, undefined);
-  const file = parseNewFile(filename, contentType, null, await readUploadBytes(upload.bytes));
+  const file = parseNewFile(filename, contentType, contentId, await readUploadBytes(upload.bytes));
   if (typeof file === 'string') throw new ApiError('PARAMETER_INVALID', file);
   const existingFiles = await readFiles(context.database, { email: key });
   const files = [...existingFiles.map(({ id }) => ({ id })), file];

@@ -12,6 +12,7 @@ import { getField } from '../../schema/registry.ts';
 import { canonicalDatetime } from '../../schema/types/datetime.ts';
 import type { DraftOriginal } from '../compose/draft.ts';
 import { mailInputNames, parseMailInput } from '../compose/mail-input.ts';
+import { loadWholeMessage, selectOriginalFiles } from '../compose/original-files.ts';
 import { buildReply, type ReplyKind } from '../compose/reply-draft.ts';
 import {
   createDraft,
@@ -28,7 +29,7 @@ import { accountDeletedError } from '../store/account-deleted.ts';
 import { bodyRemoteError } from '../store/body-remote.ts';
 import { findVisibleAccount } from '../visible-account.ts';
 import { parseEmailKey, requireEmailKey } from './email-keys.ts';
-import { requireEmailGrant, requireWritable, requireWriter } from './mail-access.ts';
+import { requireEmailGrant, requireFullReadAccess, requireWritable, requireWriter } from './mail-access.ts';
 import { type BodyValues, type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
 import { isDraftNamed, loadDraftBase, lockAccount, showEmail } from './own-mail.ts';
 
@@ -57,9 +58,10 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   requireWriter(context, 'create');
   requireEmailGrant(context, 'get');
   const { filterByTk } = request.knownParameters(['filterByTk']);
-  const names = ['id', 'sendAt', 'draft', 'quote', ...mailInputNames];
-  const { id, sendAt, draft = false, quote = true, ...rest } = readBodyObject(request, names);
-  requireBooleans({ draft, quote });
+  const names = ['id', 'sendAt', 'draft', 'quote', ...(kind === 'forward' ? ['asAttachment'] : []), ...mailInputNames];
+  const { id, sendAt, draft = false, quote = true, asAttachment = false, ...rest } = readBodyObject(request, names);
+  requireBooleans({ draft, quote, asAttachment });
+  if (asAttachment === true) requireFullReadAccess(context, 'get');
   const key = requireEmailKey(filterByTk, id);
   const sendTime = parseSendTime(sendAt, context.clock.now());
   const { text = null, html = null, ...written } = parseMailInput(rest);
@@ -69,10 +71,13 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   const addresses = await readAccountAddresses(context.database, null, account.id);
   if (!addresses) throw accountDeletedError();
   const own = new Set([account.address, ...addresses.aliases].map((each) => each.toLowerCase()));
-  const reply = buildReply(original, kind, { text, html, quotes: quote === true }, own);
+  const reply = buildReply(original, kind, { text, html, quotes: quote === true && asAttachment !== true }, own);
   const from = chooseReplySender(addresses, original);
-  const forwardedFiles = kind === 'forward' ? await readFiles(context.database, { email: key }) : [];
-  const files = [...forwardedFiles.map((each) => ({ id: each.id })), ...(written.files ?? [])];
+  const takenFiles =
+    asAttachment === true
+      ? [await loadWholeMessage(request, key, original.subject)]
+      : await selectOriginalFiles(context, { key, kind, html: reply.html });
+  const files = [...takenFiles, ...(written.files ?? [])];
   const marked: DraftOriginal = { id: key, flag: kind === 'forward' ? 'forwarded' : 'answered' };
   const base = { account, previous: null, draft: { ...createDraft(account), ...reply, from, original: marked } };
   const prepared = await prepareMail(request, base, { ...written, files }, draft === true);

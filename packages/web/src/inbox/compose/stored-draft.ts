@@ -6,6 +6,7 @@ import { type Client, Failure, type Reply, type RequestOptions } from '@tablinum
 import { createIdempotencyKey } from '../../data/idempotency-key.ts';
 import type { Email } from '../mail-types.ts';
 import { type DraftContent, emptyContent, toDraftContent } from './draft-content.ts';
+import type { AttachOptions } from './draft-uploads.ts';
 
 /** A request that creates a draft. */
 interface PendingCreate {
@@ -25,8 +26,16 @@ export class StoredDraft {
   #pending: PendingCreate | null = null;
   #sendKey = createIdempotencyKey();
 
-  constructor(client: Client) {
+  readonly #senders: ReadonlySet<string>;
+
+  /** @param senders the addresses that the user can send from, in lower case. */
+  constructor(client: Client, senders: ReadonlySet<string>) {
     this.#client = client;
+    this.#senders = senders;
+  }
+
+  toContent(email: Email): DraftContent {
+    return toDraftContent(email, this.#senders);
   }
 
   /** Null while there is no stored draft. */
@@ -77,10 +86,17 @@ export class StoredDraft {
     );
   }
 
-  async attach(file: File): Promise<Email> {
-    const query = { filterByTk: this.#id, filename: file.name, ...(file.type && { contentType: file.type }) };
+  async attach(file: File, { contentId, signal, progress }: AttachOptions): Promise<Email> {
+    signal?.throwIfAborted();
+    const query = {
+      filterByTk: this.#id,
+      filename: file.name,
+      ...(file.type && { contentType: file.type }),
+      ...(contentId !== undefined && { contentId }),
+    };
     const body = new Blob([file], { type: 'application/octet-stream' });
-    return this.#adoptReply(await this.#post('emails:attach', { query, body, ...this.#match() }));
+    const requestOptions = { query, body, ...(signal && { signal }), ...(progress && { progress }) };
+    return this.#adoptReply(await this.#post('emails:attach', { ...requestOptions, ...this.#match() }));
   }
 
   /** Puts the draft into the outbox once, however often it is called. @returns the id of the message there. */
@@ -103,7 +119,7 @@ export class StoredDraft {
   async fetchCurrent(): Promise<{ readonly theirs: DraftContent; readonly version: string | null } | null> {
     try {
       const { data, etag } = await this.#get(this.#id!);
-      return data.draft ? { theirs: toDraftContent(data), version: etag } : null;
+      return data.draft ? { theirs: this.toContent(data), version: etag } : null;
     } catch (error) {
       if (isNotFound(error)) return null;
       throw error;
@@ -125,7 +141,7 @@ export class StoredDraft {
 
   #adoptReply({ data, etag }: Reply<Email>): Email {
     this.#id = data.id;
-    this.setBase(etag, toDraftContent(data));
+    this.setBase(etag, this.toContent(data));
     return data;
   }
 

@@ -5,7 +5,8 @@ import { confirm } from '../../ui/confirm.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { findInvalidAddress } from './draft-content.ts';
-import type { DraftOrigin } from './draft-session.ts';
+import type { DraftOrigin } from './draft-state.ts';
+import type { AttachResult } from './draft-uploads.ts';
 import { getOpenMessage, type OpenMessage } from './open-message.ts';
 
 interface MessageActions {
@@ -16,7 +17,14 @@ interface MessageActions {
   /** Closes the composer and keeps the draft. The composer stays open if the draft cannot be saved. */
   readonly close: () => Promise<void>;
   readonly attach: (files: readonly File[]) => void;
+  /** Adds a picture to the text. @param insert called with its content id, a description and its width. */
+  readonly attachPicture: (file: File, insert: InsertPicture) => Promise<void>;
 }
+
+type InsertPicture = (contentId: string, alt: string, width: number | null) => void;
+
+/** Pixels. Wider pictures are shown in this width. */
+const maxPictureWidth = 640;
 
 interface MessageActionsOptions {
   readonly message: OpenMessage;
@@ -60,16 +68,23 @@ export function useMessageActions({ message, done, reopen }: MessageActionsOptio
   const close = async (): Promise<void> => {
     if (await session.close()) done();
   };
-  const attachFile = async (file: File): Promise<void> => {
-    const attached = await session.attach(file);
-    if (attached.done) return;
+  const reportAttached = (file: File, attached: AttachResult): void => {
+    if (attached.done || attached.isCancelled) return;
     const reason = attached.error ? getErrorMessage(attached.error) : t.unsaved;
     toast(t.notAttached(file.name, reason), { failed: true });
   };
   const attach = (files: readonly File[]): void => {
-    for (const file of files) void attachFile(file);
+    for (const file of files) void session.uploads.add(file).then((attached) => reportAttached(file, attached));
   };
-  return { isSending, send, discard, close, attach };
+  const attachPicture = async (file: File, insert: InsertPicture): Promise<void> => {
+    const bitmap = await createImageBitmap(file).catch(() => null);
+    const width = bitmap && bitmap.width > maxPictureWidth ? maxPictureWidth : null;
+    bitmap?.close();
+    const { contentId, attached } = session.uploads.addPicture(file);
+    insert(contentId, file.name.replace(/\.\w+$/, ''), width);
+    reportAttached(file, await attached);
+  };
+  return { isSending, send, discard, close, attach, attachPicture };
 }
 
 /** Takes a queued message back from the outbox and opens it as a draft. */
