@@ -14,6 +14,8 @@ export interface MessageContent {
   readonly subject?: string | null;
   readonly text?: string | null;
   readonly html?: string | null;
+  /** Adds the signature of the sender below the text. */
+  readonly signature?: boolean;
   /** New attachments in base64, or existing ones by their ids. */
   readonly attachments?: readonly (
     | { readonly id: number }

@@ -25,6 +25,24 @@ const hostileHtml = `
 <video src="https://pixels.example/12.mp4" autoplay></video><object data="https://pixels.example/13"></object>
 <img data-cid="not-of-this-message@x"><noscript><p title="</noscript><img src=x onerror=taken()>"></noscript>`;
 
+/** Dispatches what a browser dispatches when the user pastes or drops. Its text runs in the page. */
+const transferSource = `({ type, data, png }) => {
+  const element = document.querySelector('[role=textbox][aria-label=Text]');
+  const carried = new DataTransfer();
+  for (const [format, value] of Object.entries(data)) carried.setData(format, value);
+  if (png) {
+    const bytes = Uint8Array.from(atob(png), (each) => each.charCodeAt(0));
+    carried.items.add(new File([bytes], 'shelf.png', { type: 'image/png' }));
+  }
+  const options = { bubbles: true, cancelable: true };
+  const { x, y } = element.getBoundingClientRect();
+  element.dispatchEvent(
+    type === 'paste'
+      ? new ClipboardEvent('paste', { ...options, clipboardData: carried })
+      : new DragEvent('drop', { ...options, dataTransfer: carried, clientX: x + 30, clientY: y + 20 }),
+  );
+}`;
+
 describe.skipIf(chromium === null)('writing with formatting', () => {
   describeWebEngines('in the inbox of a shop', (engine) => {
     let server: TestServer;
@@ -50,24 +68,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
     };
     /** The event that a browser dispatches when the user pastes or drops. */
     const transfer = (type: 'paste' | 'drop', data: Readonly<Record<string, string>>, png?: string): Promise<void> =>
-      text().evaluate(
-        (element, { kind, entries, picture }) => {
-          const carried = new DataTransfer();
-          for (const [format, value] of Object.entries(entries)) carried.setData(format, value);
-          if (picture) {
-            const bytes = Uint8Array.from(atob(picture), (each) => each.charCodeAt(0));
-            carried.items.add(new File([bytes], 'shelf.png', { type: 'image/png' }));
-          }
-          const options = { bubbles: true, cancelable: true };
-          const box = element.getBoundingClientRect();
-          element.dispatchEvent(
-            kind === 'paste'
-              ? new ClipboardEvent('paste', { ...options, clipboardData: carried })
-              : new DragEvent('drop', { ...options, dataTransfer: carried, clientX: box.x + 30, clientY: box.y + 20 }),
-          );
-        },
-        { kind: type, entries: data, picture: png },
-      );
+      page.evaluate(`(${transferSource})(${JSON.stringify({ type, data, png })})`);
 
     beforeAll(async () => {
       buildWebInterface();
@@ -145,9 +146,9 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
         await expect.poll(async () => (await readDraft()).attachments.length).toBe(1);
         await saved();
         const isShown = () =>
-          text()
-            .locator('img:not(.ProseMirror-separator)')
-            .evaluate((image: HTMLImageElement) => image.naturalWidth > 0);
+          page.evaluate<boolean>(
+            `document.querySelector('[aria-label=Text] img:not(.ProseMirror-separator)')?.naturalWidth > 0`,
+          );
         expect(await isShown()).toBe(true);
         expect(await page.getByRole('list', { name: 'Attached files' }).count()).toBe(0);
         await button('Close and keep the draft').click();

@@ -47,6 +47,10 @@ const messageProperties: Readonly<Record<string, JsonSchema>> = {
   text: schema.stringOrNull,
   html: schema.stringOrNull,
   attachments: { ...schema.array(fileSchema), maxItems: mailLimits.files },
+  signature: {
+    ...schema.boolean,
+    description: 'True: the signature of the sender is added below the text, unless the text has one.',
+  },
 };
 const accountSchema: JsonSchema = {
   type: ['string', 'integer'],

@@ -21,20 +21,10 @@ export interface OauthSettings {
   readonly scopes: readonly string[] | null;
 }
 
-/** An address that an account sends as. */
-export interface Identity {
-  readonly address: string;
-  /** The display name in messages; null: that of the account. */
-  readonly name: string | null;
-  /** When it was proved that the account receives mail at the alias; null: it was not. */
-  readonly verifiedAt: string | null;
-}
-
 export interface AccountRecord extends Account {
   readonly auth: 'password' | 'oauth2';
   readonly oauth: OauthSettings | null;
   /** The address of the account and its aliases. */
-  readonly identities: readonly Identity[] | null;
   readonly imap: MailServer | null;
   readonly smtp: MailServer | null;
   /** When the server tries again after a problem; null if it does not wait. */

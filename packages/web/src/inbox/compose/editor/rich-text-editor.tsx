@@ -14,6 +14,8 @@ export interface EditorHandle {
 }
 
 interface RichTextEditorProps {
+  /** The accessible name; the text of a message by default. */
+  readonly label?: string;
   readonly html: string;
   /** Another one: the HTML was changed outside of the editor. */
   readonly version: number;
@@ -23,11 +25,12 @@ interface RichTextEditorProps {
   readonly addFiles: (files: readonly File[]) => boolean;
   /** Puts the cursor at the beginning of the text. */
   readonly autoFocus: boolean;
-  readonly ref: Ref<EditorHandle>;
+  readonly ref?: Ref<EditorHandle>;
 }
 
 /** The text of a message with its toolbar. */
 export function RichTextEditor({
+  label,
   html,
   version,
   change,
@@ -47,7 +50,7 @@ export function RichTextEditor({
   const createEditor = useEffectEvent(
     (element: HTMLElement) =>
       new MessageEditor(element, {
-        label: t.text,
+        label: label ?? t.text,
         html,
         pictures: { has: (cid) => latest.current.pictures.has(cid), load: (cid) => latest.current.pictures.load(cid) },
         change: (next) => latest.current.change(next),

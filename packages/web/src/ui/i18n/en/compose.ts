@@ -10,6 +10,10 @@ export const compose = {
   plainTextTitle: 'Remove the formatting?',
   plainTextText: 'Plain text has no bold text, links, lists and pictures.',
   plainTextAct: 'Remove the formatting',
+  signature: {
+    title: 'Signature',
+    hint: 'Added to messages from this address. If empty, the signature of the account is added.',
+  },
   quote: {
     title: 'Quoted message',
     show: 'Show the quoted message',
