@@ -19,6 +19,7 @@ import type { EditorHandle } from './editor/rich-text-editor.tsx';
 import { MessageBody } from './message-body.tsx';
 import { MessageFields } from './message-fields.tsx';
 import type { OpenMessage } from './open-message.ts';
+import { ScheduleMenu } from './schedule-menu.tsx';
 import { useFormatChoice } from './use-format-choice.ts';
 import { useMessageActions } from './use-message-actions.ts';
 
@@ -96,7 +97,7 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
         content={content}
         mayBeSent={isReady && conflict === null}
         isSending={isSending}
-        send={() => void send()}
+        send={(sendAt) => void send(sendAt)}
         attach={attach}
         discard={() => void discard()}
       />
@@ -147,7 +148,7 @@ interface ComposerFooterProps {
   readonly content: DraftContent | null;
   readonly mayBeSent: boolean;
   readonly isSending: boolean;
-  readonly send: () => void;
+  readonly send: (sendAt?: string) => void;
   readonly attach: (files: readonly File[]) => void;
   readonly discard: () => void;
 }
@@ -166,7 +167,7 @@ function ComposerFooter(props: ComposerFooterProps): ReactNode {
   return (
     <footer className={classes.foot}>
       <Button
-        onClick={send}
+        onClick={() => send()}
         loading={isSending}
         disabled={!mayBeSent}
         leftSection={<Icon name="send" />}
@@ -174,6 +175,7 @@ function ComposerFooter(props: ComposerFooterProps): ReactNode {
       >
         {t.send}
       </Button>
+      <ScheduleMenu disabled={!mayBeSent || isSending} send={send} />
       <FileButton multiple onChange={chooseFiles} resetRef={resetFileInput}>
         {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={content === null} />}
       </FileButton>

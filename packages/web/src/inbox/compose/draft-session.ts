@@ -21,7 +21,7 @@ import {
 import type { ConflictResolution, DraftOptions, DraftOrigin, DraftState } from './draft-state.ts';
 import { type AttachOptions, type AttachResult, DraftUploads, isPastedPicture } from './draft-uploads.ts';
 import type { Sender, Signature } from './senders.ts';
-import { isNotFound, isOutcomeUnknown, isStale, StoredDraft } from './stored-draft.ts';
+import { isNotFound, isOutcomeUnknown, isStale, isUnreachable, StoredDraft } from './stored-draft.ts';
 
 /** Milliseconds from a change to its save, and from a failed save to the next one. */
 const saveDelay = 700;
@@ -70,6 +70,16 @@ export class DraftSession extends ObservableState<DraftState> {
     const beginning = this.#beginning;
     if (beginning.kind === 'new') return this.#draft.id ?? 0;
     return beginning.kind === 'draft' ? (this.#draft.id ?? beginning.email) : beginning.email;
+  }
+
+  /** The author is not signed in. */
+  get isSuspended(): boolean {
+    return this.#isSuspended;
+  }
+
+  /** The last request has not reached the server. */
+  get isUnreachable(): boolean {
+    return isUnreachable(this.state.error);
   }
 
   async begin(): Promise<void> {
@@ -228,9 +238,13 @@ export class DraftSession extends ObservableState<DraftState> {
     });
   }
 
-  /** Puts the message into the outbox. @returns its id there, or null if it was not sent. */
-  async send(): Promise<number | null> {
-    if (this.#sending || this.#isClosed) return null;
+  /**
+   * Puts the message into the outbox.
+   *
+   * @param sendAt ISO 8601; null: as soon as possible. @returns its id there, or null if it was not sent.
+   */
+  async send(sendAt: string | null = null): Promise<number | null> {
+    if (this.#sending || this.#isClosed || this.#isSuspended) return null;
     this.#sending = true;
     const missing = this.#missing;
     try {
@@ -241,7 +255,7 @@ export class DraftSession extends ObservableState<DraftState> {
       do if (!(await this.save()) || this.#draft.id === null || this.#isClosed) return null;
       while (this.state.saving === 'soon');
       if (!(await this.#detachUnusedPictures())) return null;
-      return await this.#enqueue(() => this.#sendNow(true));
+      return await this.#enqueue(() => this.#sendNow(sendAt, true));
     } finally {
       this.#sending = false;
     }
@@ -288,15 +302,15 @@ export class DraftSession extends ObservableState<DraftState> {
   }
 
   /** @param mayRetryOnce sends again if only the flags of the draft were changed elsewhere. */
-  async #sendNow(mayRetryOnce: boolean): Promise<number | null> {
+  async #sendNow(sendAt: string | null, mayRetryOnce: boolean): Promise<number | null> {
     try {
-      const id = await this.#draft.send();
+      const id = await this.#draft.send(sendAt);
       this.#isClosed = true;
       return id;
     } catch (error) {
       this.updateState({ error: error as Error });
       const mayRetry = mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.state.content!, true));
-      return mayRetry ? this.#sendNow(false) : null;
+      return mayRetry ? this.#sendNow(sendAt, false) : null;
     }
   }
 

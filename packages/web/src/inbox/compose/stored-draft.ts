@@ -24,7 +24,8 @@ export class StoredDraft {
   #savedContent: DraftContent = emptyContent;
   /** Repeated unchanged while its outcome is unknown. */
   #pending: PendingCreate | null = null;
-  #sendKey = createIdempotencyKey();
+  /** Repeated unchanged while its outcome is unknown. */
+  #sending: { readonly key: string; readonly sendAt: string | null } | null = null;
 
   readonly #senders: ReadonlySet<string>;
 
@@ -99,14 +100,20 @@ export class StoredDraft {
     return this.#adoptReply(await this.#post('emails:attach', { ...requestOptions, ...this.#match() }));
   }
 
-  /** Puts the draft into the outbox once, however often it is called. @returns the id of the message there. */
-  async send(): Promise<number> {
+  /**
+   * Puts the draft into the outbox once, however often it is called.
+   *
+   * @param sendAt ISO 8601; null: as soon as possible. @returns the id of the message there.
+   */
+  async send(sendAt: string | null): Promise<number> {
+    this.#sending ??= { key: createIdempotencyKey(), sendAt };
+    const { key, sendAt: time } = this.#sending;
     try {
-      const requestOptions = { body: { id: this.#id }, idempotencyKey: this.#sendKey, ...this.#match() };
-      return (await this.#post<{ id: number }>('emails:send', requestOptions)).data.id;
+      const body = { id: this.#id, ...(time !== null && { sendAt: time }) };
+      return (await this.#post<{ id: number }>('emails:send', { body, idempotencyKey: key, ...this.#match() })).data.id;
     } catch (error) {
       // A refused request had no effect, so the next one gets a new key. A lost request may have had an effect.
-      if (!isOutcomeUnknown(error)) this.#sendKey = createIdempotencyKey();
+      if (!isOutcomeUnknown(error)) this.#sending = null;
       throw error;
     }
   }
@@ -163,3 +170,5 @@ export const isNotFound = (error: unknown): boolean =>
   error instanceof Failure && (error.status === 404 || error.status === 403);
 /** The outcome of the request is unknown. */
 export const isOutcomeUnknown = (error: unknown): boolean => error instanceof Failure && error.outcomeUnknown;
+/** No reply has arrived from the server. */
+export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.offline;

@@ -2,16 +2,20 @@ import { useState } from 'react';
 import { getClient, useApplication } from '../../data/application.tsx';
 import { getErrorMessage } from '../../data/problem.tsx';
 import { confirm } from '../../ui/confirm.tsx';
+import { formatDateTime } from '../../ui/date-time.tsx';
+import { useComposeTexts } from '../../ui/i18n/compose-texts.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { findInvalidAddress } from './draft-content.ts';
 import type { DraftOrigin } from './draft-state.ts';
 import type { AttachResult } from './draft-uploads.ts';
 import { getOpenMessage, type OpenMessage } from './open-message.ts';
+import { queueMessage } from './outgoing-messages.ts';
 
 interface MessageActions {
   readonly isSending: boolean;
-  readonly send: () => Promise<void>;
+  /** @param sendAt ISO 8601; by default as soon as possible. */
+  readonly send: (sendAt?: string | null) => Promise<void>;
   /** Deletes the draft, after a confirmation if something was written. */
   readonly discard: () => Promise<void>;
   /** Closes the composer and keeps the draft. The composer stays open if the draft cannot be saved. */
@@ -42,14 +46,27 @@ export function useMessageActions({ message, done, reopen }: MessageActionsOptio
   const [isSending, setIsSending] = useState(false);
   const undoSend = useUndoSend(reopen);
 
-  const send = async (): Promise<void> => {
+  const texts = useComposeTexts();
+  const report = (id: number | null, sendAt: string | null): void => {
+    const text = sendAt === null ? t.sent : texts.schedule.done(formatDateTime(sendAt, true));
+    toast(text, id === null ? {} : { action: { label: t.undoSend, run: () => void undoSend(id) } });
+  };
+  const send = async (sendAt: string | null = null): Promise<void> => {
     // An address is added when its field loses the focus.
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     const { content } = session.snapshot();
     if (isSending || content === null || findInvalidAddress(content) !== null) return;
     setIsSending(true);
-    const id = await session.send();
+    const id = await session.send(sendAt);
     setIsSending(false);
+    if (id === null && session.isUnreachable) {
+      const refused = (error: Error | null): void => {
+        toast(error ? getErrorMessage(error) : t.conflict.title, { failed: true });
+      };
+      queueMessage({ application, message, sendAt, sent: () => report(null, sendAt), refused });
+      done();
+      return;
+    }
     if (id === null) {
       const { error } = session.snapshot();
       // The composer shows the error itself while it is open.
@@ -57,7 +74,7 @@ export function useMessageActions({ message, done, reopen }: MessageActionsOptio
       return;
     }
     done();
-    toast(t.sent, { action: { label: t.undoSend, run: () => void undoSend(id) } });
+    report(id, sendAt);
   };
   const discard = async (): Promise<void> => {
     const question = { title: t.discardTitle, text: t.discardText, confirmLabel: t.discardAct, danger: true };

@@ -14,6 +14,22 @@ export const compose = {
     title: 'Signature',
     hint: 'Added to messages from this address. If empty, the signature of the account is added.',
   },
+  waiting: (n: number) => (n === 1 ? '1 message waits for the connection.' : `${n} messages wait for the connection.`),
+  schedule: {
+    title: 'Send later',
+    evening: 'This evening',
+    morning: 'Tomorrow morning',
+    monday: 'Monday morning',
+    choose: 'Choose a time…',
+    time: 'Date and time',
+    send: 'Send at this time',
+    done: (time: string) => `The message is sent ${time}.`,
+    problems: {
+      invalid: 'Enter a date and a time.',
+      past: 'This time is in the past.',
+      tooLate: 'Choose a time within a year.',
+    },
+  },
   quote: {
     title: 'Quoted message',
     show: 'Show the quoted message',
