@@ -6,7 +6,7 @@ import type { Application, BatchOperation, Event, ReadParameters, RecordValues }
 import { Files } from './files.ts';
 import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
-import { MailAccounts, MailRules } from './mail-accounts.ts';
+import { MailAccounts, MailCampaigns, MailRules } from './mail-accounts.ts';
 import { Records } from './records.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
@@ -53,11 +53,13 @@ export {
   type ReplyContent,
 } from './mail.ts';
 export {
+  type AccountMember,
   MailAccounts,
   MailRules,
   type MailServerSettings,
   type RuleScan,
   type TestedMailSettings,
+  type WaitingCounts,
 } from './mail-accounts.ts';
 export { type ActionOptions, Records, type RecordWithEtag, RelatedRecords } from './records.ts';
 export type { ClientOptions, Reply, RequestOptions } from './transport.ts';
@@ -86,6 +88,7 @@ export class Client {
   readonly emails: Emails;
   readonly mailAccounts: MailAccounts;
   readonly mailRules: MailRules;
+  readonly mailCampaigns: MailCampaigns;
   readonly files: Files;
   readonly imports: Imports;
   readonly #transport: Transport;
@@ -101,6 +104,7 @@ export class Client {
     this.emails = new Emails(this.#transport, 'emails');
     this.mailAccounts = new MailAccounts(this.#transport, 'accounts');
     this.mailRules = new MailRules(this.#transport, 'mailRules');
+    this.mailCampaigns = new MailCampaigns(this.#transport, 'mailCampaigns');
     this.files = new Files(this.#transport, 'files');
     this.imports = new Imports(this.#transport, 'imports');
   }

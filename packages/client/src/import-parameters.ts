@@ -40,6 +40,8 @@ export interface ImportOptions extends ImportFileOptions {
   readonly addOptions?: boolean | undefined;
   /** Refuses invalid rows one by one instead of the whole file. */
   readonly skipInvalid?: boolean | undefined;
+  /** Refused rows that a dry run lists. Default: all. */
+  readonly maxErrors?: number | undefined;
   /** Waits until a long import has ended. */
   readonly wait?: boolean | undefined;
 }
@@ -87,7 +89,7 @@ export interface ImportDryRun {
   readonly refused: number;
   /** `cells` are the texts of the row; null if there are too many errors to show them. */
   readonly errors: readonly (RowError & { readonly cells: readonly (string | null)[] | null })[];
-  /** There are more errors. */
+  /** There are more errors than `maxErrors`, or than 256 MiB of them. */
   readonly truncated: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Mail accounts and their rules: the actions besides the record actions of `accounts` and `mailRules`. */
+/** Mail accounts, their rules and campaigns: the actions besides the record actions of `accounts`, `mailRules` and `mailCampaigns`. */
 import type { RecordValues } from './dto.ts';
 import { type ActionOptions, Records } from './records.ts';
 
@@ -19,6 +19,25 @@ export interface TestedMailSettings {
   readonly smtpPassword?: string;
 }
 
+/** What an account has not sent yet. Times are ISO 8601; null: nothing waits. */
+export interface WaitingCounts {
+  /** Changes for its mail server. `failing` ones were tried before. */
+  readonly changes: { readonly count: number; readonly failing: number; readonly oldestAt: string | null };
+  /** Messages of the outbox. Of `unknown` ones, it is being found out whether they were sent. */
+  readonly messages: {
+    readonly queued: number;
+    readonly sending: number;
+    readonly unknown: number;
+    readonly nextAt: string | null;
+  };
+}
+
+/** A member of an account, by the name that other members see. */
+export interface AccountMember {
+  readonly id: number;
+  readonly name: string;
+}
+
 export class MailAccounts extends Records {
   /** Finds the mail servers of an address. */
   discover(address: string, options: ActionOptions = {}): Promise<RecordValues> {
@@ -33,6 +52,18 @@ export class MailAccounts extends Records {
   /** Synchronises an account now. */
   sync(account: number, options: ActionOptions = {}): Promise<RecordValues> {
     return this.write('sync', undefined, { filterByTk: account }, options);
+  }
+
+  /** Counts what an account has not sent yet. */
+  async waiting(account: number, options: ActionOptions = {}): Promise<WaitingCounts> {
+    const request = { query: { filterByTk: account }, ...options };
+    return (await this.transport.call<WaitingCounts>('accounts:waiting', request)).data;
+  }
+
+  /** The members of an account by name, for its members. */
+  async members(account: number, options: ActionOptions = {}): Promise<readonly AccountMember[]> {
+    const request = { ...options, query: { filterByTk: account } };
+    return (await this.transport.call<readonly AccountMember[]>('accounts:members', request)).data;
   }
 
   /** The address at which the user signs in with the mail provider of an account (OAuth 2). */
@@ -83,5 +114,52 @@ export class MailRules extends Records {
   /** Carries out the actions of a rule on existing e-mails, except replies. */
   apply(rule: { readonly id: number } & RuleScan, options: ActionOptions = {}): Promise<RecordValues> {
     return this.write('apply', rule, {}, options);
+  }
+}
+
+/** An unsaved campaign, for a preview. */
+export interface CampaignDraft {
+  readonly audience: { readonly collection: string; readonly filter?: object | null; readonly field: string };
+  readonly subject?: string;
+  readonly text?: string | null;
+  readonly html?: string | null;
+}
+
+export class MailCampaigns extends Records {
+  /** Who would get a stored or an unsaved campaign, and the first messages. Changes nothing. */
+  preview(
+    campaign: { readonly id: number } | { readonly account: number | string; readonly campaign: CampaignDraft },
+    options: ActionOptions = {},
+  ): Promise<RecordValues> {
+    return this.write('preview', campaign, {}, options);
+  }
+
+  /** Sends the message of the first recipient to the account, or to the user's own address. */
+  test(id: number, to?: string, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('test', to === undefined ? {} : { to }, { filterByTk: id }, options);
+  }
+
+  /** Starts a campaign now. */
+  start(id: number, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('start', undefined, { filterByTk: id }, options);
+  }
+
+  /** Starts a campaign at a time. @param at ISO 8601. */
+  schedule(id: number, at: string, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('schedule', { at }, { filterByTk: id }, options);
+  }
+
+  pause(id: number, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('pause', undefined, { filterByTk: id }, options);
+  }
+
+  /** Continues a campaign that was paused, as the caller. */
+  resume(id: number, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('resume', undefined, { filterByTk: id }, options);
+  }
+
+  /** Ends a campaign for all recipients that it has not reached. */
+  cancel(id: number, options: ActionOptions = {}): Promise<RecordValues> {
+    return this.write('cancel', undefined, { filterByTk: id }, options);
   }
 }

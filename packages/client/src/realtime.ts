@@ -3,7 +3,7 @@
  * subscription continues from the cursor of its last event. If events were lost, `resync` is emitted.
  */
 
-import type { Event, Filter } from './dto.ts';
+import type { Event, Filter, Key } from './dto.ts';
 import { Failure } from './failure.ts';
 
 export interface RealtimeOptions {
@@ -34,6 +34,30 @@ export interface Listener {
   refused?(failure: Failure): void;
 }
 
+/** What a user does with a record that is open. */
+export type PresenceActivity = 'viewing' | 'editing';
+
+/** Another user who has the same record open. */
+export interface PresentUser {
+  readonly userId: number;
+  readonly name: string;
+  readonly activity: PresenceActivity;
+}
+
+/** An announcement that the user has a record open. */
+export interface Presence {
+  setActivity(activity: PresenceActivity): void;
+  end(): void;
+}
+
+interface PresenceView {
+  readonly id: string;
+  readonly resource: string;
+  readonly key: Key;
+  activity: PresenceActivity;
+  readonly listener: (present: readonly PresentUser[]) => void;
+}
+
 export type RealtimeState = 'idle' | 'connecting' | 'open' | 'waiting' | 'unauthorised';
 
 interface Subscription {
@@ -48,6 +72,7 @@ type ServerMessage =
   | { readonly type: 'authenticated' }
   | { readonly type: 'subscribed' | 'resync'; readonly id: string; readonly cursor: string }
   | { readonly type: 'unsubscribed'; readonly id: string }
+  | { readonly type: 'presence'; readonly id: string; readonly present: readonly PresentUser[] }
   | { readonly type: 'event'; readonly id: string; readonly event: Event }
   | { readonly type: 'error'; readonly id?: string; readonly message: string; readonly code: never };
 
@@ -59,6 +84,7 @@ const lingerMilliseconds = 3000;
 export class Realtime {
   readonly #options: RealtimeOptions;
   readonly #subscriptions = new Map<string, Subscription>();
+  readonly #views = new Map<string, PresenceView>();
   readonly #watchers = new Set<(state: RealtimeState) => void>();
   #socket: WebSocket | null = null;
   #state: RealtimeState = 'idle';
@@ -92,9 +118,35 @@ export class Realtime {
     return () => this.#end(subscription.id);
   }
 
+  /**
+   * Announces that the user has a record open, until `end` is called. The listener receives the other users who have it open, as far
+   * as they may get the record too; without a connection, nobody.
+   */
+  announce(
+    resource: string,
+    key: Key,
+    activity: PresenceActivity,
+    listener: (present: readonly PresentUser[]) => void,
+  ): Presence {
+    clearTimeout(this.#retire);
+    this.#last += 1;
+    const view: PresenceView = { id: `p${this.#last}`, resource, key, activity, listener };
+    this.#views.set(view.id, view);
+    if (this.#state === 'open') this.#sendPresence(view);
+    else this.connect();
+    return {
+      setActivity: (next) => {
+        if (view.activity === next || !this.#views.has(view.id)) return;
+        view.activity = next;
+        if (this.#state === 'open') this.#sendPresence(view);
+      },
+      end: () => this.#end(view.id),
+    };
+  }
+
   /** Reconnects now instead of after the pause, for example because of a new token or a restored network. */
   connect(): void {
-    if (this.#socket || this.#subscriptions.size === 0) return;
+    if (this.#socket || this.#isUnused) return;
     clearTimeout(this.#retry);
     this.#become('connecting');
     const base = this.#options.url ?? (globalThis as { location?: { origin: string } }).location?.origin ?? '';
@@ -115,13 +167,14 @@ export class Realtime {
     const previous = this.#socket;
     this.#socket = null;
     previous?.close();
-    if (this.#subscriptions.size === 0) this.#leave();
+    if (this.#isUnused) this.#leave();
     else this.connect();
   }
 
   /** Ends every subscription and the connection. */
   close(): void {
     this.#subscriptions.clear();
+    this.#views.clear();
     this.#leave();
   }
 
@@ -141,7 +194,18 @@ export class Realtime {
       this.#failures = 0;
       this.#become('open');
       for (const each of this.#subscriptions.values()) this.#ask(each);
+      for (const each of this.#views.values()) this.#sendPresence(each);
       return;
+    }
+    if (message.type === 'presence') {
+      this.#views.get(message.id)?.listener(message.present);
+      return;
+    }
+    // A user who may not get the record any more sees nobody.
+    const view = this.#views.get(message.id ?? '');
+    if (view && message.type === 'error') {
+      this.#views.delete(view.id);
+      view.listener([]);
     }
     const subscription = this.#subscriptions.get(message.id ?? '');
     if (!subscription) return;
@@ -163,9 +227,17 @@ export class Realtime {
     this.#send({ type: 'subscribe', id, ...options, ...(cursor !== null && { since: cursor }) });
   }
 
+  #sendPresence({ id, resource, key: tk, activity }: PresenceView): void {
+    this.#send({ type: 'present', id, resource, tk, activity });
+  }
+
+  get #isUnused(): boolean {
+    return this.#subscriptions.size + this.#views.size === 0;
+  }
+
   #end(id: string): void {
-    if (!this.#subscriptions.delete(id)) return;
-    if (this.#subscriptions.size === 0) this.#retire = setTimeout(() => this.#leave(), lingerMilliseconds);
+    if (!this.#subscriptions.delete(id) && !this.#views.delete(id)) return;
+    if (this.#isUnused) this.#retire = setTimeout(() => this.#leave(), lingerMilliseconds);
     if (this.#state === 'open') this.#send({ type: 'unsubscribe', id });
   }
 
@@ -183,6 +255,7 @@ export class Realtime {
     this.#socket = null;
     this.#become(code === invalidCredentialCloseCode ? 'unauthorised' : 'waiting');
     if (code === invalidCredentialCloseCode) return;
+    for (const { listener } of this.#views.values()) listener([]);
     this.#failures += 1;
     const pause = Math.min(maxReconnectDelay, 250 * 2 ** this.#failures) * (0.5 + Math.random() / 2);
     this.#retry = setTimeout(() => this.connect(), pause);

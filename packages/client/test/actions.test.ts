@@ -51,7 +51,9 @@ const otherOperations = new Set([
 ]);
 /** Plain style says again what the actions say. */
 const isPlainPath = (path: string): boolean =>
-  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules)(\/\{key\})?$/.test(path);
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|conversationNotes|mailNotifications)(\/\{key\})?$/.test(
+    path,
+  );
 
 /** Every method of the client, called once; what it asks is noted and answered with nothing. */
 async function callEveryMethod(
@@ -74,7 +76,8 @@ async function callEveryMethod(
     return Response.json({ data: {}, meta: { nextCursor: null } });
   };
   const client = new Client({ url: 'http://127.0.0.1', token: 'x', fetch: recordingFetch });
-  const { auth, collections, apiKeys, webhooks, permissions, audit, emails, mailAccounts, mailRules } = client;
+  const { auth, collections, apiKeys, webhooks, permissions, audit, emails, mailAccounts, mailRules, mailCampaigns } =
+    client;
   const password = 'a quiet password';
   const blob = new Blob(['x']);
   await Promise.all([
@@ -140,12 +143,21 @@ async function callEveryMethod(
     mailAccounts.discover('ann@example.com'),
     mailAccounts.test(1),
     mailAccounts.sync(1),
+    mailAccounts.waiting(1),
+    mailAccounts.members(1),
     mailAccounts.authorize(1),
     mailAccounts.finishAuthorization({ state: 's', code: 'c' }),
     mailAccounts.verifyAlias(1, 'sales@example.com'),
     mailAccounts.confirmAlias(1, { address: 'sales@example.com', code: '12345678' }),
     mailRules.try({ id: 1 }),
     mailRules.apply({ id: 1 }),
+    mailCampaigns.preview({ id: 1 }),
+    mailCampaigns.test(1, 'ann@example.com'),
+    mailCampaigns.start(1),
+    mailCampaigns.schedule(1, '2026-12-01T08:00:00Z'),
+    mailCampaigns.pause(1),
+    mailCampaigns.resume(1),
+    mailCampaigns.cancel(1),
     emails.moveTo([1], 'archive'),
     emails.flag([1], { read: true }),
     emails.import({ account: 1, mailbox: 'INBOX' }, blob),

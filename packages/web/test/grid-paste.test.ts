@@ -113,6 +113,7 @@ describe.skipIf(chromium === null)('pasting into the grid', () => {
     await gridIsFocused();
     await page.keyboard.press('Control+Z');
     await page.getByText('The paste was undone.').waitFor();
+    expect(await page.getByText('2 records updated, 1 record created.').count()).toBe(0);
     expect(await list()).toEqual(before);
     await page.getByRole('gridcell', { name: 'B', exact: true }).waitFor();
   });

@@ -104,6 +104,34 @@ describe.skipIf(chromium === null)('the page of a mail account', () => {
     await expectAccessible(page, 'account whose settings must be changed');
   });
 
+  test('what is not sent yet is counted', long, async () => {
+    const body = { account: 1, to: 'cora@example.net', subject: 'Order', text: 'x' };
+    const sendAt = new Date(Date.now() + 30 * 86_400_000).toISOString();
+    const { id } = await server.data('POST /api/emails:send', { as: 'ann', body: { ...body, sendAt } });
+    const readAgain = () =>
+      setState(server, 1, { status: 'live', problem: null, lastSyncAt: new Date().toISOString() });
+    await readAgain(); // an event, after which the page reads again
+    await section('Synchronisation')
+      .getByText(/1 message waits in the outbox\. Next attempt: \w+ \d+/)
+      .waitFor();
+    expect(await section('Synchronisation').getByText('mail server').count()).toBe(0);
+    const data = {
+      changes: { count: 1200, failing: 1, oldestAt: retryAt },
+      messages: { queued: 0, sending: 0, unknown: 2, nextAt: null },
+    };
+    await page.route('**/api/accounts:waiting*', (route) => route.fulfill({ json: { data } }));
+    await readAgain();
+    for (const text of [
+      '1,200 changes wait to be sent to the mail server, the oldest since Jan 1, 2030, 10:20 AM. 1 was refused or interrupted',
+      '2 messages were interrupted while being sent.',
+    ])
+      await section('Synchronisation').getByText(text).waitFor();
+    await show('waiting');
+    await page.unroute('**/api/accounts:waiting*');
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id } });
+    await server.data(`POST /api/emails:destroy?filterByTk=${id}`, { as: 'ann' });
+  });
+
   test('a cure leads to the input in which it is entered', long, async () => {
     const cures = [
       ['tlsName', 'Change the settings', 'Host'],

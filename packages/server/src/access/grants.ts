@@ -2,8 +2,9 @@ import { LruMap } from '../base/lru-map.ts';
 import { isReadAction } from '../protocol/actions.ts';
 import type { Grant, GrantLookup } from '../query/grant.ts';
 import { buildRowFilter } from '../query/row-filter.ts';
-import { buildVisibilityFilter, combineRowFilters } from '../query/visibility.ts';
+import { buildVisibilityFilter, combineRowFilters, nestRowFilter } from '../query/visibility.ts';
 import type { Collection, Field, Registry } from '../schema/registry.ts';
+import type { SystemTraits } from '../schema/system-traits.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
 
 /**
@@ -90,6 +91,26 @@ function makeGrant(roleName: string, resource: string, action: string, rules: Ac
   const traits = rules.registry.getTraits(resource);
   if (traits.readableWith !== undefined)
     return makeDependentGrant(decide(roleName, traits.readableWith, 'get', rules), action);
+  const grant = makeOwnGrant(roleName, resource, action, rules);
+  return grant && traits.visibleWith ? limitToVisible(grant, traits.visibleWith, roleName, rules) : grant;
+}
+
+/** The grant without the records of another collection that the caller may not get, see {@link SystemTraits.visibleWith}. */
+function limitToVisible(
+  grant: Grant,
+  { relation, collection }: NonNullable<SystemTraits['visibleWith']>,
+  roleName: string,
+  rules: AccessRules,
+): Grant | null {
+  const other = makeGrant(roleName, collection, 'get', rules);
+  if (other === null) return null;
+  const rows = other.rows && nestRowFilter(relation, other.rows);
+  return { ...grant, identity: `${grant.identity} with ${other.identity}`, rows: combineRowFilters(grant.rows, rows) };
+}
+
+/** The grant by the permissions on the collection itself. */
+function makeOwnGrant(roleName: string, resource: string, action: string, rules: AccessRules): Grant | null {
+  const traits = rules.registry.getTraits(resource);
   const { by, row } = decide(roleName, resource, action, rules);
   if (by === 'nothing') return null;
   if (row === null) return { identity: by, rows: buildVisibilityFilter(traits, true), may: (field) => !field.hidden };

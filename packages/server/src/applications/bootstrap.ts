@@ -6,7 +6,7 @@ import { addSystemField, defineCollection } from '../collections/define-collecti
 import { runDefinitionSteps } from '../collections/definition-change.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import { defaultFieldFacts, type NewField } from '../collections/new-field.ts';
-import { needsIndexes, setSystemIndexes } from '../collections/system-indexes.ts';
+import { findOtherPatterns, needsIndexes, setSystemIndexes, setSystemPattern } from '../collections/system-indexes.ts';
 import { findApplication, insertMainApplication } from '../database/application-rows.ts';
 import { addMissingCatalogueTables, bumpVersion, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
@@ -98,7 +98,10 @@ export async function migrateSystemCollections(application: Application): Promis
     .flatMap((each) => each.fields.map((field) => ({ collection: each.name, field })))
     .filter(({ collection, field }) => !registry.get(collection).byName.has(field.name));
   const indexed = wanted.filter((each) => existing.has(each.name) && needsIndexes(registry.get(each.name), each));
-  if (collections.length + relations.length + fields.length + indexed.length > 0) {
+  const patterns = wanted
+    .filter((each) => existing.has(each.name))
+    .flatMap((each) => findOtherPatterns(registry.get(each.name), each).map((field) => ({ name: each.name, field })));
+  if (collections.length + relations.length + fields.length + indexed.length + patterns.length > 0) {
     const context = application.definitionContext(null, null);
     // The tables may be large: indexes are built outside of the event loop, and writers wait for them.
     const tables = indexed.map((each) => registry.get(each.name).table);
@@ -108,6 +111,7 @@ export async function migrateSystemCollections(application: Application): Promis
         await step((tx) => addSystemField(tx, collection, buildSystemField(field)));
       for (const { collection, field } of relations)
         await step((tx) => addSystemField(tx, collection, buildSystemRelationField(field)));
+      for (const { name, field } of patterns) await step((tx) => setSystemPattern(tx, name, field));
       for (const each of indexed) await step((tx) => setSystemIndexes(tx, each));
     });
   }

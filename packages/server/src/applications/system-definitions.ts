@@ -25,6 +25,7 @@ export const systemTraits: ReadonlyMap<string, SystemTraits> = new Map(
 /** Every trait except the rules, which are functions for writes. */
 const plainTraits: Readonly<Record<Exclude<keyof SystemTraits, 'rules'>, true>> = {
   visibility: true,
+  visibleWith: true,
   hiddenWhile: true,
   importedOnly: true,
   reservedNames: true,
@@ -32,6 +33,7 @@ const plainTraits: Readonly<Record<Exclude<keyof SystemTraits, 'rules'>, true>> 
   fullText: true,
   hasUnauditedCascades: true,
   notices: true,
+  eventPrefix: true,
   builtInPermissions: true,
 };
 

@@ -1,11 +1,12 @@
-import { updateOptions } from '../database/catalogue.ts';
+import { updateField, updateOptions } from '../database/catalogue.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import type { IndexDefinition } from '../protocol/definition.ts';
-import { type Collection, makeCollection } from '../schema/registry.ts';
-import type { SystemCollection } from '../schema/system-collections.ts';
+import { type Collection, getField, makeCollection } from '../schema/registry.ts';
+import type { SystemCollection, SystemField } from '../schema/system-collections.ts';
 import { runDefinitionChange } from './definition-change.ts';
 import type { DefinitionContext } from './definition-context.ts';
 import { replaceIndexes } from './replace-indexes.ts';
+import { toStoredFacts } from './stored-facts.ts';
 
 /**
  * The changes that an older store needs when its system collection gets the indexes of this version, in the same
@@ -24,10 +25,29 @@ export interface IndexedSystemCollection extends SystemCollection {
 }
 
 /**
- * Whether a stored system collection has other indexes over several fields than this version of the server gives it.
+ * Whether a stored system collection has other indexes over several fields than this version of the server gives it, or no
+ * history although this version keeps one.
  */
-export function needsIndexes({ options }: Collection, { indexes }: SystemCollection): boolean {
-  return toComparable(options.indexes) !== toComparable(indexes);
+export function needsIndexes({ options }: Collection, { indexes, logging = false }: SystemCollection): boolean {
+  return toComparable(options.indexes) !== toComparable(indexes) || (logging && !options.logging);
+}
+
+/** Fields of a stored system collection whose values this version of the server restricts to another pattern. */
+export function findOtherPatterns({ byName }: Collection, { fields }: SystemCollection): readonly SystemField[] {
+  return fields.filter((field) => {
+    const stored = byName.get(field.name);
+    return stored !== undefined && field.pattern !== undefined && stored.definition.pattern !== field.pattern;
+  });
+}
+
+/** Gives a field of a system collection of an earlier version the pattern of this version, which allows more values. */
+export async function setSystemPattern(context: DefinitionContext, name: string, field: SystemField): Promise<void> {
+  const stored = getField(context.registry.get(name), field.name);
+  const { id, definition } = stored;
+  const changed = { id, name: field.name, definition: { ...definition, pattern: field.pattern } };
+  await runDefinitionChange(context, { subject: name, tables: [] }, (transaction) =>
+    updateField(context.database, transaction, { ...changed, facts: toStoredFacts(stored) }),
+  );
 }
 
 function toComparable(indexes: readonly IndexDefinition[] = []): string {
@@ -37,11 +57,14 @@ function toComparable(indexes: readonly IndexDefinition[] = []): string {
 /** Gives a system collection of an earlier version the indexes of this version. Its fields exist already. */
 export async function setSystemIndexes(
   context: DefinitionContext,
-  { name, indexes = [], indexMigration }: IndexedSystemCollection,
+  { name, indexes = [], logging = false, indexMigration }: IndexedSystemCollection,
 ): Promise<void> {
   const { registry, database } = context;
   const collection = registry.get(name);
-  const after = makeCollection({ ...collection, options: { ...collection.options, indexes } });
+  const after = makeCollection({
+    ...collection,
+    options: { ...collection.options, indexes, logging: logging || collection.options.logging },
+  });
   await runDefinitionChange(context, { subject: name, tables: [collection.table] }, async (transaction) => {
     await indexMigration?.before?.(database, transaction);
     await replaceIndexes(context, transaction, collection, after);

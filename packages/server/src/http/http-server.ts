@@ -41,6 +41,7 @@ import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
 import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
 import { RateLimits, type SharedRequestWindows } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
+import { registerRecipientPages } from './recipient-pages.ts';
 import { Replies } from './replies.ts';
 import {
   disableBodyParsing,
@@ -198,14 +199,9 @@ export class HttpServer {
     disableBodyParsing(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
-    registerHealth(fastify, {
-      applications: this.#parts.applications,
-      health: this.#parts.health,
-      callers: this.#callers,
-      replies: this.#replies,
-      readers: this.#parts.readers,
-      stopping: () => (this.#stopping ? stoppingError() : null),
-    });
+    const shared = { ...this.#parts, callers: this.#callers, replies: this.#replies };
+    registerHealth(fastify, { ...shared, stopping: () => (this.#stopping ? stoppingError() : null) });
+    registerRecipientPages(fastify, { ...shared, limits: this.#limits });
     registerDocsPage(fastify);
     registerWebInterface(fastify);
     fastify.server.on('checkExpectation', (request, response) => this.#replies.refuseExpectation(request, response));

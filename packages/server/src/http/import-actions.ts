@@ -1,4 +1,6 @@
 /** `<collection>:import` and `importPreview`, and the actions of imports that are not generated. */
+
+import { text } from 'node:stream/consumers';
 import { setSelectOptions } from '../applications/import-callers.ts';
 import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
 import { defineCollection, sketchCollection } from '../collections/define-collection.ts';
@@ -26,6 +28,7 @@ import { checkCollection } from '../schema/definition-check.ts';
 import type { Collection } from '../schema/registry.ts';
 import { addNewOptions, NewOptions } from '../transfer/import/add-options.ts';
 import { checkNewRows } from '../transfer/import/check-new-rows.ts';
+import { collectDryRun, type DryRunReport } from '../transfer/import/dry-run-report.ts';
 import { toImportContext } from '../transfer/import/import-plan.ts';
 import { type ImportTable, openImportTable, prepareImport, resolveMapping } from '../transfer/import/import-table.ts';
 import {
@@ -43,8 +46,10 @@ import type { SourceRow } from '../transfer/read/table-source.ts';
 import { parseRecordId } from './auth-actions.ts';
 import { runIdempotentAcrossTransactions } from './idempotency.ts';
 import { type ImportSource, receiveImportSource } from './import-source.ts';
+import { jsonContentType } from './json-reply.ts';
 import { readKnownParameters } from './known-parameters.ts';
 import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
+import { streamWithCleanup } from './stream-with-cleanup.ts';
 
 export const importActions: Readonly<Record<string, SystemAction>> = {
   'collections:importPreview': { reads: false, run: previewNewCollection },
@@ -188,7 +193,7 @@ async function waitForJob(request: RequestContext, id: number): Promise<ActionRe
 
 function toInput({ source, options, collection, imported: { table } }: RunningImport): ImportInput {
   const { filename, sha256, fileId } = source;
-  const { dryRun: _, wait: __, ...stored } = options;
+  const { dryRun: _, maxErrors: __, wait: ___, ...stored } = options;
   return { collection: collection.name, filename, sha256, fileId, table, options: stored };
 }
 
@@ -201,9 +206,28 @@ async function runDryRun(running: RunningImport): Promise<ActionResult> {
       const ready = prepareImport(context, context.registry.get(collection.name), options, imported);
       return found ? { ...ready, readCell: found.accept(ready.readCell) } : ready;
     };
-    return dryRunImport(imported.table, prepare, () => signal.aborted);
+    return collectDryRun(options.maxErrors, (rows) =>
+      dryRunImport(imported.table, prepare, rows, () => signal.aborted),
+    );
   });
-  return { data: JSON.stringify(report) };
+  return sendReport(report, '', '');
+}
+
+/** The report of a dry run, and the members of `data` around it. A long one is a stream. */
+async function sendReport(report: DryRunReport, before: string, after: string): Promise<ActionResult> {
+  async function* writeData(): AsyncGenerator<string | Uint8Array> {
+    yield before;
+    yield* report.toJson();
+    yield after;
+  }
+  if (report.isShort) return { data: await text(writeData()) };
+  async function* writeReply(): AsyncGenerator<string | Uint8Array> {
+    yield '{"data":';
+    yield* writeData();
+    yield '}';
+  }
+  const stream = streamWithCleanup(writeReply(), () => void report.close().catch(() => {}));
+  return { stream, contentType: jsonContentType, noStore: true };
 }
 
 /** @throws ApiError `BUSY` while too many dry runs of the caller, or of all callers, are under way. */
@@ -259,7 +283,7 @@ async function previewNewCollection(request: RequestContext): Promise<ActionResu
   const context = getRecordContext(request);
   requireCreate(context);
   const source = await receiveImportSource(request, context);
-  const { file, definition, mapping } = parseCollectionPreviewRequest(source.options);
+  const { file, definition, mapping, maxErrors } = parseCollectionPreviewRequest(source.options);
   const now = await request.contextNow();
   requireCreate(now);
   const collection = definition === undefined ? null : await checkDefinition(request, definition);
@@ -268,9 +292,11 @@ async function previewNewCollection(request: RequestContext): Promise<ActionResu
   if (collection === null) return { data: JSON.stringify(preview) };
   const proposed = imported.derived.columns.map(({ index, definition: { name } }) => ({ column: index, field: name }));
   const report = await withDryRunSlot(request, (signal) =>
-    checkNewRows(now, collection, { imported, mapping: mapping ?? proposed }, () => signal.aborted),
+    collectDryRun(maxErrors, (rows) =>
+      checkNewRows(now, collection, { imported, mapping: mapping ?? proposed, report: rows }, () => signal.aborted),
+    ),
   );
-  return { data: JSON.stringify({ ...preview, report }) };
+  return sendReport(report, `${JSON.stringify(preview).slice(0, -1)},"report":`, '}');
 }
 
 /** @throws ApiError as `collections:create` would. */

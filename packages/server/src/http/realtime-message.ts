@@ -1,5 +1,7 @@
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject, parseJson } from '../protocol/json-text.ts';
+import type { PresenceRequest } from '../realtime/connection-presence.ts';
+import { presenceActivities } from '../realtime/presence.ts';
 import type { SubscriptionRequest } from '../realtime/subscription.ts';
 
 /** The messages of clients on a socket. */
@@ -11,6 +13,7 @@ export type ClientMessage =
       readonly role: string | undefined;
     }
   | { readonly type: 'subscribe'; readonly id: string; readonly subscription: SubscriptionRequest }
+  | { readonly type: 'present'; readonly id: string; readonly presence: PresenceRequest }
   | { readonly type: 'unsubscribe'; readonly id: string };
 
 /** A refused message, with its id if it has one. */
@@ -28,6 +31,7 @@ const maxIdLength = 100;
 const members: Readonly<Record<string, readonly string[]>> = {
   authenticate: ['type', 'token', 'app', 'role'],
   subscribe: ['type', 'id', 'resource', 'filter', 'since', 'values'],
+  present: ['type', 'id', 'resource', 'tk', 'activity'],
   unsubscribe: ['type', 'id'],
 };
 
@@ -36,7 +40,7 @@ export function toErrorMessage({ label, message, code, retryAfter }: ApiError): 
   return { error: label, message, code, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
-/** @throws MessageRefused for anything other than one of the three messages. */
+/** @throws MessageRefused for anything other than one of these messages. */
 export function parseMessage(text: string): ClientMessage {
   const message = parseObject(text);
   const { type, id } = message;
@@ -45,7 +49,7 @@ export function parseMessage(text: string): ClientMessage {
     throw new MessageRefused(validId, new ApiError('BODY_INVALID', why));
   };
   const known = typeof type === 'string' && Object.hasOwn(members, type) ? members[type] : undefined;
-  if (!known) return refuse('"type" must be authenticate, subscribe or unsubscribe.');
+  if (!known) return refuse('"type" must be authenticate, subscribe, present or unsubscribe.');
   const unknown = Object.keys(message).find((name) => !known.includes(name));
   if (unknown !== undefined)
     return refuse(`A message of the type ${type} has no property "${unknown.slice(0, 60)}". Remove it.`);
@@ -58,8 +62,13 @@ export function parseMessage(text: string): ClientMessage {
   if (validId === null) return refuse(`"id" must be a text of 1 to ${maxIdLength} characters.`);
   if (type === 'unsubscribe') return { type, id: validId };
   const { resource, filter, since, values = false } = message;
-  if (typeof resource !== 'string' || resource === '')
-    return refuse('"resource" must name the resource to subscribe to.');
+  if (typeof resource !== 'string' || resource === '') return refuse('"resource" must name a resource.');
+  if (type === 'present') {
+    const { tk: key, activity = 'viewing' } = message;
+    const known = presenceActivities.find((each) => each === activity);
+    if (!known) return refuse(`"activity" must be one of ${presenceActivities.join(', ')}.`);
+    return { type, id: validId, presence: { resource, key, activity: known } };
+  }
   if (!isOptionalText(since) && since !== null) return refuse('"since" must be a cursor.');
   if (typeof values !== 'boolean') return refuse('"values" must be true or false.');
   return { type: 'subscribe', id: validId, subscription: { resource, filter, since: since ?? null, values } };

@@ -135,6 +135,10 @@ export class RealtimeSocket implements EventTransport {
         this.#send({ type: 'subscribed', id, cursor });
         if (resync) this.resync(id, cursor);
       });
+    if (message.type === 'present')
+      return connection.presence.announce(id, message.presence, (present) =>
+        this.#send({ type: 'presence', id, present }),
+      );
     if (!connection.unsubscribe(id))
       throw new ApiError('PARAMETER_INVALID', `There is no subscription "${id.slice(0, 60)}".`);
     this.#send({ type: 'unsubscribed', id });

@@ -21,7 +21,9 @@ export const statusByLabel: Readonly<Record<ErrorLabel, number>> = {
 };
 export const ok = 200;
 export const accepted = 202;
+export const found = 302;
 export const notModified = 304;
 export const noContent = 204;
+export const notFound = statusByLabel['Not Found'];
 export const partialContent = 206;
 export const rangeUnsatisfiable = 416;

@@ -1,16 +1,22 @@
 /** Mail of one application: storing messages and their bytes, background work, and the secrets of accounts. */
 import type { BackgroundWorker } from '../base/background-worker.ts';
 import { type BlobStore, unreferencedGraceMilliseconds } from '../base/blob-store.ts';
+import { isoTime } from '../base/clock.ts';
 import type { DnsResolver } from '../base/dns-resolver.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { Mailer } from '../base/mailer.ts';
 import { findHostProblem } from '../base/outbound-address.ts';
 import { findAccountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { readSyncStatus } from '../database/mail/lease-rows.ts';
+import { pruneNotifications } from '../database/mail/note-rows.ts';
+import { mailLimits } from '../protocol/mail-limits.ts';
 import { AuthenticityChecks } from './authenticity/authenticity-checks.ts';
 import type { ApplyRulesParts } from './automation/apply-rules.ts';
 import { MailAutomation } from './automation/mail-automation.ts';
 import { sweepBlobs } from './blobs/sweep-blobs.ts';
+import { type CampaignTracking, makeRecipientLinks, type RecipientLinks } from './campaigns/campaign-links.ts';
+import { CampaignSender } from './campaigns/campaign-sender.ts';
+import { RecipientActions } from './campaigns/recipient-actions.ts';
 import { AccountConnections } from './connect/account-connections.ts';
 import type { ConnectServices } from './connect/connect-services.ts';
 import { findPlainProblem } from './connect/guarded-connection.ts';
@@ -30,6 +36,7 @@ import { BodyFetcher } from './sync/body-fetcher.ts';
 import { MailSync } from './sync/mail-sync.ts';
 import { RunningBodies } from './sync/running-bodies.ts';
 import type { SyncServices } from './sync/sync-services.ts';
+import { SnoozeReturns } from './team/snooze-returns.ts';
 
 /** What the mail of all applications of a server shares. */
 export interface MailServices extends ConnectServices {
@@ -71,6 +78,12 @@ export class MailStore {
   readonly sync: MailSync;
   /** Rules for arriving mail, and vacation replies. */
   readonly automation: MailAutomation;
+  /** What recipients of campaigns do by the links in their message. */
+  readonly recipientActions: RecipientActions;
+  /** Sends campaigns. */
+  readonly campaigns: CampaignSender;
+  /** Opens snoozed and closed conversations again. */
+  readonly snoozes: SnoozeReturns;
   /** Sends what waits in the outbox. */
   readonly delivery: MailDelivery;
   readonly #parts: MailStoreParts;
@@ -86,12 +99,18 @@ export class MailStore {
     const { parser, dns } = parts.services;
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
     this.automation = new MailAutomation({ ...parts, mail: this });
+    this.recipientActions = new RecipientActions(parts, this);
+    this.campaigns = new CampaignSender({ ...parts, mail: this });
+    this.snoozes = new SnoozeReturns(parts);
     this.ingest = new MailIngest({
       ...parts,
       parser,
       arrivals: new DeliveryArrivals({ ...parts, onSettled: () => this.delivery.wake() }),
       wakeChecks: () => this.authenticity.wake(),
-      onNewMail: (transaction, account, emails) => this.automation.enqueue(transaction, account, emails),
+      onNewMail: async (transaction, account, emails) => {
+        await this.snoozes.reopenAnswered(transaction, emails);
+        await this.automation.enqueue(transaction, account, emails);
+      },
     });
     this.blobs = parts.blobs;
     this.connections = new AccountConnections(parts);
@@ -122,7 +141,11 @@ export class MailStore {
     void this.rebuild.runNow();
     this.authenticity.begin();
     this.automation.begin();
-    if (this.#parts.services.delivers) this.delivery.begin();
+    if (this.#parts.services.delivers) {
+      this.delivery.begin();
+      this.campaigns.begin();
+    }
+    this.snoozes.begin();
     this.#rebuilding = this.#rebuildOldThreads();
   }
 
@@ -179,9 +202,25 @@ export class MailStore {
     return this.#parts.services.mailer;
   }
 
+  /** The address of the server in messages; null: it is not known. */
+  get publicUrl(): string | null {
+    return this.#parts.services.oauth.publicUrl;
+  }
+
+  /** The addresses in the message of one recipient of a campaign. */
+  makeCampaignLinks(message: number, tracking: CampaignTracking): RecipientLinks {
+    const { application } = this.#parts;
+    return makeRecipientLinks({ cipher: this, application, publicUrl: this.publicUrl }, message, tracking);
+  }
+
   /** Looks for due messages in the outbox. */
   wakeDelivery(): void {
     this.delivery.wake();
+  }
+
+  /** Looks for the next end of a snooze. */
+  wakeSnoozes(): void {
+    this.snoozes.wake();
   }
 
   /** Why an account may not name a host as its mail server; null: it may. */
@@ -229,6 +268,7 @@ export class MailStore {
     await sweepBlobs(this.#parts.database, this.#parts.blobs, now);
     await this.operations.sweepTombstones(now);
     await this.automation.prune(now);
+    await pruneNotifications(this.#parts.database, isoTime(now - mailLimits.notificationDays * 86_400_000));
   }
 
   /** Starts to synchronise an account with its changed settings. Called after the commit. */
@@ -249,7 +289,7 @@ export class MailStore {
 
   /** Whether background work is running, so that the application should not stay closed. */
   get isBusy(): boolean {
-    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation];
+    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation, this.campaigns];
     return this.mustStayOpen || this.delivery.isBusy || workers.some((worker) => worker.isRunning);
   }
 
@@ -258,15 +298,20 @@ export class MailStore {
     return this.sync.isBusy;
   }
 
-  /** When a message of the outbox is due, in milliseconds since the Unix epoch; null if none waits. */
-  nextDue(): Promise<number | null> {
-    return this.#parts.services.delivers ? this.delivery.nextDue() : Promise.resolve(null);
+  /**
+   * When a message of the outbox or a campaign is due, or a snooze ends, in milliseconds since the Unix epoch; null if nothing waits.
+   */
+  async nextDue(): Promise<number | null> {
+    const waits = this.#parts.services.delivers ? [this.delivery, this.campaigns, this.snoozes] : [this.snoozes];
+    const due = (await Promise.all(waits.map((each) => each.nextDue()))).filter((each) => each !== null);
+    return due.length === 0 ? null : Math.min(...due);
   }
 
   /** Stops storing messages and all background work. */
   async close(): Promise<void> {
     this.connections.close();
     this.sync.signalEnd();
+    await this.campaigns.end();
     await Promise.all([this.delivery.end(), this.#bodies.close()]);
     this.ingest.close();
     this.#closing.abort();
@@ -276,6 +321,7 @@ export class MailStore {
       this.rebuild.stop(),
       this.authenticity.end(),
       this.automation.end(),
+      this.snoozes.end(),
       this.#rebuilding,
     ]);
   }

@@ -35,6 +35,12 @@ const mapping = schema.array(
   ),
 );
 
+const maxErrors: JsonSchema = {
+  type: 'integer',
+  minimum: 0,
+  description: 'Refused rows that a dry run lists. Default: all.',
+};
+
 const importProperties: Readonly<Record<string, JsonSchema>> = {
   mode: { type: 'string', enum: importModes, default: 'create' },
   matchFields: { type: 'array', items: schema.string, maxItems: limits.importMatchFields },
@@ -43,6 +49,7 @@ const importProperties: Readonly<Record<string, JsonSchema>> = {
   addOptions: schema.boolean,
   skipInvalid: schema.boolean,
   dryRun: schema.boolean,
+  maxErrors,
   wait: schema.boolean,
   ...fileProperties,
 };
@@ -112,6 +119,7 @@ export const importSchemas: Readonly<Record<string, JsonSchema>> = {
           ...fileProperties,
           definition: { type: 'object', description: 'A body for collections:create, for which all rows are checked.' },
           mapping,
+          maxErrors,
         },
         ['file'],
       ),
@@ -152,7 +160,10 @@ export const importSchemas: Readonly<Record<string, JsonSchema>> = {
       updated: schema.integer,
       refused: schema.integer,
       errors: schema.array(schema.object({ ...rowError, cells: rowCells }, [...Object.keys(rowError), 'cells'])),
-      truncated: schema.boolean,
+      truncated: {
+        type: 'boolean',
+        description: `Whether there are more errors: than maxErrors, or than ${limits.dryRunErrorBytes / 1024 ** 2} MiB of them.`,
+      },
     },
     ['rows', 'created', 'updated', 'refused', 'errors', 'truncated'],
   ),

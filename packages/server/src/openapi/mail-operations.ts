@@ -4,6 +4,7 @@ import { mailLimits } from '../protocol/mail-limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { emailSchema } from './email-schema.ts';
 import { shownFileSchema } from './field-schema.ts';
+import { mailCampaignOperations, mailCampaignSchemas } from './mail-campaign-operations.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { mailConnectOperations } from './mail-connect-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
@@ -227,6 +228,19 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     ),
   },
   {
+    action: 'accounts:members',
+    method: 'get',
+    summary: 'List the members of an account by name',
+    description:
+      'For members of the account, who can assign conversations to each other and mention each other in notes. It needs no permission on users.',
+    may: hasGrants(['accounts', 'get']),
+    parameters: [idParameter('account', 1)],
+    success: jsonReply(
+      'The members, sorted by name.',
+      schema.array(schema.complete({ id: schema.integer, name: schema.string })),
+    ),
+  },
+  {
     action: 'accounts:rethread',
     summary: 'Rebuild the conversations of an account from its e-mails',
     description:
@@ -246,6 +260,31 @@ export const documentedMailActions: readonly OperationDefinition[] = [
     success: jsonReply(
       'The status of the account before the call, and the number of changes that have not been sent to its mail server yet.',
       schema.complete({ status: schema.string, waiting: schema.integer }),
+    ),
+  },
+  {
+    action: 'accounts:waiting',
+    method: 'get',
+    summary: 'Count what an account has not sent yet',
+    description:
+      'You must be the owner or a member of the account. Bodies that are still to be downloaded are counted by its `bodiesWaiting`.',
+    may: hasGrants(['accounts', 'get']),
+    parameters: [idParameter('account', 1)],
+    success: jsonReply(
+      'Changes for its mail server, of which some can have failed before, and messages of the outbox.',
+      schema.complete({
+        changes: schema.complete({
+          count: schema.integer,
+          failing: schema.integer,
+          oldestAt: schema.dateTimeOrNull,
+        }),
+        messages: schema.complete({
+          queued: schema.integer,
+          sending: schema.integer,
+          unknown: schema.integer,
+          nextAt: schema.dateTimeOrNull,
+        }),
+      }),
     ),
   },
   {
@@ -287,6 +326,7 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   ...composeOperations,
   ...mailConnectOperations,
   ...mailRuleOperations,
+  ...mailCampaignOperations,
 ];
 
 const countProperties = {
@@ -313,4 +353,5 @@ export const mailSchemas: Readonly<Record<string, JsonSchema>> = {
   ),
   ...composeSchemas,
   ...mailRuleSchemas,
+  ...mailCampaignSchemas,
 };

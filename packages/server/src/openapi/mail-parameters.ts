@@ -24,6 +24,13 @@ export const mailListParameters: readonly Parameter[] = [
     schema.string,
     'Received before this date or time. The parameter `after` accepts a date or time too, instead of a cursor.',
   ),
+  queryParameter(
+    'state',
+    schema.string,
+    'States of the conversation, separated by commas: open, closed, snoozed, archived.',
+  ),
+  queryParameter('assigneeId', schema.string, 'The id of the user to whom the conversation is assigned; none: nobody.'),
+  queryParameter('muted', schema.boolean, 'true: only muted conversations; false: only others.'),
 ];
 
 /** The right that changes of one account need, and the account. */

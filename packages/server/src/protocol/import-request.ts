@@ -47,6 +47,8 @@ export interface ImportOptions {
 
 export interface ImportRequest extends ImportOptions {
   readonly dryRun: boolean;
+  /** Refused rows that a dry run lists; null: all. */
+  readonly maxErrors: number | null;
   readonly wait: boolean;
 }
 
@@ -56,10 +58,15 @@ const fileParameters = ['format', 'encoding', 'delimiter', 'header', 'sheet'] as
 /** The parameters of `importPreview`. */
 export const previewParameters: ReadonlySet<string> = new Set(fileParameters);
 /** The parameters of `collections:importPreview`. */
-const collectionPreviewParameters: ReadonlySet<string> = new Set([...fileParameters, 'definition', 'mapping']);
+const collectionPreviewParameters: ReadonlySet<string> = new Set([
+  ...fileParameters,
+  'definition',
+  'mapping',
+  'maxErrors',
+]);
 /** The parameters of `import`. */
 export const importParameters: ReadonlySet<string> = new Set([
-  ...['mode', 'matchFields', 'mapping', 'ignoreUnknown', 'addOptions', 'skipInvalid', 'dryRun', 'wait'],
+  ...['mode', 'matchFields', 'mapping', 'ignoreUnknown', 'addOptions', 'skipInvalid', 'dryRun', 'maxErrors', 'wait'],
   ...fileParameters,
 ]);
 
@@ -83,6 +90,10 @@ export function parseImportRequest(options: Parameters): ImportRequest {
   if (matchFields !== null && mode === 'create')
     throw new ApiError('PARAMETER_INVALID', '"matchFields" needs the mode update or upsert. Remove it, or add "mode".');
   const flag = (name: string): boolean => readBoolean(name, options[name], false);
+  const dryRun = flag('dryRun');
+  const maxErrors = readMaxErrors(options['maxErrors']);
+  if (maxErrors !== null && !dryRun)
+    throw new ApiError('PARAMETER_INVALID', '"maxErrors" needs "dryRun". Remove it, or add "dryRun".');
   return {
     mode,
     matchFields,
@@ -90,7 +101,8 @@ export function parseImportRequest(options: Parameters): ImportRequest {
     ignoreUnknown: flag('ignoreUnknown'),
     addOptions: flag('addOptions'),
     skipInvalid: flag('skipInvalid'),
-    dryRun: flag('dryRun'),
+    dryRun,
+    maxErrors,
     wait: flag('wait'),
     file: readFileOptions(options),
   };
@@ -109,6 +121,8 @@ export interface CollectionPreviewRequest {
   readonly definition: unknown;
   /** Null: as proposed. */
   readonly mapping: readonly ColumnMapping[] | null;
+  /** Refused rows that are listed; null: all. */
+  readonly maxErrors: number | null;
 }
 
 /** @throws ApiError 400 naming the option. */
@@ -118,7 +132,11 @@ export function parseCollectionPreviewRequest(options: Parameters): CollectionPr
   const mapping = readMapping(options['mapping']);
   if (mapping !== null && definition === undefined)
     throw new ApiError('PARAMETER_INVALID', '"mapping" needs a "definition". Remove it, or add the definition.');
+  const maxErrors = readMaxErrors(options['maxErrors']);
+  if (maxErrors !== null && definition === undefined)
+    throw new ApiError('PARAMETER_INVALID', '"maxErrors" needs a "definition". Remove it, or add the definition.');
   return {
+    maxErrors,
     file: readFileOptions(options),
     definition: typeof definition === 'string' ? readJson('definition', definition) : definition,
     mapping,
@@ -143,6 +161,13 @@ function readSheet(input: unknown): string | number {
   if (typeof input === 'string' && input !== '' && input.length <= 255)
     return /^\d{1,4}$/.test(input) ? Number(input) : input;
   throw new ApiError('PARAMETER_INVALID', '"sheet" must be the name of a sheet, or its index from 0.');
+}
+
+function readMaxErrors(input: unknown): number | null {
+  if (input === undefined) return null;
+  const count = typeof input === 'string' && /^\d{1,9}$/.test(input) ? Number(input) : input;
+  if (Number.isSafeInteger(count) && (count as number) >= 0) return count as number;
+  throw new ApiError('PARAMETER_INVALID', '"maxErrors" must be a number of rows from 0.');
 }
 
 function readChoice<C extends string>(name: string, input: unknown, choices: readonly C[]): C | undefined {

@@ -114,6 +114,8 @@ export const limits = {
   /** Bytes of one message of a client on a socket. It contains at most one filter. */
   messageBytes: 80 * 1024,
   subscriptions: 100,
+  /** Records that one connection can announce to have open. */
+  presences: 20,
   /** Characters of the resources and filters of one connection's subscriptions. */
   subscriptionsLength: 128 * 1024,
   /** Records that a subscription tracks as known to its reader, and those of all subscriptions of a connection. */
@@ -138,9 +140,10 @@ export const limits = {
   importRows: 1000,
   /** UTF-16 code units after which a transaction of a longer import ends earlier. */
   importPartLength: 2 * 1024 * 1024,
-  /** Errors in the reply to an import, and in that to a dry run. */
+  /** Errors in the reply to an import. */
   importErrors: 100,
-  dryRunErrors: 1000,
+  /** Length of the errors in the reply to a dry run. */
+  dryRunErrorBytes: 256 * 1024 * 1024,
   /** Imports that run at the same time, in total and of one user. The others wait. */
   imports: 4,
   importsOfUser: 2,

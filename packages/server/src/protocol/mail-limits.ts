@@ -39,6 +39,13 @@ export const mailLimits = {
   /** Labels that users give an e-mail, and code units of each. */
   labels: 100,
   labelLength: 200,
+  /** Code units of an internal note, and the users whom it can mention. */
+  noteLength: 20_000,
+  mentions: 50,
+  /** Maximum time for which a conversation can be snoozed: five years. */
+  snoozeMilliseconds: 5 * 366 * 86_400_000,
+  /** Days after which notifications are deleted. */
+  notificationDays: 90,
   /** Mailboxes of a mail server. An account with more is not synchronised. */
   serverMailboxes: 5000,
   /** Aliases of an account. */

@@ -36,6 +36,11 @@ export function combineRowFilters(first: RowFilter | null, second: RowFilter | n
   };
 }
 
+/** The rows whose related record passes a filter. */
+export function nestRowFilter(relation: string, inner: RowFilter): RowFilter {
+  return { ...inner, filter: { kind: 'at', path: [relation], of: inner.filter } };
+}
+
 /** A filter with all slots moved by an offset. */
 function shiftSlots(filter: ParsedFilter, offset: number): ParsedFilter {
   switch (filter.kind) {

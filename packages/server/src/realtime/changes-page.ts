@@ -5,6 +5,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { permissionDenied } from '../query/read-access.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { findEventGrant } from './event-grants.ts';
 import { readEventVisibilities, type Scope, VisibilityCache } from './event-visibility.ts';
 import { type FeedReader, getFeed } from './feed.ts';
 import { requireKnownResource } from './known-resource.ts';
@@ -151,8 +152,8 @@ function toScope({ resource }: ChangesRequest): Scope {
   return { resource, filterKey: '', matching: null, values: null };
 }
 
-function requireResource({ findGrant }: RecordContext, { resource }: ChangesRequest): void {
-  if (resource !== null && !findGrant(resource, 'get')) throw permissionDenied(resource.slice(0, 60), 'get');
+function requireResource(context: RecordContext, { resource }: ChangesRequest): void {
+  if (resource !== null && !findEventGrant(context, resource)) throw permissionDenied(resource.slice(0, 60), 'get');
 }
 
 /** Is woken by the feed. A wake without a waiter is remembered. */

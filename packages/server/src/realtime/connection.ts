@@ -9,6 +9,7 @@ import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { ConnectionPresence } from './connection-presence.ts';
 import { type Feed, type FeedPage, type FeedReader, getFeed } from './feed.ts';
 import { type Listener, Subscription, type SubscriptionRequest } from './subscription.ts';
 
@@ -50,6 +51,8 @@ export class Connection implements FeedReader {
   readonly #lengths = new Map<string, number>();
   #length = 0;
   readonly #onShutdown = (): void => this.end('restart');
+  /** The records that the client has open. */
+  readonly presence: ConnectionPresence;
   readonly #clock: () => number;
   #caller: Caller;
   #version: number;
@@ -64,6 +67,11 @@ export class Connection implements FeedReader {
     this.#credential = credential;
     this.#version = application.version;
     this.#clock = () => application.clock.now();
+    this.presence = new ConnectionPresence({
+      application,
+      context: () => this.#context(),
+      reject: (id, error) => transport.rejectSubscription(id, error),
+    });
     this.#feed = getFeed(application);
     this.#feed.add(this);
     application.closingSignal.addEventListener('abort', this.#onShutdown);
@@ -85,7 +93,7 @@ export class Connection implements FeedReader {
     request: SubscriptionRequest,
     ready: (cursor: string, resync: boolean) => void,
   ): Promise<void> {
-    if (this.#subscriptions.has(id))
+    if (this.#subscriptions.has(id) || this.presence.has(id))
       throw new ApiError(
         'PARAMETER_INVALID',
         `A subscription with the id "${id.slice(0, 60)}" exists already. Use another id.`,
@@ -112,6 +120,7 @@ export class Connection implements FeedReader {
 
   /** @returns whether there was one. */
   unsubscribe(id: string): boolean {
+    if (this.presence.close(id)) return true;
     this.#subscriptions.get(id)?.end();
     this.#length -= this.#lengths.get(id) ?? 0;
     this.#lengths.delete(id);
@@ -150,6 +159,7 @@ export class Connection implements FeedReader {
     if (this.#ended) return;
     this.#ended = true;
     for (const id of [...this.#subscriptions.keys()]) this.unsubscribe(id);
+    this.presence.closeAll();
     this.#feed.delete(this);
     this.#lease.application.closingSignal.removeEventListener('abort', this.#onShutdown);
     this.#lease.release();

@@ -13,6 +13,7 @@ import { createVisibilityQuery, readVisibleRecords, type VisibilityQuery } from 
 import type { RecordContext } from '../records/record-context.ts';
 import { parseKey } from '../records/record-key.ts';
 import type { Collection } from '../schema/registry.ts';
+import { findEventGrant, findPrefixedCollection } from './event-grants.ts';
 
 /** The events that a subscriber wants. */
 export interface Scope {
@@ -129,17 +130,35 @@ async function readResourceVisibility(
   events: readonly LoggedEvent[],
   { matching, values }: Scope,
 ): Promise<ResourceVisibility | null> {
-  const grant = context.findGrant(resource, 'get');
+  const grant = findEventGrant(context, resource);
   if (!grant) return null;
   const collection = context.registry.find(resource);
   if (collection?.internal) return null;
-  if (!collection) return { collection, grant, permitted: null, inScope: null };
+  if (!collection)
+    return { collection, grant, permitted: await readPermittedKeys(context, resource, events), inScope: null };
   const keys = parseRecordKeys(events, collection);
   const rows = collection.trash ? anyRowTrashed : anyRow;
   const permitted = grant.rows && new Set((await readVisibleRecords(context, collection, grant, rows, keys)).keys());
   const visibility = values ?? matching;
   const inScope = visibility && (await readVisibleRecords(context, collection, grant, visibility, keys));
   return { collection, grant, permitted, inScope };
+}
+
+/**
+ * The keys of events that the caller may receive, of a resource without a collection: published events have none, and events about records
+ * of a collection with another name follow its visibility. Null: any.
+ */
+async function readPermittedKeys(
+  context: RecordContext,
+  resource: string,
+  events: readonly LoggedEvent[],
+): Promise<ReadonlySet<string> | null> {
+  const about = findPrefixedCollection(context, resource);
+  if (!about) return null;
+  const grant = context.findGrant(about.name, 'get');
+  const keys = grant ? parseRecordKeys(events, about) : [];
+  const visible = grant && (await readVisibleRecords(context, about, grant, anyRow, keys));
+  return new Set([...(visible?.keys() ?? []), ...(context.findGrant(resource, 'get') ? [String(null)] : [])]);
 }
 
 /**

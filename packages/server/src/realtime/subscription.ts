@@ -8,6 +8,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { permissionDenied } from '../query/read-access.ts';
 import { checkVisibilityQuery, createVisibilityQuery } from '../records/read/visible-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
+import { findEventGrant } from './event-grants.ts';
 import {
   buildLeftEvent,
   type EventVisibility,
@@ -272,7 +273,7 @@ function toScope({ resource, filter, values }: SubscriptionRequest): Scope {
 /** @throws ApiError 403 without permission to get records of the resource, 400 for an invalid filter. */
 function requireScope(context: RecordContext, { resource, matching, values }: Scope): void {
   if (resource === null) return;
-  const grant = context.findGrant(resource, 'get');
+  const grant = findEventGrant(context, resource);
   if (!grant) throw permissionDenied(resource.slice(0, 60), 'get');
   const collection = context.registry.find(resource);
   if (!collection && (matching || values))
@@ -287,7 +288,7 @@ function requireScope(context: RecordContext, { resource, matching, values }: Sc
 /** A text of everything the visible data depends on: rows and fields of the grant, and the values of its variables. */
 function computeAccessFingerprint(context: RecordContext, { resource }: Scope): string {
   if (resource === null) return computeRoleFingerprint(context);
-  const grant = context.findGrant(resource, 'get');
+  const grant = findEventGrant(context, resource);
   if (!grant) throw permissionDenied(resource.slice(0, 60), 'get');
   const collection = context.registry.find(resource);
   const fields = collection?.fields.filter((field) => grant.may(field)).map((field) => field.id) ?? [];

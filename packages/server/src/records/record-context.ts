@@ -58,6 +58,8 @@ export interface RecordContext {
     wakeDelivery(): void;
     /** Changes of an account wait for its mail server. */
     wakeOperations(account: number): void;
+    /** Conversations were snoozed: the end of one of them may be the next one. */
+    wakeSnoozes(): void;
     /** Accounts were created, or their servers or secrets changed: they are synchronised with them. */
     wakeSync(): void;
   };

@@ -68,6 +68,11 @@ export interface RecordRules {
   readonly deferredDelete?: Body;
   /** A change of one record may change many others: it runs off the event loop. */
   readonly heavy?: boolean;
+  /**
+   * Foreign keys whose records {@link guard} checks itself, so that naming them needs no permission on their collection. They exist and
+   * are checked before the statement.
+   */
+  readonly checkedReferences?: readonly string[];
   /** Changes are everyday work, not administration: they do not enter the audit journal. */
   readonly isUnaudited?: boolean;
   /** A change may alter permissions, so it increments the snapshot version. */

@@ -2,10 +2,10 @@ const grammar = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
 
 /** System resource names, which no collection may take. */
 export const systemResources: ReadonlySet<string> = new Set(
-  `accounts apiKeys applications attachments audit auth batch changes collections conversations docs emails fields files
-   health imports mailCampaigns mailRules mailboxes permissions realtime roles systemSettings users webhooks`.split(
-    /\s+/,
-  ),
+  `accounts apiKeys applications attachments audit auth batch changes collections conversationNotes conversations docs
+   emails fields files health imports mailCampaignMessages mailCampaigns mailNotifications mailRules mailSuppressions
+   mailboxes permissions realtime roles
+   systemSettings users webhooks`.split(/\s+/),
 );
 
 /** SQL:2016 reserved words, compared without case. */

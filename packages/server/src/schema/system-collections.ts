@@ -228,6 +228,21 @@ export const coreCollections: readonly SystemCollection[] = [
     ],
   },
   {
+    name: 'realtimePresence',
+    title: 'Who has a record open',
+    internal: true,
+    timestamps: false,
+    fields: [
+      { ...id, type: 'bigInt' },
+      { name: 'session', type: 'string', maxLength: 60, unique: true },
+      { name: 'resource', type: 'string', maxLength: 60 },
+      { name: 'tk', type: 'text' },
+      { name: 'user', type: 'belongsTo', target: 'users', foreignKey: 'userId', onDelete: 'cascade' },
+      { name: 'activity', type: 'string', maxLength: 20 },
+      { name: 'seenAt', type: 'datetime', index: true },
+    ],
+  },
+  {
     name: 'imports',
     title: 'Imports',
     timestamps: false,

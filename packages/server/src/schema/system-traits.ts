@@ -7,6 +7,11 @@
 export interface SystemTraits {
   /** Which of its records a user can see. Absent: only the permissions decide. */
   readonly visibility?: Visibility;
+  /**
+   * Records are only visible with the record that a relation refers to: every grant on the collection includes the rows that the
+   * caller may get of the other one. Without that permission there is no grant.
+   */
+  readonly visibleWith?: { readonly relation: string; readonly collection: string };
   /** Records with this value are being deleted in the background, so reads omit them. */
   readonly hiddenWhile?: { readonly field: string; readonly value: unknown };
   /** The server creates the records from external data, so required fields cannot be added. */
@@ -27,6 +32,11 @@ export interface SystemTraits {
    * for a user, so the payload must not reveal what {@link visibility} hides.
    */
   readonly notices?: readonly string[];
+  /**
+   * The first word of further events about records of the collection (`campaign.sent`). They contain a payload, as {@link notices}
+   * do. Only callers who can see the record receive them.
+   */
+  readonly eventPrefix?: string;
   /** The permissions of the built-in roles on the records in a new application: actions by the name of the role. */
   readonly builtInPermissions?: Readonly<Record<string, readonly string[]>>;
 }

@@ -159,6 +159,27 @@ describeEngines('imports', (engine) => {
     expect(await server.readSnapshot()).toBe(before);
   });
 
+  test('a dry run lists every bad row, or as many as the caller wants', async () => {
+    const before = await server.readSnapshot();
+    const bad = Array.from({ length: 2500 }, (_, index) => `B-${index},not a price ${'x'.repeat(60)}`);
+    const file = `number,price\r\nB-0,1.00\r\n${bad.join('\r\n')}\r\n`;
+    const all = await importText(server, '?dryRun=true', file);
+    expect(all.status, all.text.slice(0, 500)).toBe(200);
+    expect(all.body.data).toMatchObject({ rows: 2501, created: 1, refused: 2500, truncated: false });
+    const lines = all.body.data.errors.map(({ line }: { line: number }) => line);
+    expect(lines).toEqual(bad.map((_, index) => index + 3));
+    expect(all.body.data.errors[99].cells[0]).toBe('B-99');
+    expect(all.body.data.errors[100].cells).toBeNull();
+    const some = await importText(server, '?dryRun=true&maxErrors=2', file);
+    expect(some.body.data).toEqual({ ...all.body.data, truncated: true, errors: all.body.data.errors.slice(0, 2) });
+    for (const query of ['?maxErrors=2', '?dryRun=true&maxErrors=-1', '?dryRun=true&maxErrors=many'])
+      expect((await importText(server, query, file)).body).toMatchObject({
+        code: 'PARAMETER_INVALID',
+        message: expect.stringContaining('maxErrors'),
+      });
+    expect(await server.readSnapshot()).toBe(before);
+  });
+
   test('a file that was uploaded before is previewed and imported by its id', async () => {
     const file = await uploadFile(server, {
       name: 'orders.csv',

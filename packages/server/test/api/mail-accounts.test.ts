@@ -56,6 +56,37 @@ describeEngines('mail accounts', (engine) => {
       expect: { status: 200, body: { data: [{ subject: 'For the shop' }] } },
     },
     {
+      name: 'a member reads what the account has not sent yet',
+      request: 'GET /api/accounts:waiting?filterByTk=1',
+      as: 'ann',
+      expect: {
+        status: 200,
+        body: {
+          data: {
+            changes: { count: 0, failing: 0, oldestAt: null },
+            messages: { queued: 0, sending: 0, unknown: 0, nextAt: null },
+          },
+        },
+      },
+    },
+    {
+      name: 'what an account has not sent yet is hidden from other users',
+      request: 'GET /api/accounts:waiting?filterByTk=1',
+      as: 'bob',
+      expect: { status: 403, code: 'NO_PERMISSION' },
+    },
+    {
+      name: 'what an account has not sent yet is hidden from administrators who are not members',
+      request: 'GET /api/accounts:waiting?filterByTk=1',
+      expect: { status: 403, code: 'NO_PERMISSION' },
+    },
+    {
+      name: 'the account of accounts:waiting must be named',
+      request: 'GET /api/accounts:waiting',
+      as: 'ann',
+      expect: { status: 400, code: 'TARGET_MISSING' },
+    },
+    {
       name: 'a viewer cannot create an account',
       request: 'POST /api/accounts:create',
       as: 'vera',

@@ -37,4 +37,14 @@ export const inboxRoutes = [
     path: 'inbox/accounts/$account/rules',
     component: lazyRouteComponent(() => import('../inbox/rules/rules-page.tsx'), 'RulesPage'),
   }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
+    path: 'inbox/campaigns',
+    component: lazyRouteComponent(() => import('../inbox/campaigns/campaigns-page.tsx'), 'CampaignsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
+    path: 'inbox/campaigns/$campaign',
+    component: lazyRouteComponent(() => import('./campaign-route.tsx'), 'CampaignRoute'),
+  }),
 ] as const;

@@ -1,7 +1,13 @@
 /** Realtime events of a collection while a page shows it. There is one connection for each application and role. */
 import type { Event } from '@tablinum/client';
-import { Realtime, type RealtimeState } from '@tablinum/client/realtime';
-import { useEffect, useEffectEvent } from 'react';
+import {
+  type Presence,
+  type PresenceActivity,
+  type PresentUser,
+  Realtime,
+  type RealtimeState,
+} from '@tablinum/client/realtime';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { getClient } from './application.tsx';
 import { type Scope, useScope } from './queries.ts';
 import { onReconnect, probe } from './reachability.ts';
@@ -84,4 +90,27 @@ export function useRealtimeEvents(
     };
     return getConnection([application, role]).subscribe({ resource }, listener);
   }, [application, role, resource]);
+}
+
+const nobody: readonly PresentUser[] = [];
+
+/**
+ * Announces that the user has a record open. @returns the other users who have it open.
+ */
+export function usePresence(resource: string, key: number, activity: PresenceActivity): readonly PresentUser[] {
+  const [application, role] = useScope();
+  const [present, setPresent] = useState(nobody);
+  const announced = useRef<Presence>(null);
+  const getActivity = useEffectEvent(() => activity);
+  useEffect(() => {
+    const presence = getConnection([application, role]).announce(resource, key, getActivity(), setPresent);
+    announced.current = presence;
+    return () => {
+      presence.end();
+      announced.current = null;
+      setPresent(nobody);
+    };
+  }, [application, role, resource, key]);
+  useEffect(() => announced.current?.setActivity(activity), [activity]);
+  return present;
 }

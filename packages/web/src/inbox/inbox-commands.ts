@@ -6,12 +6,13 @@ import type { IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { useKeyBindings } from './key-bindings.ts';
 import type { MailRights } from './rights.ts';
+import type { TeamCommands } from './team/use-team-commands.ts';
 import type { Cursor } from './use-cursor.ts';
 import type { MailCommands } from './use-mail-commands.ts';
 
 export interface InboxCommand {
   /** The name in the command palette; null for commands that only have a key. */
-  readonly name: keyof InboxTexts['commands'] | null;
+  readonly name: keyof InboxTexts['commands'] | keyof InboxTexts['team']['commands'] | null;
   readonly icon: IconName;
   /** Keys as in `KeyboardEvent.key`. The palette shows the first one. */
   readonly keys: readonly [string, ...string[]];
@@ -23,6 +24,9 @@ export interface InboxCommand {
 /** The actions that the commands of the inbox run. */
 export interface InboxActions {
   readonly mail: MailCommands;
+  readonly team: TeamCommands;
+  readonly openSnooze: () => void;
+  readonly writeNote: () => void;
   readonly cursor: Cursor;
   readonly compose: () => void;
   readonly startReply: (kind: 'reply' | 'replyAll' | 'forward') => () => void;
@@ -34,9 +38,9 @@ export interface InboxActions {
 
 export function inboxCommands(
   actions: InboxActions,
-  { mark, move, destroy, write }: MailRights,
+  { mark, move, destroy, write, team: mayTeam, note }: MailRights,
 ): readonly InboxCommand[] {
-  const { mail, cursor, startReply } = actions;
+  const { mail, team, cursor, startReply } = actions;
   return [
     { name: 'compose', icon: 'edit', keys: ['c'], isAllowed: write, run: actions.compose },
     { name: 'reply', icon: 'reply', keys: ['r'], isAllowed: write, run: startReply('reply') },
@@ -47,6 +51,11 @@ export function inboxCommands(
     { name: 'unread', icon: 'mail', keys: ['u'], isAllowed: mark, run: mail.toggleRead },
     { name: 'star', icon: 'star', keys: ['s'], isAllowed: mark, run: () => mail.toggleStar() },
     { name: 'move', icon: 'folder', keys: ['m'], isAllowed: move, run: actions.move },
+    { name: 'done', icon: 'check', keys: ['d'], isAllowed: mayTeam, run: team.toggleDone },
+    { name: 'snooze', icon: 'clock', keys: ['b'], isAllowed: mayTeam, run: actions.openSnooze },
+    { name: 'mute', icon: 'bellOff', keys: ['M'], isAllowed: mayTeam, run: team.toggleMute },
+    { name: 'assignMe', icon: 'user', keys: ['i'], isAllowed: mayTeam, run: team.assignMe },
+    { name: 'note', icon: 'note', keys: ['n'], isAllowed: note, run: actions.writeNote },
     { name: 'search', icon: 'search', keys: ['/'], run: actions.search },
     { name: 'help', icon: 'info', keys: ['?'], run: actions.help },
     { name: null, icon: 'arrowDown', keys: ['j'], run: () => cursor.step(1) },
@@ -80,7 +89,7 @@ export function useInboxCommands(commands: readonly InboxCommand[]): void {
       (JSON.parse(signature) as typeof offered).map(
         ({ name, icon, key }): Command => ({
           id: name,
-          label: t.commands[name],
+          label: { ...t.team.commands, ...t.commands }[name],
           icon,
           keys: key,
           // The palette closes and returns the focus first.

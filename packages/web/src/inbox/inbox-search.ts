@@ -1,3 +1,5 @@
+import type { TeamFields } from './team/team-types.ts';
+
 /** The part of the inbox that is stored in the URL, so that it can be shared as a link. */
 export interface InboxSearch {
   /** The id of the account; all accounts by default. */
@@ -6,6 +8,10 @@ export interface InboxSearch {
   readonly folder?: string;
   readonly unread?: boolean;
   readonly starred?: boolean;
+  /** Conversations in this state; those in the inbox that are open by default. */
+  readonly state?: 'closed' | 'snoozed' | 'any';
+  /** Open conversations of this user, or of nobody. */
+  readonly assignee?: number | 'none';
   /** The search text, which may contain operators. */
   readonly q?: string;
   /** Searches only the folder; otherwise all folders are searched. */
@@ -19,12 +25,15 @@ export function parseInboxSearch(raw: Record<string, unknown>): InboxSearch {
     Number.isSafeInteger(Number(value)) ? Number(value) || null : null;
   const account = parseId(raw['account']);
   const c = parseId(raw['c']);
-  const { folder, q } = raw;
+  const { folder, q, state } = raw;
+  const assignee = raw['assignee'] === 'none' ? 'none' : parseId(raw['assignee']);
   return {
     ...(account !== null && { account }),
     ...(typeof folder === 'string' && folder !== '' && folder !== 'inbox' && { folder }),
     ...(raw['unread'] === true && { unread: true }),
     ...(raw['starred'] === true && { starred: true }),
+    ...((state === 'closed' || state === 'snoozed' || state === 'any') && { state }),
+    ...(assignee !== null && { assignee }),
     ...(q !== undefined && q !== '' && { q: String(q) }),
     ...(raw['here'] === true && { here: true }),
     ...(c !== null && { c }),
@@ -34,9 +43,29 @@ export function parseInboxSearch(raw: Record<string, unknown>): InboxSearch {
 /** The search parameters without the open conversation: the list depends on them. */
 export type InboxView = Omit<InboxSearch, 'c'>;
 
-/** The parameters of `conversations:list`. A search covers all folders unless it is restricted to one. */
-export function buildListParameters(view: InboxView): object {
-  const { account, unread, starred, q } = view;
+/** The states of the conversations that a view shows; null: any. */
+export function listStates({ folder = 'inbox', state, assignee, q }: InboxView): readonly string[] | null {
+  if (state === 'any' || q !== undefined) return null;
+  if (state === 'closed') return ['closed', 'archived'];
+  if (state === 'snoozed') return ['snoozed'];
+  return folder === 'inbox' || assignee !== undefined ? ['open'] : null;
+}
+
+/** Whether a view shows a conversation with this state and assignee. */
+export function matchesTeamView(view: InboxView, row: Pick<TeamFields, 'state' | 'assigneeId'>): boolean {
+  const { assignee } = view;
+  const isOfAssignee = assignee === undefined || row.assigneeId === (assignee === 'none' ? null : assignee);
+  return isOfAssignee && (listStates(view)?.includes(row.state) ?? true);
+}
+
+/**
+ * The parameters of `conversations:list`. A search covers all folders unless it is restricted to one.
+ *
+ * @param readsState whether the role may read the state of conversations.
+ */
+export function buildListParameters(view: InboxView, readsState = true): object {
+  const { account, unread, starred, q, assignee } = view;
+  const states = readsState ? listStates(view) : null;
   const folder = getSingleFolder(view);
   const searchText = q === undefined ? '' : removeEverywhereOperators(q);
   return {
@@ -44,6 +73,8 @@ export function buildListParameters(view: InboxView): object {
     ...(folder !== null && { folder }),
     ...(unread && { unread: true }),
     ...(starred && { starred: true }),
+    ...(states && { state: states.join(',') }),
+    ...(assignee !== undefined && { assigneeId: assignee }),
     ...(searchText !== '' && { search: searchText }),
   };
 }

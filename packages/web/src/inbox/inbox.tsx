@@ -20,6 +20,8 @@ import { ListSection } from './list/list-section.tsx';
 import type { Account, Conversation } from './mail-types.ts';
 import { MovePicker } from './move-picker.tsx';
 import { PageActions } from './page-actions.tsx';
+import { SnoozeDialog } from './team/snooze-dialog.tsx';
+import type { TeamBarCommands } from './team/team-bar.tsx';
 import { type ThreadCommands, ThreadPane } from './thread/thread-pane.tsx';
 import { type InboxState, useInboxState } from './use-inbox-state.ts';
 
@@ -34,18 +36,25 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   const isMedium = useMediaQuery(mediumWidth, matchMedia(mediumWidth).matches);
   const [isHelpOpen, help] = useDisclosure(false);
   const [isMovePickerOpen, movePicker] = useDisclosure(false);
+  const [isSnoozeOpen, snoozeDialog] = useDisclosure(false);
   const searchField = useRef<HTMLInputElement>(null);
   const inbox = useInboxState({
     accounts,
     isNarrow,
     openHelp: help.open,
     openMovePicker: movePicker.open,
+    openSnoozeDialog: snoozeDialog.open,
     focusSearch: () => searchField.current?.focus(),
   });
   const { view, setView, opened, cursor, commands, rights, actions } = inbox;
   const isInThread = inbox.composer.conversation !== null && inbox.composer.conversation === opened;
   const composer = inbox.composer.message && <OpenComposer inbox={inbox} accounts={accounts} />;
-  const title = view.starred && getSingleFolder(view) === null ? t.starred : t.folderName(view.folder ?? 'inbox');
+  const title =
+    view.state === 'snoozed' || view.state === 'closed'
+      ? t.team.views[view.state]
+      : view.starred && getSingleFolder(view) === null
+        ? t.starred
+        : t.folderName(view.folder ?? 'inbox');
   return (
     <Page
       filled
@@ -56,6 +65,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
           compose={actions.compose}
           help={help.open}
           mayWrite={rights.write}
+          open={inbox.open}
         />
       }
     >
@@ -78,6 +88,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
         mailboxes={listTargetMailboxes(cursor.targets(), accounts)}
         choose={commands.moveTo}
       />
+      <SnoozeDialog opened={isSnoozeOpen} close={snoozeDialog.close} choose={actions.team.snooze} />
       <ExplainHost />
     </Page>
   );
@@ -128,6 +139,7 @@ function OpenThread({ inbox, isNarrow, composer }: OpenThreadProps): ReactNode {
         continueDraft={({ id }) => void inbox.composer.begin({ kind: 'draft', email: id, conversation: opened })}
         below={composer}
         commands={threadCommands(actions)}
+        team={teamCommands(actions)}
       />
     </div>
   );
@@ -147,6 +159,12 @@ function threadCommands({ mail, cursor, startReply, move }: InboxActions): Threa
     next: () => cursor.step(1),
     previous: () => cursor.step(-1),
   };
+}
+
+/** The commands of the bar with the state of a conversation. */
+function teamCommands({ team, openSnooze, writeNote }: InboxActions): TeamBarCommands {
+  const { toggleDone, toggleMute, assign } = team;
+  return { toggleDone, toggleMute, assign, openSnooze, writeNote };
 }
 
 /** The mailboxes that all of the conversations can be moved to: mail cannot be moved to another account. */

@@ -5,6 +5,8 @@ import { getClient } from '../data/application.tsx';
 import { invalidate, queryClient, type Scope, useApiQuery, useCheck } from '../data/queries.ts';
 import type { Email, Thread } from './mail-types.ts';
 import { type Accounts, readAccounts } from './read-accounts.ts';
+import { readTeamHistory } from './team/team-data.ts';
+import type { TeamFields } from './team/team-types.ts';
 
 /** The accounts with their folders. */
 export function useAccounts(): UseQueryResult<Accounts, Error> {
@@ -30,7 +32,11 @@ export function useOpenThread(id: number | null): Thread | undefined {
 }
 
 async function readThread(client: Client, id: number): Promise<Thread> {
-  return (await client.call<Thread>('conversations:get', { query: { filterByTk: id } })).data;
+  const [{ data }, team] = await Promise.all([
+    client.call<Omit<Thread, 'team'>>('conversations:get', { query: { filterByTk: id } }),
+    readTeamHistory(client, id),
+  ]);
+  return { ...data, team };
 }
 
 /** Reads a conversation that is likely to be opened next. */
@@ -42,11 +48,21 @@ export function prefetchThread(scope: Scope, id: number): void {
   });
 }
 
-/** Changes a cached conversation, for every role. */
+/** Changes the e-mails of a cached conversation, for every role. */
 export function patchThread(application: string, id: number, change: (email: Email) => Email): void {
+  changeThread(application, id, (thread) => ({ ...thread, emails: thread.emails.map(change) }));
+}
+
+/** Changes the fields of a cached conversation that its team sets, for every role. */
+export function patchConversation(application: string, id: number, change: Partial<TeamFields>): void {
+  changeThread(application, id, (thread) => ({ ...thread, ...change }));
+}
+
+/** Changes a cached conversation, for every role. */
+export function changeThread(application: string, id: number, change: (thread: Thread) => Thread): void {
   queryClient.setQueriesData<Thread>(
     { predicate: ({ queryKey: [name, , kind, key] }) => name === application && kind === 'thread' && key === id },
-    (thread) => thread && { ...thread, emails: thread.emails.map(change) },
+    (thread) => thread && change(thread),
   );
 }
 

@@ -1,5 +1,6 @@
 /** The types of mail records, with the properties that the inbox uses. */
 import type { Participant } from '@tablinum/client';
+import type { HistoryEntry, Note, TeamFields } from './team/team-types.ts';
 
 export interface MailAddress {
   readonly name: string;
@@ -54,7 +55,7 @@ export interface Account {
 }
 
 /** A conversation in the list, with counts of its e-mails and a snippet of the last one. */
-export interface Conversation {
+export interface Conversation extends TeamFields {
   readonly id: number;
   readonly accountId: number;
   readonly subject: string | null;
@@ -66,6 +67,8 @@ export interface Conversation {
   readonly attachments: number;
   readonly lastAt: string | null;
   readonly snippet: string | null;
+  /** The number of internal notes. */
+  readonly notes: number;
 }
 
 export interface Attachment {
@@ -153,6 +156,8 @@ export interface Email {
 export interface Thread extends Conversation {
   /** Oldest first. */
   readonly emails: readonly Email[];
+  /** Internal notes and the changes of the conversation, as far as the role may read them. */
+  readonly team: { readonly notes: readonly Note[]; readonly history: readonly HistoryEntry[] };
 }
 
 /** The flags that users can set. */

@@ -8,6 +8,7 @@ import { FolderPane } from './folders/folder-pane.tsx';
 import type { InboxView } from './inbox-search.ts';
 import type { Account } from './mail-types.ts';
 import { SearchField } from './search-field.tsx';
+import { NotificationBell } from './team/notification-bell.tsx';
 
 interface PageActionsProps {
   readonly view: InboxView;
@@ -20,6 +21,8 @@ interface PageActionsProps {
   readonly help: () => void;
   readonly compose: () => void;
   readonly mayWrite: boolean;
+  /** Opens a conversation. */
+  readonly open: (conversation: number) => void;
 }
 
 /** The actions next to the title: search, compose and help; on narrow screens also the folders. */
@@ -33,6 +36,7 @@ export function PageActions({
   help,
   compose,
   mayWrite,
+  open,
 }: PageActionsProps): ReactNode {
   const t = useInboxTexts();
   const [opened, folders] = useDisclosure(false);
@@ -59,6 +63,7 @@ export function PageActions({
         fieldRef={searchField}
         search={(text) => setView({ ...remaining, ...(text !== '' && { q: text }) })}
       />
+      <NotificationBell open={open} />
       {mayWrite && isNarrow && (
         <IconButton icon="edit" variant="filled" color="verdigris" label={t.commands.compose} onClick={compose} />
       )}

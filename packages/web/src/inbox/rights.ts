@@ -9,6 +9,10 @@ export interface MailRights {
   readonly destroy: boolean;
   /** Write and send messages. */
   readonly write: boolean;
+  /** Set the state and the assignee of conversations. */
+  readonly team: boolean;
+  /** Write internal notes. */
+  readonly note: boolean;
   readonly importMail: boolean;
   readonly exportMail: boolean;
   readonly addAccounts: boolean;
@@ -24,6 +28,8 @@ const actions: Readonly<Record<keyof MailRights, readonly [resource: string, act
   move: ['emails', 'move'],
   destroy: ['emails', 'destroy'],
   write: ['emails', 'saveDraft'],
+  team: ['conversations', 'update'],
+  note: ['conversationNotes', 'create'],
   importMail: ['emails', 'import'],
   exportMail: ['emails', 'export'],
   addAccounts: ['accounts', 'create'],
@@ -62,6 +68,8 @@ export const noRights: MailRights = {
   move: false,
   destroy: false,
   write: false,
+  team: false,
+  note: false,
   importMail: false,
   exportMail: false,
   addAccounts: false,

@@ -15,3 +15,16 @@ export function formatShortTime(iso: string | null): string {
 export function formatFullTime(iso: string | null): string {
   return iso === null ? '' : fullFormat.format(new Date(iso));
 }
+
+const momentFormat = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** A time in the near future or past, with its day. */
+export function formatMoment(iso: string): string {
+  return momentFormat.format(new Date(iso));
+}

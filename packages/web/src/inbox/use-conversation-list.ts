@@ -3,6 +3,7 @@ import { getClient } from '../data/application.tsx';
 import { invalidate, useScope } from '../data/queries.ts';
 import { onReconnect } from '../data/reachability.ts';
 import { useRealtimeEvents } from '../data/realtime-events.ts';
+import { useCollection } from '../data/schema.ts';
 import type { InboxView } from './inbox-search.ts';
 import { ConversationList, type ListState } from './list/conversation-list.ts';
 import { invalidateThread } from './mail-queries.ts';
@@ -13,10 +14,12 @@ const countsDelay = 800;
 /** The list of conversations of a view, updated by realtime events. */
 export function useConversationList(view: InboxView): { readonly list: ConversationList; readonly state: ListState } {
   const [application, role] = useScope();
-  const key = JSON.stringify([application, role, view]);
+  const conversations = useCollection('conversations');
+  const readsState = !conversations?.fields || conversations.fields.some(({ name }) => name === 'state');
+  const key = JSON.stringify([application, role, view, readsState]);
   const list = useMemo(() => {
-    const [scopedApplication, , scopedView] = JSON.parse(key) as [string, string | null, InboxView];
-    return new ConversationList(getClient(scopedApplication), scopedView);
+    const [scopedApplication, , scopedView, mayFilter] = JSON.parse(key) as [string, string | null, InboxView, boolean];
+    return new ConversationList(getClient(scopedApplication), scopedView, mayFilter);
   }, [key]);
   const state = useSyncExternalStore(list.subscribe, list.snapshot);
   useEffect(() => void list.loadMore(), [list]);

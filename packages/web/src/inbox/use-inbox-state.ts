@@ -7,6 +7,8 @@ import type { ConversationList, ListState } from './list/conversation-list.ts';
 import { useOpenThread } from './mail-queries.ts';
 import type { Account } from './mail-types.ts';
 import { type MailRights, noRights, useMailRights } from './rights.ts';
+import { noteForm } from './team/thread-team.tsx';
+import { useTeamCommands } from './team/use-team-commands.ts';
 import { useConversationList } from './use-conversation-list.ts';
 import { type Cursor, useCursor } from './use-cursor.ts';
 import { useInboxAddress } from './use-inbox-address.ts';
@@ -28,6 +30,8 @@ export interface InboxState {
   readonly composer: ComposerState;
   /** Everything that keys and buttons can do. */
   readonly actions: InboxActions;
+  /** Opens a conversation. */
+  readonly open: (conversation: number) => void;
   /** Opens a draft, and the conversation that it belongs to. */
   readonly reopenDraft: (beginning: DraftOrigin) => void;
 }
@@ -38,12 +42,13 @@ interface InboxStateOptions {
   readonly isNarrow: boolean;
   readonly openHelp: () => void;
   readonly openMovePicker: () => void;
+  readonly openSnoozeDialog: () => void;
   readonly focusSearch: () => void;
 }
 
 /** The list, the open conversation and the message that is being written; binds the keys and commands of the inbox. */
 export function useInboxState(options: InboxStateOptions): InboxState {
-  const { accounts, isNarrow, openHelp, openMovePicker, focusSearch } = options;
+  const { accounts, isNarrow, openHelp, openMovePicker, openSnoozeDialog, focusSearch } = options;
   const address = useInboxAddress();
   const { view, opened } = address;
   const { list, state } = useConversationList(view);
@@ -51,6 +56,7 @@ export function useInboxState(options: InboxStateOptions): InboxState {
   const thread = useOpenThread(opened);
   const cursor = useCursor({ rows: state.rows, thread, selection, address, isNarrow });
   const commands = useMailCommands({ list, accounts, address, selection, cursor });
+  const team = useTeamCommands({ list, address, cursor, mail: commands });
   const rights = useMailRights() ?? noRights;
   const composer = useComposer(accounts);
   useEffect(() => {
@@ -79,8 +85,20 @@ export function useInboxState(options: InboxStateOptions): InboxState {
     const id = opened ?? cursor.current;
     if (id !== null) selection.toggle(id);
   };
+  const openSnooze = (): void => {
+    if (cursor.targets().length > 0) openSnoozeDialog();
+  };
+  const writeNote = (): void => {
+    const id = opened ?? cursor.current;
+    if (id === null) return;
+    noteForm.set(id);
+    if (opened === null) cursor.open(id);
+  };
   const actions: InboxActions = {
     mail: commands,
+    team,
+    openSnooze,
+    writeNote,
     cursor,
     compose,
     startReply,
@@ -90,5 +108,7 @@ export function useInboxState(options: InboxStateOptions): InboxState {
     select: toggleSelected,
   };
   useInboxCommands(inboxCommands(actions, rights));
-  return { view, setView, opened, list, state, selection, cursor, commands, rights, composer, actions, reopenDraft };
+  const { open } = address;
+  const shown = { view, setView, opened, list, state, selection, cursor };
+  return { ...shown, commands, rights, composer, actions, open, reopenDraft };
 }

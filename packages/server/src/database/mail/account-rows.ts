@@ -92,6 +92,20 @@ export async function readMembers(database: Database, transaction: Transaction, 
   return rows.map(([user]) => Number(user));
 }
 
+/** A member of an account, by the name that other members see. */
+export interface MemberName {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The members of an account by name: the nickname of each, else the user name, else the e-mail address. */
+export async function readMemberNames(database: Database, account: number): Promise<MemberName[]> {
+  const rows = await createReader(database)(
+    sql`SELECT u.id,coalesce(u.nickname,u.username,u.email) AS name FROM users u JOIN "accountMembers" m ON m."userId"=u.id WHERE m."accountId"=${value('integer', account)} ORDER BY name,u.id`,
+  );
+  return rows.map(([id, name]) => ({ id: Number(id), name: (name ?? `#${id}`) as string }));
+}
+
 /**
  * Sets the members of an account. The owner is always a member.
  *

@@ -43,7 +43,7 @@ export async function isAccountOpen(
 /** Some of an account's records, the latest first. */
 export async function readAccountRecordKeys(
   database: Database,
-  table: 'emails' | 'conversations' | 'mailboxes',
+  table: 'emails' | 'conversations' | 'mailboxes' | 'mailCampaignMessages' | 'mailCampaigns' | 'mailSuppressions',
   account: number,
   limit: number,
 ): Promise<number[]> {

@@ -8,6 +8,7 @@ import { createReader, type RunStatement } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { AccountBoundRows } from './account-bound-rows.ts';
 import { buildRecount } from './conversation-counts.ts';
+import { moveNotes, noteTables } from './note-rows.ts';
 import { insertPlacements, type NewPlacement, type ServerPosition } from './server-placement-rows.ts';
 
 export interface MailAddressValue {
@@ -109,7 +110,8 @@ export function readEmailKeyTime(key: number): number {
 export class MailWriter extends AccountBoundRows {
   constructor(database: Database, transaction: Transaction, account: number) {
     super(database, transaction, account);
-    for (const table of ['emails', 'conversations', 'attachments', 'mailboxes', 'mailContents', 'mailPlacements'])
+    for (const table of noteTables) transaction.touch(table);
+    for (const table of ['emails', 'attachments', 'mailboxes', 'mailContents', 'mailPlacements'])
       transaction.touch(table);
   }
 
@@ -138,10 +140,12 @@ export class MailWriter extends AccountBoundRows {
         ['unread', 'integer'],
         ['starred', 'integer'],
         ['attachments', 'integer'],
+        ['notes', 'integer'],
         ['state', 'text'],
+        ['muted', 'boolean'],
         ['lastEmailId', 'bigint'],
       ],
-      subjects.map((subject) => [this.account, subject, [], 0, 0, 0, 0, 'open', 0]),
+      subjects.map((subject) => [this.account, subject, [], 0, 0, 0, 0, 0, 'open', false, 0]),
       sql` RETURNING id`,
     );
     return rows.map(([id]) => Number(id)).sort((one, second) => one - second);
@@ -158,6 +162,7 @@ export class MailWriter extends AccountBoundRows {
     await this.run(
       sql`UPDATE conversations SET "mergedInto"=${intoConversation},_v=_v+1 WHERE ${this.#isIn('id', 'integer', merged)} OR (${this.isOfAccount} AND ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
+    await moveNotes(this.database, this.run, merged, into);
     return moved.map(([id]) => Number(id));
   }
 

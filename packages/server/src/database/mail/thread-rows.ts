@@ -8,6 +8,7 @@ import { AccountBoundRows } from './account-bound-rows.ts';
 import { parseAddressList, parseTextList } from './address-lists.ts';
 import { buildRecount, selectMiscounted } from './conversation-counts.ts';
 import { type AddressLists, type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
+import { moveNotes, noteTables } from './note-rows.ts';
 
 /** The properties of an e-mail that determine its conversation. */
 export interface ThreadInputRow extends AddressLists {
@@ -137,7 +138,7 @@ export class ThreadRows extends AccountBoundRows {
   /** @param transaction null: only for reads. */
   constructor(database: Database, transaction: Transaction | null, account: number) {
     super(database, transaction, account);
-    for (const table of ['emails', 'conversations', 'mailThreadKeys']) transaction?.touch(table);
+    for (const table of ['emails', 'mailThreadKeys', ...noteTables]) transaction?.touch(table);
   }
 
   /** Which of some e-mails exist. E-mails may be deleted at any time. */
@@ -169,12 +170,13 @@ export class ThreadRows extends AccountBoundRows {
     await this.run(
       sql`UPDATE conversations SET "mergedInto"=${value('integer', into)},_v=_v+1 WHERE ${this.isOfAccount} AND id<>${value('integer', into)} AND (${this.#isIn('id', 'integer', merged)} OR ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
+    await moveNotes(this.database, this.run, merged, into);
   }
 
-  /** Copies state and assignee to a conversation that is split from another one. */
+  /** Copies the state, its end and the assignee to a conversation that is split from another one. */
   async copyState(conversation: number, source: number): Promise<void> {
     await this.run(
-      sql`UPDATE conversations SET (state,"assigneeId")=(SELECT o.state,o."assigneeId" FROM conversations o WHERE o.id=${value('integer', source)}) WHERE id=${value('integer', conversation)} AND EXISTS (SELECT 1 FROM conversations o WHERE o.id=${value('integer', source)})`,
+      sql`UPDATE conversations SET (state,"snoozedUntil","snoozedById",muted,"assigneeId")=(SELECT o.state,o."snoozedUntil",o."snoozedById",o.muted,o."assigneeId" FROM conversations o WHERE o.id=${value('integer', source)}) WHERE id=${value('integer', conversation)} AND EXISTS (SELECT 1 FROM conversations o WHERE o.id=${value('integer', source)})`,
     );
   }
 

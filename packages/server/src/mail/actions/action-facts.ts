@@ -23,4 +23,16 @@ export const ungeneratedMailActions: Readonly<Record<string, ReadonlySet<string>
   emails: new Set([...handwritten, 'export', 'storeExport', 'import', 'importPreview']),
   conversations: new Set(handwritten),
   attachments: new Set(handwritten),
+  mailCampaignMessages: new Set([
+    'create',
+    'update',
+    'destroy',
+    'firstOrCreate',
+    'updateOrCreate',
+    'import',
+    'importPreview',
+  ]),
+  mailSuppressions: new Set(['update', 'updateOrCreate']),
+  conversationNotes: new Set(['firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
+  mailNotifications: new Set(['create', 'firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
 };

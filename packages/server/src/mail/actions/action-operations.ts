@@ -1,16 +1,18 @@
 /** Which operation each action of mail runs. This module and what it imports are loaded with the first request for one of them. */
+import { runGetMembers } from './account-members.ts';
 import { runBatchUpdate, runDestroy, runMove } from './change-emails.ts';
 import { runAuthorize, runDiscover, runFinishAuthorization, runTest } from './connect-account.ts';
 import { runExport } from './export-mail.ts';
 import { runGetImage } from './get-image.ts';
 import { runImport } from './import-mail.ts';
+import { runCampaignStep, runPreviewCampaign, runScheduleCampaign, runTestCampaign } from './mail-campaigns.ts';
 import type { MailRequest, MailResult } from './mail-request.ts';
 import { runApplyRule, runTryRule } from './mail-rules.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './read-mail.ts';
 import { runRethread } from './rebuild-conversations.ts';
 import { runAttach, runSaveDraft } from './save-draft.ts';
 import { runCancelSend, runReply, runRetrySend, runSend } from './send-mail.ts';
-import { runSync } from './sync-account.ts';
+import { runSync, runWaiting } from './sync-account.ts';
 import { runConfirmAlias, runVerifyAlias } from './verify-alias.ts';
 
 export const actionOperations = {
@@ -29,16 +31,25 @@ export const actionOperations = {
   'emails:cancelSend': runCancelSend,
   'emails:retrySend': runRetrySend,
   'emails:import': runImport,
+  'accounts:members': runGetMembers,
   'accounts:rethread': runRethread,
   'accounts:discover': runDiscover,
   'accounts:test': runTest,
   'accounts:authorize': runAuthorize,
   'accounts:finishAuthorization': runFinishAuthorization,
   'accounts:sync': runSync,
+  'accounts:waiting': runWaiting,
   'accounts:verifyAlias': runVerifyAlias,
   'accounts:confirmAlias': runConfirmAlias,
   'mailRules:try': runTryRule,
   'mailRules:apply': runApplyRule,
+  'mailCampaigns:preview': runPreviewCampaign,
+  'mailCampaigns:test': runTestCampaign,
+  'mailCampaigns:start': (request) => runCampaignStep(request, 'start'),
+  'mailCampaigns:schedule': runScheduleCampaign,
+  'mailCampaigns:pause': (request) => runCampaignStep(request, 'pause'),
+  'mailCampaigns:resume': (request) => runCampaignStep(request, 'resume'),
+  'mailCampaigns:cancel': (request) => runCampaignStep(request, 'cancel'),
   'emails:move': runMove,
   'emails:destroy': runDestroy,
   'emails:batchUpdate': runBatchUpdate,

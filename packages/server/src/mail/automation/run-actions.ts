@@ -4,10 +4,8 @@ import { type ActionTarget, readActionTargets } from '../../database/mail/rule-m
 import { formatActor } from '../../identity/caller.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
-import type { Grant } from '../../query/grant.ts';
 import type { TransactionContext } from '../../records/record-context.ts';
 import { getRules } from '../../records/system/system-rules.ts';
-import { withGrants } from '../../records/with-grants.ts';
 import { updateRecords } from '../../records/write/write-records.ts';
 import { moveEmails } from '../store/move-mail.ts';
 import { resolveRoleMailbox } from '../store/resolve-mailbox.ts';
@@ -102,12 +100,8 @@ async function assign(tx: TransactionContext, user: number, targets: readonly Ac
   if (keys.length === 0) return;
   const body = { assigneeId: user };
   const request = requestByKeys('update', [...new Set(keys)]);
-  const memberTx = withGrants(tx, { resource: 'users', action: 'get', grant: memberGrant });
-  await updateRecords(memberTx, conversations, request, { body, rules: getRules(conversations) });
+  await updateRecords(tx, conversations, request, { body, rules: getRules(conversations) });
 }
-
-/** The user is a member of the account, which has been checked: naming members of one's own account needs no grant on users. */
-const memberGrant: Grant = { identity: 'members of a mail account', rows: null, may: (field) => !field.hidden };
 
 /**
  * Emits `emails.ruleMatched`. Webhooks receive it although they act for no user, so its payload only names the rule, which a member of

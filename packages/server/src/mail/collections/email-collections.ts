@@ -2,7 +2,9 @@
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
 import { shortenMessageIds } from '../../database/mail/email-rows.ts';
 import type { SystemField } from '../../schema/system-collections.ts';
-import { attachmentRules, conversationRules, emailRules } from '../rules/email-rules.ts';
+import { attachmentRules, emailRules } from '../rules/email-rules.ts';
+import { conversationRules } from '../team/conversation-rules.ts';
+import { conversationStates } from './conversation-states.ts';
 import {
   accountField,
   commonTraits,
@@ -25,7 +27,13 @@ export const conversations: IndexedSystemCollection = {
   fullText: { through: 'emails' },
   rules: conversationRules,
   timestamps: false,
-  indexes: [{ fields: ['accountId', 'lastEmailId'] }, { fields: ['accountId', 'mergedInto'] }],
+  // Who assigned, closed or snoozed it, and when.
+  logging: true,
+  indexes: [
+    { fields: ['accountId', 'lastEmailId'] },
+    { fields: ['accountId', 'mergedInto'] },
+    { fields: ['state', 'snoozedUntil'] },
+  ],
   fields: [
     keyField,
     accountField,
@@ -39,9 +47,22 @@ export const conversations: IndexedSystemCollection = {
     // The order of lists; 0 where no e-mail is left, because an index gives the order only without nulls.
     { name: 'lastEmailId', type: 'bigInt', notNull: true },
     { name: 'snippet', type: 'text' },
-    { name: 'state', type: 'string', defaultValue: 'open', allowNull: false, pattern: '^(open|closed|archived)$' },
+    {
+      name: 'state',
+      type: 'string',
+      defaultValue: 'open',
+      allowNull: false,
+      pattern: `^(${conversationStates.join('|')})$`,
+    },
     defineReference('assignee', 'users'),
     { name: 'mergedInto', type: 'integer' },
+    // When a snoozed conversation is opened again, and who snoozed it; null in any other state.
+    { name: 'snoozedUntil', type: 'datetime' },
+    defineReference('snoozedBy', 'users'),
+    // New mail does not open it.
+    defineFlag('muted'),
+    // Internal notes, see note-collections.ts.
+    defineCount('notes'),
   ],
 };
 

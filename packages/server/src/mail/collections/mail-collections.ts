@@ -7,7 +7,9 @@ import type { SystemField, SystemRelation } from '../../schema/system-collection
 import { accountMembers, accounts, mailboxes } from './account-collections.ts';
 import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
 import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
+import { mailCampaignMessages, mailCampaigns, mailSuppressions } from './campaign-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
+import { conversationNotes, mailNotifications } from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
 import { mailProblems, mailWorkers } from './problem-collections.ts';
 import {
@@ -42,6 +44,11 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   mailRules,
   mailArrivals,
   mailAutoReplies,
+  mailCampaigns,
+  mailCampaignMessages,
+  mailSuppressions,
+  conversationNotes,
+  mailNotifications,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */
@@ -64,7 +71,18 @@ const defineHasMany = (name: string, foreignKey: string): SystemField => ({
 /** Relations between the collections of mail, added when both sides exist. */
 export const mailRelations: readonly SystemRelation[] = [
   { collection: 'accounts', field: defineMembersRelation('id') },
-  ...['mailboxes', 'conversations', 'emails', 'attachments', 'mailProblems', 'mailRules'].map((collection) => ({
+  ...[
+    'mailboxes',
+    'conversations',
+    'emails',
+    'attachments',
+    'mailProblems',
+    'mailRules',
+    'mailCampaigns',
+    'mailCampaignMessages',
+    'mailSuppressions',
+    'conversationNotes',
+  ].map((collection) => ({
     collection,
     field: defineMembersRelation('accountId'),
   })),
@@ -81,5 +99,6 @@ export const mailRelations: readonly SystemRelation[] = [
   },
   { collection: 'accounts', field: defineHasMany('mailboxes', 'accountId') },
   { collection: 'conversations', field: defineHasMany('emails', 'conversationId') },
+  { collection: 'conversations', field: defineHasMany('conversationNotes', 'conversationId') },
   { collection: 'emails', field: defineHasMany('attachments', 'emailId') },
 ];

@@ -1,5 +1,17 @@
 /** The collections of mail that requests can name. */
-export const mailResources = ['accounts', 'mailboxes', 'emails', 'conversations', 'attachments', 'mailRules'] as const;
+export const mailResources = [
+  'accounts',
+  'mailboxes',
+  'emails',
+  'conversations',
+  'attachments',
+  'mailRules',
+  'mailCampaigns',
+  'mailCampaignMessages',
+  'mailSuppressions',
+  'conversationNotes',
+  'mailNotifications',
+] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);
 

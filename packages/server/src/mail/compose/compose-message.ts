@@ -42,7 +42,7 @@ export async function composeMessage(
     references: draft.references.map((id) => `<${id}>`),
     date: new Date(now),
     attachments: files.map(toAttachment),
-    headers: draft.automatic === true ? automaticHeaders : {},
+    headers: { ...(draft.automatic === true && automaticHeaders), ...buildListHeaders(draft) },
     newline: '\r\n',
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -55,6 +55,16 @@ export async function composeMessage(
  * instead).
  */
 const automaticHeaders = { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' };
+
+/** The recipient's program shows a button that unsubscribes with one click. `Precedence` prevents answers of absent people. */
+function buildListHeaders({ unsubscribeUrl }: Draft): Record<string, string> {
+  if (unsubscribeUrl === undefined) return {};
+  return {
+    'List-Unsubscribe': `<${unsubscribeUrl}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+    Precedence: 'bulk',
+  };
+}
 
 const toPlainAddress = ({ name, address }: { name: string; address: string }) => ({ name, address });
 

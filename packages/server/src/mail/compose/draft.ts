@@ -22,6 +22,8 @@ export interface Draft {
   readonly original?: DraftOriginal;
   /** A rule or a vacation reply has written it (RFC 3834): its headers say so, and its envelope sender is empty. */
   readonly automatic?: boolean;
+  /** A message of a campaign: the page on which its recipient unsubscribes (RFC 2369, RFC 8058). */
+  readonly unsubscribeUrl?: string;
 }
 
 /** The e-mail that a message answers or forwards. */

@@ -66,7 +66,7 @@ function parseAddressList(input: unknown, name: string, details: Details): MailA
   if (input === null) return [];
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   return list.slice(0, mailLimits.recipients + 1).flatMap((each, index) => {
-    const found = parseAddress(each);
+    const found = parseMailAddress(each);
     if (found) return [found];
     details[Array.isArray(input) ? `${name}[${index}]` : name] =
       'Give one address such as "ann@example.com", or {"name", "address"}; several as a list.';
@@ -76,12 +76,13 @@ function parseAddressList(input: unknown, name: string, details: Details): MailA
 
 function parseFrom(input: unknown, details: Details): MailAddress | null | undefined {
   if (input === undefined || input === null) return input;
-  const found = parseAddress(input);
+  const found = parseMailAddress(input);
   if (!found) details['from'] = 'Give one address of the account, such as "ann@example.com", or {"name", "address"}.';
   return found;
 }
 
-function parseAddress(input: unknown): MailAddress | null {
+/** One address of a message; null for anything else. */
+export function parseMailAddress(input: unknown): MailAddress | null {
   const { name = '', address, ...rest } = isObject(input) ? input : { address: input };
   if (Object.keys(rest).length > 0 || typeof address !== 'string') return null;
   if (address.length > 254 || !addressPattern.test(address) || !address.isWellFormed()) return null;

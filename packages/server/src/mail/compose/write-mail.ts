@@ -75,8 +75,10 @@ export async function requireEditableDraft(
     throw new ApiError('SYSTEM_PROTECTED', 'The e-mail is no draft. Received and sent messages cannot be rewritten.');
   if (requiredCounters(match)?.includes(previous.version) === false) throw staleDraftError();
   const source = previous.source as Draft | null;
-  // A message that a user sends is not an automatic reply, even if a rule wrote the draft.
-  return { previous, draft: source ? { ...source, automatic: false } : await toDraft(context, previous) };
+  // A message that a user sends is neither an automatic reply nor part of a campaign, even if the draft was.
+  if (!source) return { previous, draft: await toDraft(context, previous) };
+  const { unsubscribeUrl: _, ...draft } = source;
+  return { previous, draft: { ...draft, automatic: false } };
 }
 
 const staleDraftError = (): ApiError =>
@@ -258,7 +260,7 @@ export async function requireReadableFiles(context: RecordContext, ids: readonly
 const draftQuietMilliseconds = 10_000;
 
 /** The lock that a transaction holds while it writes mail of an account. */
-export const mailLockKey = ({ id }: MailAccount): string => `mail ${id}`;
+export const mailLockKey = ({ id }: Pick<MailAccount, 'id'>): string => `mail ${id}`;
 
 const toIngestActor = ({ caller, requestId }: RecordContext): IngestActor => ({
   actor: formatActor(caller),

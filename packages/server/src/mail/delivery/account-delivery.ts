@@ -6,6 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Database } from '../../database/database.ts';
 import { readAccountAddresses } from '../../database/mail/identity-rows.ts';
 import type { LeasedMail, OutboxLease, OutboxLeases } from '../../database/mail/outbox-lease-rows.ts';
+import { findCampaignRefusal } from '../../database/mail/suppression-rows.ts';
 import type { SmtpClient } from '../connect/open-smtp.ts';
 import { attemptDelivery, type LeasedMessage } from './attempt-delivery.ts';
 import {
@@ -59,6 +60,20 @@ const renewMilliseconds = 20_000;
 const overdueMilliseconds = 7 * 86_400_000;
 /** Waits before outcomes are stored again, if the database does not take them. */
 const storeRetryMilliseconds = [100, 500, 2000, 5000];
+
+/** Why a message of a campaign that waits for another attempt is not sent any more. */
+const campaignRefusals = {
+  suppressed: {
+    code: 'addressSuppressed',
+    message: 'The address gets no campaigns of this account any more.',
+    cure: 'Nothing needs to be done.',
+  },
+  cancelled: {
+    code: 'campaignCancelled',
+    message: 'The campaign was cancelled.',
+    cure: 'Nothing needs to be done.',
+  },
+} as const;
 
 /** The lease of a message ended before it was transmitted: another worker sends it. */
 class LeaseEnded extends Error {}
@@ -158,6 +173,8 @@ export class AccountDelivery {
   /** Why a message must not be sent any more; null: it may. What the account may send as can have changed since it was queued. */
   async #findRefusal({ mail, state }: Work): Promise<ServerProblem | null> {
     if (this.#isOverdue(state)) return overdue;
+    const refusal = await findCampaignRefusal(this.#parts.database, mail.email);
+    if (refusal !== null) return campaignRefusals[refusal];
     // The envelope sender of an automatic reply is empty, so its header says as whom it is sent.
     const sender = mail.sender || mail.author || '';
     const addresses = await readAccountAddresses(this.#parts.database, null, mail.account);

@@ -9,6 +9,7 @@ import {
   readOutboxMessageId,
   setDelivery,
 } from '../../database/mail/outbox-rows.ts';
+import { recordDelivery, recordReplies } from '../campaigns/record-outcome.ts';
 import type { MailReport } from '../parse/mail-report.ts';
 import type { IngestActor, MailAccount } from '../store/incoming-mail.ts';
 import { appendMailEvent } from '../store/mail-events.ts';
@@ -53,6 +54,7 @@ export class DeliveryArrivals {
     await this.#collectReports(transaction, account, arrivals, news);
     await this.#collectEvidence(transaction, account, arrivals, news);
     for (const [email, each] of news) await this.#apply(transaction, email, each, actor);
+    await recordReplies({ ...this.#parts, ...actor, transaction }, account.id, arrivals);
   }
 
   /**
@@ -139,6 +141,7 @@ export class DeliveryArrivals {
     for (const report of reports) state = applyReport(state, report, at) ?? state;
     if (state === before) return;
     await setDelivery(database, transaction, email, { state, status: summariseDelivery(state) });
+    await recordDelivery({ ...this.#parts, ...actor, transaction }, email, state);
     // The delivery worker moves a message whose outcome was unknown to Sent; it stores its own outcomes for one that it sends.
     if (entry.status === 'unknown') {
       await changeOutboxEntry(database, transaction, email, { status: 'unknown', nextAt: at, lastError: null });

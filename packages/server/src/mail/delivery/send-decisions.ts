@@ -12,8 +12,10 @@ import {
 } from '../../database/mail/outbox-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { TransactionContext } from '../../records/record-context.ts';
+import { recordDelivery } from '../campaigns/record-outcome.ts';
 import { unmarkOriginal } from '../compose/mark-original.ts';
 import { emitMailEvent } from '../store/mail-events.ts';
+import { toMailTransaction } from '../store/mail-transaction.ts';
 import { moveToMailbox, requireEmailAccess } from '../store/move-mail.ts';
 import { resolveRoleMailbox } from '../store/resolve-mailbox.ts';
 import {
@@ -36,9 +38,12 @@ import {
  */
 export async function cancelSending(tx: TransactionContext, id: number): Promise<void> {
   const { entry, state } = await lockForDecision(tx, id, 'so sending cannot be cancelled');
-  if (!state.recipients.some(isReached)) return makeDraft(tx, id, entry);
   const change = { status: 'cancelled' as const, at: isoTime(tx.clock.now()) };
   const cancelled = changeRecipients(state, (each) => isWaiting(each) || isUnknown(each), change);
+  if (!state.recipients.some(isReached)) {
+    if (cancelled) await recordDelivery(toMailTransaction(tx, tx.tx), id, cancelled);
+    return makeDraft(tx, id, entry);
+  }
   if (!cancelled) throw notQueued('The e-mail was sent, so sending cannot be cancelled.');
   await storeDecision(tx, id, cancelled);
 }
@@ -93,6 +98,7 @@ async function makeDraft(tx: TransactionContext, id: number, { account }: Outbox
 
 async function storeDecision(tx: TransactionContext, id: number, state: DeliveryState): Promise<void> {
   await setDelivery(tx.database, tx.tx, id, { state, status: summariseDelivery(state) });
+  await recordDelivery(toMailTransaction(tx, tx.tx), id, state);
   const change = { status: toOutboxStatus(state), nextAt: state.nextAttemptAt, lastError: null };
   await changeOutboxEntry(tx.database, tx.tx, id, change);
   await emitMailEvent(tx, tx.tx, { name: 'emails.updated', keys: [id], changed: ['deliveryStatus', 'content'] });

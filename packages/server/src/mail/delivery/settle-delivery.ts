@@ -6,8 +6,10 @@ import type { Database } from '../../database/database.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import type { LeasedMail, OutboxLeases } from '../../database/mail/outbox-lease-rows.ts';
 import { changeOutboxEntry, lockOutboxEntry, setDelivery } from '../../database/mail/outbox-rows.ts';
+import { isCampaignEmail } from '../../database/mail/suppression-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { inTransaction, type RecordContext, type TransactionContext } from '../../records/record-context.ts';
+import { recordDelivery } from '../campaigns/record-outcome.ts';
 import type { MailAccount } from '../store/incoming-mail.ts';
 import type { MailIngest } from '../store/ingest.ts';
 import { queueNewMessage } from '../store/local-changes.ts';
@@ -143,6 +145,7 @@ export class DeliverySettlement {
     const now = this.#parts.clock.now();
     const nextAt = status === 'unknown' ? computeNextLookup(state, now) : state.nextAttemptAt;
     await setDelivery(tx.database, tx.tx, email, { state, status: summariseDelivery(state) });
+    await recordDelivery(toMailTransaction(tx, tx.tx), email, state);
     const lastError = state.problem?.message ?? null;
     await changeOutboxEntry(tx.database, tx.tx, email, { status, nextAt, lastError });
     const isMoved = state.recipients.some(isReached) && (await moveToSent(tx, email, account));
@@ -162,6 +165,8 @@ export class DeliverySettlement {
     const { failed } = applyAttempt(state, attempt, now);
     // An automatic reply has no envelope sender, because nobody is told that it was not delivered.
     if (failed.length === 0 || mail.sender === '') return null;
+    // A campaign shows the outcome for each recipient itself.
+    if (await isCampaignEmail(this.#parts.database, mail.email)) return null;
     const { subject, messageId } = mail;
     const message = { account: account.address, subject, messageId, envelopeId, failed, raw };
     const { composeBounce } = await import('./bounce-message.ts');

@@ -1,4 +1,7 @@
-import { compile, type FormatCallback } from 'html-to-text';
+import type { FormatCallback, HtmlToTextOptions } from 'html-to-text';
+import { loadLater } from '../../base/load-later.ts';
+
+const loadLibrary = loadLater<typeof import('html-to-text')>('html-to-text');
 
 /** Maximum depth of quote marks. Each line repeats them, so a deep quotation would multiply the length of the text. */
 const maxQuoteDepth = 3;
@@ -43,7 +46,7 @@ function countEnclosingQuotes(element: HtmlAncestor | null | undefined): number 
 const skipped = { format: 'skip' } as const;
 const plainHeading = { options: { uppercase: false } } as const;
 
-const convert = compile({
+const options: HtmlToTextOptions = {
   wordwrap: false,
   limits: { maxInputLength: 8 * 1024 * 1024, maxDepth: 250 },
   formatters: { quotation, cell, ownLine },
@@ -57,12 +60,16 @@ const convert = compile({
     { selector: 'a', options: { ignoreHref: true } },
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, ...plainHeading })),
   ],
-});
+};
+
+let convert: ((html: string) => string) | null = null;
 
 /**
  * The text of sanitised HTML, one line for each paragraph, for the search index. Addresses of links are left out,
  * because nobody searches for them. Soft hyphens are removed, because they would split words.
  */
 export function htmlToText(html: string): string {
-  return html === '' ? '' : convert(html).replaceAll('\u00ad', '');
+  if (html === '') return '';
+  convert ??= loadLibrary().compile(options);
+  return convert(html).replaceAll('\u00ad', '');
 }

@@ -1,10 +1,13 @@
-import { Parser } from 'htmlparser2';
-import sanitize from 'sanitize-html';
+import type sanitize from 'sanitize-html';
+import { loadLater } from '../../base/load-later.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { cleanText, truncateText } from '../parse/clean-text.ts';
 import { isMismatchedLink } from './link-url.ts';
 import { sanitiseAttributes } from './safe-attributes.ts';
 import { sanitiseStyleSheet, scopeClass } from './style-sheet.ts';
+
+const loadSanitize = loadLater<typeof sanitize>('sanitize-html');
+const loadParser = loadLater<typeof import('htmlparser2')>('htmlparser2');
 
 export interface SafeHtml {
   readonly html: string;
@@ -56,7 +59,7 @@ export function sanitiseHtml(written: string, budget: HtmlBudget = new HtmlBudge
   const whole = cleanText(truncateText(written, mailLimits.htmlLength + 1));
   const { text, styles } = scanHtml(truncateText(whole, budget.length), budget);
   const links = new LinkChecker();
-  const body = sanitize(text, {
+  const body = loadSanitize()(text, {
     allowedTags: allowedTags,
     nonTextTags: droppedTags,
     allowedAttributes: false,
@@ -106,6 +109,7 @@ function scanHtml(html: string, budget: HtmlBudget): { readonly text: string; re
     end = Math.min(end, parser.startIndex);
     parser.pause();
   };
+  const { Parser } = loadParser();
   const parser = new Parser({
     onopentagname: (name) => {
       inStyle = name === 'style';

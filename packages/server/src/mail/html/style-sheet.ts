@@ -1,5 +1,8 @@
-import { type Atrule, type CssNode, generate, parse, type Rule, type Selector } from 'css-tree';
-import { sanitiseValue } from './style-values.ts';
+import type { Atrule, CssNode, parse, Rule, Selector } from 'css-tree';
+import { loadLater } from '../../base/load-later.ts';
+import { sanitiseValue, writeCss } from './style-values.ts';
+
+const loadParser = loadLater<typeof parse>('css-tree/parser');
 
 /** The prefix of every class and id of a message, so that no style or script of the surrounding page applies to it. */
 const namePrefix = 'm-';
@@ -44,7 +47,7 @@ export function sanitiseStyleSheet(text: string): string {
 /** The parser is recursive. A style sheet that is too deeply nested for it is dropped. */
 function parseCss(text: string, context: 'declarationList' | 'stylesheet'): CssNode | null {
   try {
-    return parse(text, { context, parseCustomProperty: false });
+    return loadParser()(text, { context, parseCustomProperty: false });
   } catch {
     return null;
   }
@@ -62,7 +65,7 @@ function renderRules(nodes: readonly CssNode[], outermost: boolean): string {
 
 function renderMedia({ name, prelude, block }: Atrule): string {
   if (name.toLowerCase() !== 'media' || prelude === null || block === null) return '';
-  const condition = generate(prelude);
+  const condition = writeCss(prelude);
   const inner = mediaText.test(condition) ? renderRules(block.children.toArray().slice(0, bounds.rules), false) : '';
   return inner && `@media ${condition}{${inner}}`;
 }

@@ -17,6 +17,7 @@ import { type Field, getField } from '../../schema/registry.ts';
 import { isMailboxRole } from '../collections/mailbox-roles.ts';
 import { absentToken, extractEmojiTokens, toStemToken } from './indexed-text.ts';
 import { parseSearch, type SearchedText, type SearchTerm } from './search-query.ts';
+import { parseTeamConditions } from './team-conditions.ts';
 import { endsInWord, readWords, searchTokens, type TextWord } from './text-words.ts';
 import { findSearchStems, isStopWord } from './word-stems.ts';
 
@@ -34,6 +35,9 @@ export const mailParameters = [
   'from',
   'to',
   'before',
+  'state',
+  'assigneeId',
+  'muted',
 ] as const;
 
 const searchableCollections = new Set(['emails', 'conversations']);
@@ -131,9 +135,10 @@ class MailListRequestParser {
 
   /** Extracts the parameters of mail lists; returns the others. */
   parse(parameters: Parameters): Record<string, unknown> {
-    const { search, unread, starred, folder, accountId, conversationId, hasAttachment, from, to, before, ...others } =
+    const { search, unread, starred, folder, accountId, conversationId, hasAttachment, from, to, before, ...more } =
       parameters;
-    const rest: Record<string, unknown> = others;
+    const { conditions, rest } = parseTeamConditions(more);
+    this.#conditions.push(...(this.#isEmails ? conditions.map((conversation) => ({ conversation })) : conditions));
     this.#isSearch = search !== undefined && search !== null && search !== '';
     if (search !== undefined && search !== null)
       for (const term of parseSearch(parseText('search', search))) this.#add(term);

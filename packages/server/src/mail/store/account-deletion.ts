@@ -37,8 +37,16 @@ export interface AccountDeletionParts {
   readonly asServer: <T>(work: (context: RecordContext) => Promise<T>) => Promise<T>;
 }
 
-/** Records of one transaction, which takes some tens of milliseconds. */
-const batchSizes = { emails: 50, conversations: 100, mailboxes: 100 } as const;
+/** Records of one transaction, which takes some tens of milliseconds. In the order in which they are deleted. */
+const batchSizes = {
+  emails: 50,
+  conversations: 100,
+  mailCampaignMessages: 500,
+  mailCampaigns: 100,
+  mailSuppressions: 500,
+  mailboxes: 100,
+} as const;
+type DeletedCollection = keyof typeof batchSizes;
 /** Other writes run between two batches. */
 const batchPauseMilliseconds = 10;
 /** How often the store is checked for deletions that a stopped server left. */
@@ -116,7 +124,7 @@ export class AccountDeletion {
   /** Deletes one batch of an account, and the account itself last. @returns whether the account is deleted. */
   async #deleteBatch(account: number): Promise<boolean> {
     const { database, blobs, clock, asServer } = this.#parts;
-    for (const name of ['emails', 'conversations', 'mailboxes'] as const) {
+    for (const name of Object.keys(batchSizes) as DeletedCollection[]) {
       const keys = await readAccountRecordKeys(database, name, account, batchSizes[name]);
       if (keys.length === 0) continue;
       await asServer((context) => destroyBatch(withFullAccess(context), name, keys));
@@ -136,11 +144,7 @@ function withFullAccess(context: RecordContext): RecordContext {
   return withServerGrant({ ...context, hooks: null }, serverGrant);
 }
 
-async function destroyBatch(
-  context: RecordContext,
-  name: 'emails' | 'conversations' | 'mailboxes',
-  keys: readonly number[],
-): Promise<void> {
+async function destroyBatch(context: RecordContext, name: DeletedCollection, keys: readonly number[]): Promise<void> {
   const collection = context.registry.get(name);
   const rules = name === 'emails' ? { ...serverRules, guard: createForgetGuard(collection) } : serverRules;
   // History is only readable with its record, so the records of a deleted account need none.

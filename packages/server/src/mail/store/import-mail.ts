@@ -1,7 +1,5 @@
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { openUnlinkedFile, readFromStart } from '../../base/unlinked-file.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { describeAmbiguousSeparators, type FileMessage } from '../files/mail-file.ts';
@@ -53,8 +51,6 @@ const maxIds = 1000;
 /** Messages of one transaction, and bytes of messages in memory at once. */
 const batchMessages = 50;
 const batchBytes = 16 * 1024 * 1024;
-/** Bytes of one read of the temporary file. */
-const readBytes = 64 * 1024;
 /** One batch is written while the next one is parsed. */
 const maxBatchesInFlight = 2;
 
@@ -123,29 +119,9 @@ async function* readMessages({ type, format, bytes }: MailUpload): AsyncGenerato
   const file = await openUnlinkedFile();
   try {
     await file.writeFile(limitSize(bytes));
-    yield* readMbox(readFrom(file), format === 'mboxrd' ? 'mboxrd' : 'unknown');
+    yield* readMbox(readFromStart(file), format === 'mboxrd' ? 'mboxrd' : 'unknown');
   } finally {
     await file.close();
-  }
-}
-
-/** A temporary file that is removed when it is closed, also by the end of the process, so that no mail stays in a temporary folder. */
-async function openUnlinkedFile(): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), 'tablinum-import-'));
-  try {
-    return await open(join(folder, 'mbox'), 'wx+', 0o600);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** The bytes of a file. No stream: one that fails closes the descriptor, which may be that of another file when the handle is closed. */
-async function* readFrom(file: FileHandle): AsyncGenerator<Buffer> {
-  for (let position = 0; ; ) {
-    const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(readBytes), position });
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
   }
 }
 

@@ -8,7 +8,7 @@ import { type RecordContext, readStamp } from '../../records/record-context.ts';
 import { withGrants } from '../../records/with-grants.ts';
 import { checkCreate } from '../../records/write/record-input.ts';
 import type { Collection } from '../../schema/registry.ts';
-import { DryRunCounts, type DryRunReport } from './dry-run-report.ts';
+import type { DryRunReport } from './dry-run-report.ts';
 import { DryRunMemory } from './file-memory.ts';
 import { planImport } from './import-plan.ts';
 import { isRecordError, type RowRefusal, toImportRow, toRefusal, toRefusedRow } from './import-row.ts';
@@ -18,10 +18,11 @@ const grant: Grant = { identity: 'new collection', rows: null, may: (field) => !
 /** Rows between which other requests are processed. */
 const yieldRows = 50;
 
-/** A file, and which field its columns are for. */
+/** A file, which field its columns are for, and where its bad rows are told. */
 interface MappedTable {
   readonly imported: ImportTable;
   readonly mapping: readonly ColumnMapping[];
+  readonly report: DryRunReport;
 }
 
 /**
@@ -33,9 +34,9 @@ interface MappedTable {
 export async function checkNewRows(
   context: RecordContext,
   collection: Collection,
-  { imported, mapping }: MappedTable,
+  { imported, mapping, report }: MappedTable,
   isAborted: () => boolean,
-): Promise<DryRunReport> {
+): Promise<void> {
   const { table } = imported;
   const narrowed = withGrants(context, { resource: collection.name, grant });
   const plan = planImport(
@@ -46,7 +47,6 @@ export async function checkNewRows(
   );
   const readCell = createCellReader(imported, context.zone);
   const memory = new DryRunMemory(plan);
-  const counts = new DryRunCounts();
   const stamp = readStamp(context);
   const findRefusal = (row: ReturnType<typeof toImportRow>): RowRefusal | null => {
     if (row.refusal) return row.refusal;
@@ -68,7 +68,6 @@ export async function checkNewRows(
       const refusal = findRefusal(toImportRow(plan, source, readCell));
       if (refusal) refused.push(toRefusedRow(plan, source, refusal));
     }
-    counts.add(batch.length, { created: batch.length - refused.length, updated: 0, refused });
+    await report.add(batch.length, { created: batch.length - refused.length, updated: 0, refused });
   }
-  return counts.report;
 }

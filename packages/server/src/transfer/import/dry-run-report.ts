@@ -1,4 +1,5 @@
 /** The reply to a dry run, which is collected row by row. */
+import { TextSpool } from '../../base/text-spool.ts';
 import type { RefusedRow } from '../../database/import-rows.ts';
 import { limits } from '../../protocol/limits.ts';
 import { toRowError } from './import-row.ts';
@@ -6,51 +7,74 @@ import { toRowError } from './import-row.ts';
 /** Refused rows whose cells are shown, and how much of each. */
 const maxShown = { rows: 100, cells: 100, length: 100 } as const;
 
-/** A refused row of a dry run. */
-export interface DryRunError {
-  readonly line: number;
-  readonly column: string | null;
-  readonly field: string | null;
-  readonly value: string | null;
-  readonly reason: string;
-  /** The texts of the row, in the order of the columns; null if there are too many errors to show them. */
-  readonly cells: readonly (string | null)[] | null;
-}
-
-/** What an import would do. */
-export interface DryRunReport {
-  readonly rows: number;
+/** What a dry run found in some rows. */
+interface CheckedRows {
   readonly created: number;
   readonly updated: number;
-  readonly refused: number;
-  readonly errors: readonly DryRunError[];
-  /** Whether there are more errors. */
-  readonly truncated: boolean;
+  readonly refused: readonly RefusedRow[];
 }
 
-export class DryRunCounts {
-  #rows = 0;
-  #created = 0;
-  #updated = 0;
-  #refused = 0;
-  readonly #errors: DryRunError[] = [];
+/**
+ * Counts what an import would do, and collects why rows are refused:
+ * `{"rows": 2, "created": 1, "updated": 0, "refused": 1, "truncated": false, "errors": [{"line": 3, "column": "Price", …}]}`.
+ * The errors can be longer than the memory of a request, so they are JSON text in a {@link TextSpool}.
+ */
+export class DryRunReport {
+  readonly #maxErrors: number;
+  readonly #errors = new TextSpool();
+  readonly #counts = { rows: 0, created: 0, updated: 0, refused: 0 };
+  #listed = 0;
 
-  add(rows: number, outcome: { created: number; updated: number; refused: readonly RefusedRow[] }): void {
-    const { created, updated, refused } = outcome;
-    this.#rows += rows;
-    this.#created += created;
-    this.#updated += updated;
-    this.#refused += refused.length;
-    for (const each of refused.slice(0, limits.dryRunErrors - this.#errors.length)) {
+  /** @param maxErrors refused rows that are listed; null: all, up to `limits.dryRunErrorBytes`. */
+  constructor(maxErrors: number | null) {
+    this.#maxErrors = maxErrors ?? Number.POSITIVE_INFINITY;
+  }
+
+  async add(rows: number, { created, updated, refused }: CheckedRows): Promise<void> {
+    this.#counts.rows += rows;
+    this.#counts.created += created;
+    this.#counts.updated += updated;
+    this.#counts.refused += refused.length;
+    for (const each of refused) {
+      if (this.#listed >= this.#maxErrors || this.#errors.bytes > limits.dryRunErrorBytes) return;
       const { path: _, ...error } = toRowError(each);
-      const cells = this.#errors.length < maxShown.rows ? each.cells.slice(0, maxShown.cells).map(shorten) : null;
-      this.#errors.push({ ...error, cells });
+      const cells = this.#listed < maxShown.rows ? each.cells.slice(0, maxShown.cells).map(shorten) : null;
+      await this.#errors.append(`${this.#listed === 0 ? '' : ','}${JSON.stringify({ ...error, cells })}`);
+      this.#listed += 1;
     }
   }
 
-  get report(): DryRunReport {
-    const [rows, created, updated, refused] = [this.#rows, this.#created, this.#updated, this.#refused];
-    return { rows, created, updated, refused, errors: this.#errors, truncated: refused > this.#errors.length };
+  /** Whether the whole report is in memory. */
+  get isShort(): boolean {
+    return this.#errors.isShort;
+  }
+
+  /** The report as JSON text. */
+  async *toJson(): AsyncGenerator<Uint8Array> {
+    const truncated = this.#counts.refused > this.#listed;
+    yield Buffer.from(`${JSON.stringify({ ...this.#counts, truncated }).slice(0, -1)},"errors":[`);
+    yield* this.#errors.read();
+    yield Buffer.from(']}');
+  }
+
+  /** Frees the temporary file. */
+  close(): Promise<void> {
+    return this.#errors.close();
+  }
+}
+
+/** Collects a report. The caller closes it. */
+export async function collectDryRun(
+  maxErrors: number | null,
+  work: (report: DryRunReport) => Promise<void>,
+): Promise<DryRunReport> {
+  const report = new DryRunReport(maxErrors);
+  try {
+    await work(report);
+    return report;
+  } catch (error) {
+    await report.close();
+    throw error;
   }
 }
 

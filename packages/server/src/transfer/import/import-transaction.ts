@@ -22,7 +22,7 @@ import { inTransaction, type RecordContext, type TransactionContext } from '../.
 import { performDryRun } from '../../records/write/dry-run.ts';
 import { hashBodySecrets } from '../../records/write/secrets.ts';
 import type { SourceRow, TableSource } from '../read/table-source.ts';
-import { DryRunCounts, type DryRunReport } from './dry-run-report.ts';
+import type { DryRunReport } from './dry-run-report.ts';
 import { DryRunMemory } from './file-memory.ts';
 import type { ImportPlan } from './import-plan.ts';
 import type { FileMemory } from './import-row.ts';
@@ -277,9 +277,9 @@ export type PrepareImport = () => Promise<ReadyPlan>;
 export async function dryRunImport(
   { rows }: TableSource,
   prepare: PrepareImport,
+  report: DryRunReport,
   isAborted: () => boolean,
-): Promise<DryRunReport> {
-  const counts = new DryRunCounts();
+): Promise<void> {
   let memory: DryRunMemory | null = null;
   for await (const part of groupIntoParts(rows())) {
     if (isAborted()) throw new ApiError('STOPPING', 'The dry run was aborted.');
@@ -287,9 +287,8 @@ export async function dryRunImport(
     memory ??= new DryRunMemory(ready.plan);
     const outcome = await dryRunPart(ready, memory, part);
     await noteRows(memory, outcome.accepted);
-    counts.add(part.length, outcome);
+    await report.add(part.length, outcome);
   }
-  return counts.report;
 }
 
 async function noteRows(memory: DryRunMemory, rows: readonly AcceptedRow[]): Promise<void> {

@@ -168,9 +168,12 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     await world.server.data('POST /api/emails:saveDraft', { body });
     await waitFor(async () => (await listProblems()).some(({ code }) => code === 'overQuota'), 'the report', 20_000);
     expect((await world.readAccount()).status).toBe('live');
+    const readWaiting = (): Promise<Json> => world.server.data(`GET /api/accounts:waiting?filterByTk=${world.account}`);
+    expect((await readWaiting()).changes).toMatchObject({ count: 1, failing: 1, oldestAt: expect.any(String) });
     isFull = false;
     await world.server.data(`POST /api/accounts:sync?filterByTk=${world.account}`);
     await world.untilSame(20_000);
+    expect((await readWaiting()).changes).toEqual({ count: 0, failing: 0, oldestAt: null });
   });
 
   test('a wrong password stops the account until it is changed', async () => {

@@ -32,6 +32,9 @@ export function useImportPreview<T extends ImportPreview>(
   );
 }
 
+/** Bad rows that the page lists. */
+const maxErrors = 1000;
+
 /** Checks all rows of a file. Nothing is changed. */
 export async function runDryRun(
   client: Client,
@@ -39,7 +42,7 @@ export async function runDryRun(
   request: ImportRequest,
   signal: AbortSignal,
 ): Promise<DryRunReport> {
-  const options = { method: 'POST' as const, body: { ...request, dryRun: true }, signal };
+  const options = { method: 'POST' as const, body: { ...request, dryRun: true, maxErrors }, signal };
   return (await client.call<DryRunReport>(`${encodeURIComponent(collection)}:import`, options)).data;
 }
 
@@ -49,7 +52,7 @@ export async function checkNewCollection(
   request: Pick<ImportRequest, 'file' | 'mapping'> & SourceOptions,
   definition: NewCollection,
 ): Promise<DryRunReport> {
-  const options = { method: 'POST' as const, body: { ...request, definition } };
+  const options = { method: 'POST' as const, body: { ...request, definition, maxErrors } };
   const { data } = await client.call<NewCollectionPreview>('collections:importPreview', options);
   if (!data.report) throw new Error('The server has not checked the rows.');
   return data.report;

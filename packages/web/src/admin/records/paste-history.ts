@@ -11,6 +11,7 @@ const maxSteps = 20;
 export class PasteHistory {
   #done: PasteReceipt[] = [];
   #undone: PasteReceipt[] = [];
+  readonly #onTaken = new WeakMap<PasteReceipt, () => void>();
 
   /** The paste that would be undone next. */
   get last(): PasteReceipt | null {
@@ -38,7 +39,13 @@ export class PasteHistory {
   }
 
   takeLast(): void {
-    this.#done.pop();
+    const taken = this.#done.pop();
+    if (taken) this.#onTaken.get(taken)?.();
+  }
+
+  /** Has a function called when a paste is taken to be undone, such as one that removes the button for it. */
+  onTaken(receipt: PasteReceipt, call: () => void): void {
+    this.#onTaken.set(receipt, call);
   }
 
   takeUndone(): PasteReceipt | null {

@@ -52,7 +52,6 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
   const [writes] = useState(() => new WriteQueue());
   const isBusy = useRef(false);
   const keyField = findKeyField(collection).name;
-  const reportFailure = (error: unknown): void => void toast(getErrorMessage(error), { failed: true });
 
   const showWritten = ({ changed, created }: PasteReceipt): void => {
     for (const { record } of changed) rows.refresh(record.key);
@@ -67,7 +66,8 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
       setPending(null);
       showWritten(receipt);
       const action = { label: undoLabel, run: () => void writes.run(() => undoLast(receipt)) };
-      toast(t.done(receipt.changed.length, receipt.created.length), mayUndo ? { action } : {});
+      const text = t.done(receipt.changed.length, receipt.created.length);
+      history.onTaken(receipt, toast(text, mayUndo ? { action } : {}));
     });
   const undo = (): boolean => {
     const mayFindPaste = history.last !== null || writes.isRunning;
@@ -129,7 +129,7 @@ export function useGridPaste(options: GridPasteOptions): GridPaste {
     if (isBusy.current || text === '') return;
     isBusy.current = true;
     void begin(active, text)
-      .catch(reportFailure)
+      .catch((error) => toast(getErrorMessage(error), { failed: true }))
       .finally(() => {
         isBusy.current = false;
       });

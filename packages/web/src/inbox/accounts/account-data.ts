@@ -1,5 +1,5 @@
 /** Reads and writes mail accounts and their members. */
-import type { Client } from '@tablinum/client';
+import type { Client, WaitingCounts } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useApplication } from '../../data/application.tsx';
 import { invalidate, useApiQuery } from '../../data/queries.ts';
@@ -60,7 +60,7 @@ export interface Member {
 }
 
 /** The query keys that a change of an account invalidates. */
-export const accountKeys = ['mail-accounts', 'mail-account', 'mail-members'] as const;
+export const accountKeys = ['mail-accounts', 'mail-account', 'mail-members', 'mail-waiting'] as const;
 
 export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
   return useApiQuery(['mail-account', id], async (client, signal) => {
@@ -81,13 +81,19 @@ export function useProblemLog(account: number, pageSize: number): UseQueryResult
   );
 }
 
+/** What the account has not sent yet, read again every ten seconds. */
+export function useWaitingCounts(id: number, isMember: boolean): UseQueryResult<WaitingCounts, Error> {
+  const options = { enabled: isMember, refetchInterval: 10_000 };
+  return useApiQuery(['mail-waiting', id], (client, signal) => client.mailAccounts.waiting(id, { signal }), options);
+}
+
 /** Reads accounts and their problems again when the server reports a status, progress or a problem. */
 export function useAccountEvents(): void {
   const application = useApplication();
   const refresh = (...keys: readonly string[]): void => {
     for (const key of keys) void invalidate(application, key);
   };
-  const refreshAccounts = (): void => refresh('mail-account', 'mail-accounts');
+  const refreshAccounts = (): void => refresh('mail-account', 'mail-accounts', 'mail-waiting');
   const refreshProblems = (): void => refresh('mail-problems');
   useRealtimeEvents('accounts', refreshAccounts, refreshAccounts, refreshAccounts);
   useRealtimeEvents('mailProblems', refreshProblems, refreshProblems, refreshProblems);

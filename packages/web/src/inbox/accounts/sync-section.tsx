@@ -5,7 +5,7 @@ import { useActionMutation } from '../../data/use-api-mutation.ts';
 import { DateTime } from '../../ui/date-time.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { type AccountRecord, accountKeys } from './account-data.ts';
+import { type AccountRecord, accountKeys, useWaitingCounts } from './account-data.ts';
 import { ServerProblem } from './server-problem.tsx';
 
 interface SyncSectionProps {
@@ -60,8 +60,33 @@ export function SyncSection({ account, canChange, isMember }: SyncSectionProps):
             </Text>
           </>
         )}
+        <Waiting account={account.id} isMember={isMember} />
       </Stack>
     </Section>
+  );
+}
+
+/** The changes and messages that are not sent yet; nothing if there are none. */
+function Waiting({ account, isMember }: { readonly account: number; readonly isMember: boolean }): ReactNode {
+  const t = useInboxTexts().accounts.synchronisation;
+  const { data } = useWaitingCounts(account, isMember);
+  if (!data) return null;
+  const { changes, messages } = data;
+  return (
+    <>
+      {changes.count > 0 && (
+        <Text size="sm">
+          {t.changesWaiting(changes.count)} <DateTime value={changes.oldestAt} none="" />.
+          {changes.failing > 0 && ` ${t.changesFailing(changes.failing)}`}
+        </Text>
+      )}
+      {messages.queued + messages.sending > 0 && (
+        <Text size="sm">
+          {t.messagesWaiting(messages.queued + messages.sending)} <DateTime value={messages.nextAt} none={t.now} />.
+        </Text>
+      )}
+      {messages.unknown > 0 && <Text size="sm">{t.messagesUnknown(messages.unknown)}</Text>}
+    </>
   );
 }
 

@@ -138,6 +138,16 @@ export class MailActions {
     this.#undo?.();
   }
 
+  /** Makes `undo` the action that is undone next. */
+  offerUndo(undo: () => void): void {
+    this.#undo = undo;
+  }
+
+  /** The action was undone in another way. */
+  forgetUndo(undo: () => void): void {
+    if (this.#undo === undo) this.#undo = null;
+  }
+
   async #flag(
     rows: readonly Conversation[],
     flags: Flags,

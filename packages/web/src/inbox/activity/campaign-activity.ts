@@ -15,6 +15,8 @@ export interface Activity {
   readonly time: string;
   /** A short summary of the payload in one line. */
   readonly summary: string;
+  /** The key of the campaign, for events of the server's own campaigns; null for published ones. */
+  readonly campaign: number | null;
 }
 
 const maxActivities = 100;
@@ -41,8 +43,9 @@ export function useCampaignActivity(): readonly Activity[] {
   return useStoreValue(activitiesByScope, (byScope) => byScope.get(key) ?? noActivities);
 }
 
-function toActivity({ cursor, name, at: time, payload }: Event): Activity {
-  return { cursor, name: name.replace(/^campaign\./, ''), time, summary: summarisePayload(payload) };
+function toActivity({ cursor, name, at: time, payload, tk }: Event): Activity {
+  const campaign = tk === null ? null : Number(tk);
+  return { cursor, name: name.replace(/^campaign\./, ''), time, summary: summarisePayload(payload), campaign };
 }
 
 const maxDetailLength = 60;

@@ -1,11 +1,13 @@
 import { UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApplication } from '../../data/application.tsx';
+import { useMay } from '../../data/schema.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import type { InboxView } from '../inbox-search.ts';
 import type { Account, Mailbox } from '../mail-types.ts';
+import { TeamViews } from '../team/team-views.tsx';
 import classes from './folder-pane.module.css';
 
 interface FolderPaneProps {
@@ -35,8 +37,9 @@ export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): st
 export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
-  const { account, folder = 'inbox', starred } = view;
-  const isAllAccounts = account === undefined;
+  const mayListCampaigns = useMay()('mailCampaigns', 'list');
+  const { account, folder = 'inbox', starred, state, assignee } = view;
+  const isAllAccounts = account === undefined && state === undefined && assignee === undefined;
   const unread = accounts
     .flatMap(({ mailboxes }) => mailboxes.filter(({ role }) => role === 'inbox'))
     .reduce((sum, each) => sum + each.unread, 0);
@@ -60,6 +63,25 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
         label={t.views.all}
         current={isAllAccounts && folder === 'any' && !starred}
         go={() => setView({ folder: 'any' })}
+      />
+      <TeamViews
+        accounts={accounts}
+        render={(entries, title) => (
+          <div className={classes.account}>
+            <h2 className={classes.address}>{title}</h2>
+            {entries.map((each) => (
+              <Entry
+                key={each.key}
+                icon={each.icon}
+                label={each.label}
+                count={each.count ?? 0}
+                {...(each.countLabel !== undefined && { countLabel: each.countLabel })}
+                current={account === undefined && state === each.view.state && assignee === each.view.assignee}
+                go={() => setView(each.view)}
+              />
+            ))}
+          </div>
+        )}
       />
       {accounts.map((each) => (
         <div key={each.id} className={classes.account}>
@@ -96,6 +118,11 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
         <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
           {t.accounts.manage}
         </TextLink>
+        {mayListCampaigns && (
+          <TextLink to="/a/$app/inbox/campaigns" params={{ app }} size="sm" c="dimmed">
+            {t.campaigns.link}
+          </TextLink>
+        )}
       </div>
     </nav>
   );
@@ -105,12 +132,15 @@ interface EntryProps {
   readonly icon: IconName;
   readonly label: string;
   readonly count?: number;
+  /** What the count means; unread messages by default. */
+  readonly countLabel?: string;
   readonly current: boolean;
   readonly go: () => void;
 }
 
-function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
+function Entry({ icon, label, count = 0, countLabel, current, go }: EntryProps): ReactNode {
   const t = useInboxTexts();
+  const meaning = countLabel ?? t.unreadCount(count);
   return (
     <UnstyledButton
       className={classes.entry}
@@ -123,9 +153,9 @@ function Entry({ icon, label, count = 0, current, go }: EntryProps): ReactNode {
         {label}
       </span>
       {count > 0 && (
-        <span className={classes.count} title={t.unreadCount(count)}>
+        <span className={classes.count} title={meaning}>
           <span aria-hidden="true">{t.count(count)}</span>
-          <span className="visually-hidden">{t.unreadCount(count)}</span>
+          <span className="visually-hidden">{meaning}</span>
         </span>
       )}
     </UnstyledButton>

@@ -32,6 +32,7 @@ const retryDelay = 3000;
 export class ConversationList extends ObservableState<ListState> {
   readonly #client: Client;
   readonly #view: InboxView;
+  readonly #readsState: boolean;
   /** The ids of rows that must be read again. */
   readonly #stale = new Set<number>();
   readonly #arrived = new Map<number, Conversation>();
@@ -48,10 +49,12 @@ export class ConversationList extends ObservableState<ListState> {
    */
   pinnedConversation: number | null = null;
 
-  constructor(client: Client, view: InboxView) {
+  /** @param readsState whether the role may read the state of conversations. */
+  constructor(client: Client, view: InboxView, readsState = true) {
     super({ rows: [], isLoaded: false, hasMore: false, error: null, arrived: 0 });
     this.#client = client;
     this.#view = view;
+    this.#readsState = readsState;
   }
 
   /** Reads the first or the next page. Does nothing while a page is being read. */
@@ -212,7 +215,7 @@ export class ConversationList extends ObservableState<ListState> {
   ): Promise<{ rows: Conversation[]; next: string | null }> {
     const { unread: _, starred: __, ...baseView } = this.#view;
     const query = {
-      ...buildListParameters(keys ? baseView : this.#view),
+      ...buildListParameters(keys ? baseView : this.#view, this.#readsState),
       pageSize: size,
       ...(after !== null && { after }),
       ...(keys && { filterByTk: keys }),

@@ -3,6 +3,7 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { Conversation } from '../mail-types.ts';
 import { formatPeople } from '../people.ts';
+import { RowTeam } from '../team/row-team.tsx';
 import { formatFullTime, formatShortTime } from '../times.ts';
 import classes from './conversation-row.module.css';
 
@@ -66,6 +67,7 @@ export const ConversationRow = memo(function ConversationRow({
           <span className={classes.who}>{people}</span>
           {row.messages > 1 && <span className={classes.count}>{row.messages}</span>}
           {row.attachments > 0 && <Icon name="paperclip" size={13} />}
+          <RowTeam row={row} />
           <time className={classes.time} dateTime={row.lastAt ?? undefined} title={formatFullTime(row.lastAt)}>
             {formatShortTime(row.lastAt)}
           </time>

@@ -19,6 +19,8 @@ interface ListBarProps {
   readonly markRead: () => void;
   readonly markUnread: () => void;
   readonly star: () => void;
+  readonly done: () => void;
+  readonly snooze: () => void;
 }
 
 /** Above the list: its filters, or what can be done with those that are selected. */
@@ -32,7 +34,7 @@ export function ListBar(props: ListBarProps): ReactNode {
   };
   return (
     <div className={classes.bar} data-selecting={ids.size > 0 || undefined}>
-      {(rights.mark || rights.move || rights.destroy) && (
+      {(rights.mark || rights.move || rights.destroy || rights.team) && (
         <Checkbox
           size="xs"
           aria-label={ids.size > 0 ? t.clearSelection : t.selectAll}
@@ -49,6 +51,12 @@ export function ListBar(props: ListBarProps): ReactNode {
           {rights.move && <IconButton icon="archive" size="md" label={t.commands.archive} onClick={props.archive} />}
           {rights.destroy && <IconButton icon="trash" size="md" label={t.commands.trash} onClick={props.trash} />}
           {rights.move && <IconButton icon="folder" size="md" label={t.commands.move} onClick={props.move} />}
+          {rights.team && (
+            <>
+              <IconButton icon="check" size="md" label={t.team.commands.done} onClick={props.done} />
+              <IconButton icon="clock" size="md" label={t.team.commands.snooze} onClick={props.snooze} />
+            </>
+          )}
           {rights.mark && (
             <>
               <IconButton icon="eye" size="md" label={t.commands.read} onClick={props.markRead} />

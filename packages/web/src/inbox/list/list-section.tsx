@@ -47,6 +47,8 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
         markRead={() => commands.setRead(true)}
         markUnread={() => commands.setRead(false)}
         star={() => commands.toggleStar()}
+        done={inbox.actions.team.toggleDone}
+        snooze={inbox.actions.openSnooze}
       />
       <SearchScope view={view} setView={setView} />
       <ListPane
@@ -57,7 +59,7 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
         getHref={(c) => buildInboxUrl(application, { ...view, c })}
         cursor={cursor.current}
         selected={selection.ids}
-        maySelect={rights.mark || rights.move || rights.destroy}
+        maySelect={rights.mark || rights.move || rights.destroy || rights.team}
         mayStar={rights.mark}
         {...actions}
         empty={

@@ -1,15 +1,25 @@
 import { Badge, Skeleton } from '@mantine/core';
+import type { PresentUser } from '@tablinum/client/realtime';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useApplication } from '../../data/application.tsx';
 import { QueryBoundary } from '../../data/problem.tsx';
-import { useRealtimeEvents } from '../../data/realtime-events.ts';
+import { usePresence, useRealtimeEvents } from '../../data/realtime-events.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
+import { useStore } from '../../ui/store.ts';
 import type { MailActions } from '../actions/mail-actions.ts';
 import { invalidateThread, useThread } from '../mail-queries.ts';
 import type { Email, Thread } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
+import { ChangeLine } from '../team/change-line.tsx';
+import { NoteEntry } from '../team/note-entry.tsx';
+import { CollisionWarning } from '../team/presence-line.tsx';
+import { StateBadges } from '../team/state-badges.tsx';
+import { TeamBar, type TeamBarCommands } from '../team/team-bar.tsx';
+import { NewNote, noteForm } from '../team/thread-team.tsx';
+import { buildTimeline } from '../team/timeline.ts';
+import { useNoteActions } from '../team/use-note-actions.ts';
 import { Message } from './message.tsx';
 import classes from './thread-pane.module.css';
 
@@ -32,6 +42,7 @@ interface ThreadPaneProps {
   readonly actions: MailActions;
   readonly rights: MailRights;
   readonly commands: ThreadCommands;
+  readonly team: TeamBarCommands;
   /** The composer of a reply, which is shown below the messages. */
   readonly below: ReactNode;
   /** Opens a draft in the composer. */
@@ -45,9 +56,10 @@ interface ThreadPaneProps {
  * allows that.
  */
 export function ThreadPane(props: ThreadPaneProps): ReactNode {
-  const { id, commands, rights } = props;
+  const { id, commands, rights, team, isComposing } = props;
   const t = useInboxTexts();
   const thread = useThread(id);
+  const present = usePresence('conversations', id, isComposing ? 'editing' : 'viewing');
   return (
     <section className={classes.pane} aria-label={t.thread} tabIndex={-1}>
       <div className={classes.bar}>
@@ -68,13 +80,18 @@ export function ThreadPane(props: ThreadPaneProps): ReactNode {
         <IconButton icon="chevronUp" label={t.commands.previous} onClick={commands.previous} />
         <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
       </div>
+      {thread.data ? (
+        <TeamBar conversation={thread.data} rights={rights} commands={team} present={present} />
+      ) : (
+        <div className={classes.waitingTeam} />
+      )}
       <div className={classes.scroll}>
         <QueryBoundary
           query={thread}
           permission={{ resource: 'conversations', action: 'get' }}
           waiting={<WaitingThread />}
         >
-          {(loaded) => <Messages key={id} thread={loaded} {...props} />}
+          {(loaded) => <Messages key={id} thread={loaded} present={present} {...props} />}
         </QueryBoundary>
       </div>
     </section>
@@ -88,7 +105,8 @@ function Messages({
   below,
   continueDraft,
   isComposing,
-}: ThreadPaneProps & { readonly thread: Thread }): ReactNode {
+  present,
+}: ThreadPaneProps & { readonly thread: Thread; readonly present: readonly PresentUser[] }): ReactNode {
   const t = useInboxTexts();
   const [opened, setOpened] = useState(() => findInitiallyOpened(thread.emails));
   const application = useApplication();
@@ -99,6 +117,14 @@ function Messages({
     ({ tk: key }) => thread.emails.some(({ id }) => id === Number(key)) && refresh(),
     refresh,
   );
+  // A note that is changed changes no other part of its conversation.
+  useRealtimeEvents(
+    'conversationNotes',
+    ({ tk: key }) => thread.team.notes.some(({ id }) => id === Number(key)) && refresh(),
+    () => {},
+  );
+  const noteActions = useNoteActions(thread.id);
+  const isNoteOpen = useStore(noteForm) === thread.id;
   const hasMarkedRead = useRef(false);
   useEffect(() => {
     if (hasMarkedRead.current || !rights.mark) return;
@@ -115,6 +141,7 @@ function Messages({
     if (!next.delete(id)) next.add(id);
     setOpened(next);
   };
+  const emails = thread.emails.filter(({ draft, folder }) => !(isComposing && draft && folder === 'drafts'));
   return (
     <div className={classes.thread}>
       <h2 className={classes.subject}>{thread.subject || t.noSubject}</h2>
@@ -129,22 +156,33 @@ function Messages({
             {t.folderName(folder)}
           </Badge>
         ))}
+        <StateBadges conversation={thread} />
       </div>
-      {thread.emails
-        .filter(({ draft, folder }) => !(isComposing && draft && folder === 'drafts'))
-        .map((email) => (
+      {buildTimeline(emails, thread.team).map((item) =>
+        item.kind === 'note' ? (
+          <NoteEntry key={`note ${item.note.id}`} account={thread.accountId} note={item.note} actions={noteActions} />
+        ) : item.kind === 'change' ? (
+          <ChangeLine key={`change ${item.entry.id}`} account={thread.accountId} entry={item.entry} />
+        ) : (
           <Message
-            key={email.id}
-            email={email}
-            opened={opened.has(email.id)}
-            toggle={() => toggle(email.id)}
+            key={item.email.id}
+            email={item.email}
+            opened={opened.has(item.email.id)}
+            toggle={() => toggle(item.email.id)}
             canDecideDelivery={rights.write}
-            star={rights.mark ? () => void actions.setFlags(thread.id, email.id, { starred: !email.starred }) : null}
+            star={
+              rights.mark
+                ? () => void actions.setFlags(thread.id, item.email.id, { starred: !item.email.starred })
+                : null
+            }
             {...(rights.write &&
-              email.draft &&
-              email.folder === 'drafts' && { continueDraft: () => continueDraft(email) })}
+              item.email.draft &&
+              item.email.folder === 'drafts' && { continueDraft: () => continueDraft(item.email) })}
           />
-        ))}
+        ),
+      )}
+      {rights.note && <NewNote thread={thread} actions={noteActions} isOpen={isNoteOpen} />}
+      {isComposing && <CollisionWarning present={present} />}
       {below}
     </div>
   );

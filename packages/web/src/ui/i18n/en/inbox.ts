@@ -1,4 +1,6 @@
+import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
+import { mailCampaigns } from './mail-campaigns.ts';
 import { mailRules } from './mail-rules.ts';
 
 /** Texts of the inbox. */
@@ -18,6 +20,8 @@ const conversations = (n: number): string => (n === 1 ? 'Conversation' : `${n} c
 export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
+  campaigns: mailCampaigns,
+  team: inboxTeam,
   rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
@@ -134,6 +138,7 @@ export const inbox = {
       ['#', 'Delete'],
       ['m', 'Move'],
       ['x', 'Select'],
+      ...inboxTeam.keys,
       ['z', 'Undo'],
       ['c', 'Write'],
       ['r', 'Reply'],

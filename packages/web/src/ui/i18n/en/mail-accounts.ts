@@ -31,6 +31,15 @@ export const mailAccounts = {
     listing: 'The server is reading the list of messages.',
     bodies: (waiting: number) =>
       `The contents of ${waiting.toLocaleString('en')} large ${waiting === 1 ? 'message' : 'messages'} are still being downloaded. Open a message to load it now.`,
+    changesWaiting: (n: number) =>
+      `${n.toLocaleString('en')} ${n === 1 ? 'change waits' : 'changes wait'} to be sent to the mail server, the oldest since`,
+    changesFailing: (n: number) =>
+      `${n.toLocaleString('en')} ${n === 1 ? 'was refused or interrupted, and is' : 'were refused or interrupted, and are'} tried again.`,
+    messagesWaiting: (n: number) =>
+      `${n.toLocaleString('en')} ${n === 1 ? 'message waits' : 'messages wait'} in the outbox. Next attempt:`,
+    now: 'now',
+    messagesUnknown: (n: number) =>
+      `${n.toLocaleString('en')} ${n === 1 ? 'message was' : 'messages were'} interrupted while being sent. The server looks for ${n === 1 ? 'it' : 'them'} in the sent mail before anything is sent again.`,
     lastSync: 'Last synchronised:',
     never: 'not yet',
     retryAt: 'Next attempt:',

@@ -1,0 +1,114 @@
+import type { Transaction } from '../../database/database.ts';
+import {
+  type ConversationStateRow,
+  readConversationStates,
+  settleSnooze,
+} from '../../database/mail/conversation-state-rows.ts';
+import { findMembers } from '../../database/mail/note-rows.ts';
+import { invalidValues } from '../../protocol/api-error.ts';
+import { isObject } from '../../protocol/json-text.ts';
+import { mailLimits } from '../../protocol/mail-limits.ts';
+import type { RecordContext } from '../../records/record-context.ts';
+import type { AfterWrite, Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
+import { createPartRules } from '../rules/part-rules.ts';
+import { toMailTransaction } from '../store/mail-transaction.ts';
+import { getUserId, notifyUsers } from './notifications.ts';
+
+const partRules = createPartRules({
+  resource: 'conversations',
+  writable: ['state', 'snoozedUntil', 'muted', 'assigneeId', 'assignee'],
+  createCure: 'Conversations are created by the server, from the e-mails in them.',
+  updateCure:
+    'Only "state", "snoozedUntil", "muted" and "assigneeId" can be changed; the rest comes from the e-mails and notes.',
+  destroyCure: 'A conversation is deleted with its e-mails. Destroy those instead.',
+});
+
+/** Conversations are created from their e-mails; members of their account set the state, and who is responsible. */
+export const conversationRules: RecordRules = {
+  ...partRules,
+  // A member may assign other members, whether or not the role may read users.
+  checkedReferences: ['assigneeId'],
+
+  async prepare(body, key, context): Promise<PreparedBody> {
+    const prepared = await partRules.prepare?.(body, key, context);
+    if (!prepared || !isObject(prepared.body)) return { body: body as Body };
+    const changed = prepareState(prepared.body, context.clock.now());
+    if (!('state' in changed)) return { ...prepared, body: changed };
+    const afterWrite = async (transaction: Transaction, id: unknown): Promise<readonly string[]> => {
+      await settleSnooze(context.database, transaction, id as number, getUserId(context));
+      return ['snoozedUntil', 'snoozedById'];
+    };
+    return { ...prepared, body: changed, afterWrite };
+  },
+
+  async guard(write): Promise<AfterWrite> {
+    const { transaction, keys, body, context } = write;
+    await partRules.guard?.(write);
+    const before = await readConversationStates(context.database, transaction, keys);
+    const assignee = readAssignee(body);
+    if (assignee !== null) await requireMember(context, transaction, before, assignee);
+    return () => finishUpdate(context, transaction, before);
+  },
+};
+
+/** State and end of a snooze belong together: naming the end snoozes, and any other state removes it. */
+function prepareState(body: Body, now: number): Body {
+  const { state, snoozedUntil, ...rest } = body;
+  if (state === undefined && snoozedUntil === undefined) return body;
+  if (state === undefined || state === 'snoozed')
+    return { ...rest, state: 'snoozed', snoozedUntil: parseSnoozeEnd(snoozedUntil, now) };
+  if (snoozedUntil == null) return { ...rest, state };
+  throw invalidValues({ snoozedUntil: 'Leave this out, or give "state" the value snoozed.' });
+}
+
+/** @throws ApiError 422 for anything but a time in the future. */
+function parseSnoozeEnd(input: unknown, now: number): string {
+  const time = typeof input === 'string' && /^\d{4}-\d\d-\d\dT/.test(input) ? Date.parse(input) : Number.NaN;
+  if (time > now && time <= now + mailLimits.snoozeMilliseconds) return new Date(time).toISOString();
+  throw invalidValues({
+    snoozedUntil: `Give the time at which the conversation returns, in ISO 8601, such as ${new Date(now + 86_400_000).toISOString()}. It must be in the future, at most five years ahead.`,
+  });
+}
+
+/** The user whom a body assigns, by the foreign key or by the relation; null: none. */
+function readAssignee(body: Body | null): number | null {
+  const given = body?.['assigneeId'] ?? body?.['assignee'] ?? null;
+  const id = isObject(given) ? given['id'] : given;
+  return id === null ? null : Number(id);
+}
+
+/** @throws ApiError 422 for a user who is no member of the accounts, and so could not see the conversations. */
+async function requireMember(
+  { database }: RecordContext,
+  transaction: Transaction,
+  rows: readonly ConversationStateRow[],
+  user: number,
+): Promise<void> {
+  // An assignee who has left the account stays until somebody else is named.
+  const changed = rows.filter(({ assigneeId }) => assigneeId !== user);
+  for (const account of new Set(changed.map(({ accountId }) => accountId))) {
+    const members = Number.isSafeInteger(user) ? await findMembers(database, transaction, account, [user]) : new Set();
+    if (!members.has(user)) throw invalidValues({ assigneeId: 'Name a user who is a member of the account.' });
+  }
+}
+
+/** Notifies new assignees, and plans the end of snoozes. */
+async function finishUpdate(
+  context: RecordContext,
+  transaction: Transaction,
+  before: readonly ConversationStateRow[],
+): Promise<void> {
+  const keys = before.map(({ id }) => id);
+  const after = await readConversationStates(context.database, transaction, keys);
+  const assignees = new Map(before.map(({ id, assigneeId }) => [id, assigneeId]));
+  const actorId = getUserId(context);
+  await notifyUsers(
+    toMailTransaction(context, transaction),
+    after.flatMap(({ id, accountId, assigneeId }) =>
+      assigneeId === null || assigneeId === assignees.get(id) || assigneeId === actorId
+        ? []
+        : [{ accountId, userId: assigneeId, kind: 'assignment' as const, conversationId: id, noteId: null, actorId }],
+    ),
+  );
+  if (after.some(({ state }) => state === 'snoozed')) transaction.afterDurable(() => context.mail.wakeSnoozes());
+}

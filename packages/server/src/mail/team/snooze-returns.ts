@@ -1,0 +1,115 @@
+/**
+ * Opens conversations again: those whose snooze has ended, and those that receive an answer. The end of a snooze is in the store, so
+ * it survives restarts, and one of several servers opens each conversation.
+ */
+import { BackgroundWorker } from '../../base/background-worker.ts';
+import { type Clock, isoTime } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ChangeLog } from '../../changes/change-log.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import {
+  type ConversationStateRow,
+  endSnoozes,
+  readNextSnoozeEnd,
+  reopenAnswered,
+} from '../../database/mail/conversation-state-rows.ts';
+import { appendMailEvent } from '../store/mail-events.ts';
+import type { MailTransaction } from '../store/mail-transaction.ts';
+import { notifyUsers } from './notifications.ts';
+
+/** What the return of conversations works with. */
+export interface SnoozeReturnParts {
+  readonly database: Database;
+  readonly changes: ChangeLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const conversationsPerTransaction = 50;
+/** How often snoozes that another server has stored, or left behind, are looked for. */
+const scanMilliseconds = 30_000;
+
+/** The conversations of one application that the server opens again. */
+export class SnoozeReturns {
+  readonly #parts: SnoozeReturnParts;
+  readonly #worker: BackgroundWorker;
+
+  constructor(parts: SnoozeReturnParts) {
+    this.#parts = parts;
+    this.#worker = new BackgroundWorker({
+      run: () => this.#work(),
+      onError: (error) => parts.logger.warn({ err: error }, 'Snoozed conversations could not be opened.'),
+      intervalMilliseconds: scanMilliseconds,
+    });
+  }
+
+  /** Starts with the snoozes that ended while no server was running. */
+  begin(): void {
+    this.#worker.start();
+    this.wake();
+  }
+
+  /** A conversation was snoozed: its end may be the next one. */
+  wake(): void {
+    this.#worker.wake();
+  }
+
+  /** When the next snooze ends, in milliseconds since the Unix epoch; null if nothing is snoozed. */
+  nextDue(): Promise<number | null> {
+    return readNextSnoozeEnd(this.#parts.database);
+  }
+
+  /** Resolves when every conversation whose snooze has ended is open. */
+  runNow(): Promise<void> {
+    return this.#worker.runNow();
+  }
+
+  end(): Promise<void> {
+    return this.#worker.stop();
+  }
+
+  /** Opens the conversations of e-mails that have just arrived, in the transaction that stores them. Muted ones stay as they are. */
+  async reopenAnswered(transaction: Transaction, emails: readonly number[]): Promise<void> {
+    const mail = this.#toMailTransaction(transaction);
+    const stamp = { time: isoTime(this.#parts.clock.now()), actor: null, requestId: null };
+    await report(mail, await reopenAnswered(mail.database, transaction, stamp, emails));
+  }
+
+  async #work(): Promise<void> {
+    const { database, clock } = this.#parts;
+    let count = conversationsPerTransaction;
+    while (count === conversationsPerTransaction && !this.#worker.isStopped) {
+      const time = isoTime(clock.now());
+      const due = await readNextSnoozeEnd(database);
+      if (due === null) return;
+      if (due > clock.now()) return this.#worker.wake(Math.min(due - clock.now(), scanMilliseconds));
+      count = await database.write(async (transaction) => {
+        const stamp = { time, actor: null, requestId: null };
+        const opened = await endSnoozes(database, transaction, stamp, conversationsPerTransaction);
+        await report(this.#toMailTransaction(transaction), opened);
+        return opened.length;
+      });
+    }
+    this.#worker.wake(0);
+  }
+
+  #toMailTransaction(transaction: Transaction): MailTransaction {
+    return { ...this.#parts, transaction, actor: null, requestId: null, wakeOperations: () => {} };
+  }
+}
+
+/** Emits the event about opened conversations, and notifies the users who had snoozed them. */
+async function report(mail: MailTransaction, opened: readonly ConversationStateRow[]): Promise<void> {
+  if (opened.length === 0) return;
+  const keys = opened.map(({ id }) => id);
+  const changed = ['state', 'snoozedUntil', 'snoozedById'];
+  await appendMailEvent(mail.transaction, mail, { name: 'conversations.updated', keys, changed });
+  await notifyUsers(
+    mail,
+    opened.flatMap(({ id, accountId, snoozedById: userId }) =>
+      userId === null
+        ? []
+        : [{ accountId, userId, kind: 'returned' as const, conversationId: id, noteId: null, actorId: null }],
+    ),
+  );
+}

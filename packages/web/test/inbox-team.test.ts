@@ -1,0 +1,209 @@
+/** Two members of an account work in one inbox: notes, mentions, assignment, snooze, mute, and who answers what. */
+import { mkdirSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
+import { sqlite } from '../../server/test/support/engines.ts';
+import type { Json } from '../../server/test/support/json.ts';
+import { deliverRawMail } from '../../server/test/support/mail-arrivals.ts';
+import { makeRawMail } from '../../server/test/support/raw-mail.ts';
+import type { TestServer } from '../../server/test/support/scenario.ts';
+import { startShopInboxServer } from './support/shop-inbox-server.ts';
+import { buildWebInterface, describeWebEngines, expectAccessible, openPage, signIn } from './support/web-page.ts';
+
+const chromium = findChromium();
+const long = { timeout: 120_000 };
+/** Where pictures are stored for people who want to look at them. */
+const pictures = process.env['TEAM_PICTURES'];
+
+describe.skipIf(chromium === null)('an inbox of two members', () => {
+  describeWebEngines('of a shop', (engine) => {
+    let server: TestServer;
+    let browser: Browser;
+    let ann: Page;
+    let bob: Page;
+    const misdeeds: PageProblems[] = [];
+    const testOnce = test.skipIf(engine !== sqlite);
+    const inboxUrl = (search = ''): string => `${server.running.url}/a/main/inbox${search}`;
+    const row = (page: Page, text: string) => page.locator('[data-conversation]').filter({ hasText: text });
+    const open = async (page: Page, subject: string): Promise<void> => {
+      await row(page, subject).click();
+      await page.getByRole('heading', { name: subject }).waitFor();
+    };
+    const find = async (subject: string): Promise<Json> =>
+      (await server.data(`GET /api/conversations?search=subject:"${subject}"`, { as: 'ann' }))[0];
+    const picture = async (page: Page, name: string): Promise<void> => {
+      if (pictures === undefined) return;
+      mkdirSync(pictures, { recursive: true });
+      await page.screenshot({ path: `${pictures}/${name}.png` });
+    };
+    const openAs = async (name: string): Promise<Page> => {
+      const { page, misdeeds: found } = await openPage(browser, server.running.url);
+      misdeeds.push(found);
+      await page.goto(inboxUrl());
+      await signIn(page, `${name}@example.com`, 'correct horse');
+      await row(page, 'Broken turntable').waitFor();
+      return page;
+    };
+
+    beforeAll(async () => {
+      buildWebInterface();
+      server = await startShopInboxServer(engine);
+      for (const [id, nickname] of [
+        [2, 'Ann Berg'],
+        [3, 'Bob Cole'],
+      ] as const)
+        await server.data(`POST /api/users:update?filterByTk=${id}`, { body: { nickname } });
+      await server.data('PATCH /api/accounts/1', { body: { members: [2, 3] } });
+      browser = await openBrowser(chromium!);
+      [ann, bob] = [await openAs('ann'), await openAs('bob')];
+    }, 120_000);
+    afterAll(async () => {
+      await browser?.close();
+      await server?.stop();
+    });
+
+    test('a note mentions a member, who is notified in the page and opens the conversation', long, async () => {
+      await open(ann, 'Broken turntable');
+      await ann.keyboard.press('n');
+      const field = ann.getByRole('textbox', { name: 'Internal note' });
+      await field.fill('Can you look at this, @bo');
+      await ann.getByRole('option', { name: 'Bob Cole' }).waitFor();
+      await expectAccessible(ann, 'note form');
+      await ann.keyboard.press('Enter');
+      await expect(field.inputValue()).resolves.toBe('Can you look at this, @Bob Cole ');
+      await ann.keyboard.press('ControlOrMeta+Enter');
+      await ann.getByRole('article', { name: 'Internal note of Ann Berg' }).waitFor();
+      const mention = bob.getByText(/Ann Berg mentioned you in a note: Broken turntable/);
+      await mention.waitFor();
+      await bob.getByRole('button', { name: 'Notifications, 1 unread notification' }).click();
+      await bob.getByRole('dialog', { name: 'Notifications' }).waitFor();
+      await expectAccessible(bob, 'notifications');
+      await picture(bob, 'notifications');
+      await bob.getByRole('button', { name: /mentioned you in a note Broken turntable/ }).click();
+      await bob.getByRole('article', { name: 'Internal note of Ann Berg' }).waitFor();
+      await bob.getByRole('button', { name: 'Notifications', exact: true }).waitFor();
+      expect(await server.data('GET /api/mailNotifications', { as: 'bob' })).toMatchObject([{ read: true }]);
+      expect(await bob.getByRole('button', { name: 'Edit the note' }).count()).toBe(0);
+    });
+
+    test('members see who else has a conversation open, and are warned before two answers', long, async () => {
+      await ann.getByText('Bob Cole is viewing this conversation').waitFor({ state: 'attached' });
+      await bob.getByRole('heading', { name: 'Broken turntable' }).click();
+      await bob.keyboard.press('r');
+      await bob.getByRole('textbox', { name: 'Text' }).waitFor();
+      await ann.getByText('Bob Cole is answering this conversation').waitFor({ state: 'attached' });
+      await ann.keyboard.press('r');
+      await ann.getByRole('alert').filter({ hasText: 'Bob Cole is also answering.' }).waitFor();
+      await expectAccessible(ann, 'collision');
+      await picture(ann, 'collision');
+      await bob.getByRole('button', { name: 'Close and keep the draft' }).click();
+      await expect.poll(() => ann.getByText('Bob Cole is also answering.').count()).toBe(0);
+      await ann.getByRole('button', { name: 'Close and keep the draft' }).click();
+    });
+
+    test('a conversation is assigned, and the other member sees it without a reload', long, async () => {
+      await ann.goto(inboxUrl());
+      await open(ann, 'Spring sale');
+      await ann.getByRole('combobox', { name: 'Assignee' }).click();
+      await ann.getByRole('option', { name: 'Bob Cole' }).click();
+      await ann.getByText('Conversation assigned to Bob Cole.').waitFor();
+      await bob.getByText(/Ann Berg assigned a conversation to you: Spring sale/).waitFor();
+      await bob.getByRole('button', { name: /^Assigned to me/ }).click();
+      await row(bob, 'Spring sale').waitFor();
+      expect(await bob.locator('[data-conversation]').count()).toBe(1);
+      await picture(bob, 'assigned-to-me');
+      await ann.keyboard.press('z');
+      await expect.poll(async () => (await find('Spring sale')).assigneeId).toBe(null);
+      await expect.poll(() => row(bob, 'Spring sale').count()).toBe(0);
+      await ann.keyboard.press('i');
+      await expect.poll(async () => (await find('Spring sale')).assigneeId).toBe(2);
+      await ann.getByText(/Ann Berg took the conversation/).waitFor();
+    });
+
+    testOnce('keys close, snooze and mute; each is shown at once, undone by z, and after a refusal', long, async () => {
+      await ann.keyboard.press('d');
+      await ann.getByText('Conversation closed.').waitFor();
+      expect(await row(ann, 'Spring sale').count()).toBe(0);
+      await expect.poll(async () => (await find('Spring sale')).state).toBe('closed');
+      await ann.keyboard.press('z');
+      await row(ann, 'Spring sale').waitFor();
+      await expect.poll(async () => (await find('Spring sale')).state).toBe('open');
+      await open(ann, 'Spring sale');
+      await ann.keyboard.press('b');
+      await ann.getByRole('dialog', { name: 'Snooze until' }).waitFor();
+      await expectAccessible(ann, 'snooze');
+      await picture(ann, 'snooze');
+      await ann.getByRole('button', { name: /^Tomorrow/ }).focus();
+      await ann.keyboard.press('Enter');
+      await ann.getByText(/Conversation snoozed until/).waitFor();
+      await expect.poll(async () => (await find('Spring sale')).state).toBe('snoozed');
+      expect(await row(ann, 'Spring sale').count()).toBe(0);
+      await ann.goto(inboxUrl('?folder=any&state=snoozed'));
+      await open(ann, 'Spring sale');
+      await ann.getByText(/Ann Berg snoozed the conversation until/).waitFor();
+      await ann.keyboard.press('M');
+      await ann.getByText('Conversation muted. New mail does not reopen it.').waitFor();
+      await ann.keyboard.press('z');
+      await expect.poll(async () => (await find('Spring sale')).muted).toBe(false);
+      await ann.route('**/conversations:update*', (route) =>
+        route.fulfill({ status: 403, json: { error: 'No permissions', message: 'Refused.', code: 'NO_PERMISSION' } }),
+      );
+      await ann.keyboard.press('d');
+      await ann.getByText('Refused.').waitFor();
+      await row(ann, 'Spring sale').waitFor();
+      await ann.unroute('**/conversations:update*');
+      const answer = makeRawMail({
+        subject: 'Re: Spring sale',
+        from: 'Offers <offers@shop.example>',
+        id: 's2@shop.example',
+        references: ['s1@shop.example'],
+      });
+      await deliverRawMail(server, answer);
+      await expect.poll(() => row(ann, 'Spring sale').count()).toBe(0);
+      await ann.goto(inboxUrl());
+      await open(ann, 'Spring sale');
+      await ann.getByText('A new message reopened the conversation').waitFor();
+      await picture(ann, 'reopened');
+    });
+
+    testOnce('several conversations are closed at once, and the view of closed ones lists them', long, async () => {
+      await ann.goto(inboxUrl());
+      await row(ann, 'Broken turntable').getByRole('checkbox').check();
+      await row(ann, 'Spring sale').getByRole('checkbox').check();
+      await ann.getByRole('button', { name: 'Close or reopen' }).click();
+      await ann.getByText('2 conversations closed.').waitFor();
+      await ann.getByRole('button', { name: 'Closed', exact: true }).click();
+      await row(ann, 'Broken turntable').waitFor();
+      await expect.poll(() => ann.locator('[data-conversation]').count()).toBe(2);
+      await expectAccessible(ann, 'closed');
+    });
+
+    testOnce('everything fits a phone and dark mode', long, async () => {
+      const { page, misdeeds: found } = await openPage(browser, server.running.url, {
+        viewport: { width: 390, height: 844 },
+        colorScheme: 'dark',
+        hasTouch: true,
+        isMobile: true,
+      });
+      misdeeds.push(found);
+      await page.goto(inboxUrl('?folder=any&state=closed'));
+      await signIn(page, 'ann@example.com', 'correct horse');
+      await open(page, 'Broken turntable');
+      await page.getByRole('article', { name: 'Internal note of Ann Berg' }).waitFor();
+      await page.getByRole('button', { name: 'Add an internal note' }).click();
+      await page.getByRole('textbox', { name: 'Internal note' }).waitFor();
+      await expectAccessible(page, 'phone');
+      await picture(page, 'phone-dark');
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect(overflow).toBeLessThanOrEqual(0);
+      await page.context().close();
+    });
+
+    test('nothing that pages must not do has happened', () => {
+      const isRefused = (text: string): boolean => text.includes('status of 403');
+      for (const { violations, errors, foreign } of misdeeds)
+        expect([violations, errors.filter((each) => !isRefused(each)), foreign]).toEqual([[], [], []]);
+    });
+  });
+});
