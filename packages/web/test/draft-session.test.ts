@@ -152,6 +152,64 @@ describe('composing and importing', () => {
       expect(await mails('folder=drafts')).toEqual([]);
     });
 
+    test('HTML whose save is answered by nobody is no conflict, and a cancelled upload leaves no file', async () => {
+      let isLost = true;
+      const client = harmed(async (path, go) => {
+        const reply = await go();
+        if (!isLost || !path.includes('saveDraft')) return reply;
+        isLost = false;
+        throw new TypeError('cut');
+      }, 0);
+      const senders = [
+        {
+          accountId: account,
+          address: 'bob@shop.example',
+          label: 'Bob',
+          signature: { text: 'Bob', html: '<div>Bob &amp; "co"</div>' },
+        },
+      ];
+      const session = createSession(client, { kind: 'new', accountId: account }, { senders, format: 'html' });
+      await session.begin();
+      const signature = '<div class="gmail_signature"><div>Bob &amp; "co"</div></div>';
+      expect(session.snapshot().content!.html).toBe(`<div><br></div><div><br></div>${signature}`);
+      const html = `<div>One\u00a0<strong>&lt;two&gt;</strong> <a href="https://shop.example/?a=1&amp;b=2">link</a></div>${signature}`;
+      session.write({ subject: 'Cut off', html });
+      expect(await session.save()).toBe(false);
+      expect(await session.save()).toBe(true);
+      isLost = true;
+      session.write({ html: html.replace('One', 'Two') });
+      expect(await session.save()).toBe(false);
+      expect(await session.save()).toBe(true);
+      expect(session.snapshot()).toMatchObject({ conflict: null, saving: 'saved' });
+      const upload = session.uploads.add(new File(['x'.repeat(1000)], 'large.bin'));
+      session.uploads.snapshot()[0]!.cancel();
+      expect(await upload).toMatchObject({ done: false, isCancelled: true });
+      expect(session.uploads.snapshot()).toEqual([]);
+      const [draft] = await mails('folder=drafts&search=subject:cut');
+      const stored = await server.data(`GET /api/emails/${draft.id}`, { as: 'bob' });
+      expect([stored.attachments, stored.html]).toEqual([
+        [],
+        expect.stringContaining('Two\u00a0<strong>&lt;two&gt;</strong>'),
+      ]);
+      await session.discard();
+    });
+
+    test('a message is forwarded as a file, without a quotation', async () => {
+      const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
+      const origin = { kind: 'forward', email: id, conversation: conversationId, asAttachment: true } as const;
+      const session = createSession(
+        harmed((_, go) => go()),
+        origin,
+        { format: 'html' },
+      );
+      await session.begin();
+      expect(session.snapshot().content).toMatchObject({ html: '<div><br></div>', quote: null });
+      session.write({ to: ['eve@example.net'], html: '<div>See the file.</div>' });
+      expect(await session.save()).toBe(true);
+      expect(session.snapshot().attachments).toMatchObject([{ filename: 'Gatefold sleeves.eml' }]);
+      await session.discard();
+    });
+
     test('a draft whose creation is refused shows the refusal, and no draft is read', async () => {
       const paths: string[] = [];
       const client = harmed((path, go) => {

@@ -129,7 +129,7 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
         const [{ id }] = await get('emails?folder=outbox');
         const raw = await readRaw(id);
         expect(raw).toContain('multipart/alternative');
-        expect(raw).toMatch(/Content-Type: text\/plain[\s\S]*Plain, bold and linked/);
+        expect(raw).toMatch(/Content-Type: text\/plain[\s\S]*Plain, bold and linked <https:\/\/shop\.example\/new>/);
       },
     );
 

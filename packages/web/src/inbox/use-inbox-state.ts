@@ -73,10 +73,12 @@ export function useInboxState(options: InboxStateOptions): InboxState {
     if (accountId !== undefined) void composer.begin({ kind: 'new', accountId });
   };
   const lastEmail = thread?.emails.findLast(({ draft }) => !draft)?.id;
-  const startReply = (kind: 'reply' | 'replyAll' | 'forward') => (): void => {
-    if (opened !== null && lastEmail !== undefined)
-      void composer.begin({ kind, email: lastEmail, conversation: opened });
-  };
+  const startReply =
+    (kind: 'reply' | 'replyAll' | 'forward', asAttachment = false) =>
+    (): void => {
+      if (opened !== null && lastEmail !== undefined)
+        void composer.begin({ kind, email: lastEmail, conversation: opened, ...(asAttachment && { asAttachment }) });
+    };
   const reopenDraft = (beginning: DraftOrigin): void => {
     void composer.begin(beginning);
     if ('conversation' in beginning) address.open(beginning.conversation);

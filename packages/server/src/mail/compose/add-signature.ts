@@ -58,8 +58,8 @@ async function findSignature(account: AccountAddresses, address: string): Promis
   if (html === null)
     return text === null || text.trim() === '' ? null : { text: text.trim(), html: toLines(text.trim()) };
   if (text !== null) return { text: text.trim(), html };
-  const { htmlToText } = await import('../html/html-to-text.ts'); // loaded on demand: it is large
-  return { text: htmlToText(html).trim(), html };
+  const { htmlToMessageText } = await import('../html/html-to-text.ts'); // loaded on demand: it is large
+  return { text: htmlToMessageText(html).trim(), html };
 }
 
 const toLines = (text: string): string =>

@@ -106,8 +106,8 @@ function findEmbeddedEncoding(bytes: Uint8Array): '7bit' | '8bit' | null {
 /** The plain-text alternative of HTML; none if the HTML is so long that converting it would block other requests. */
 async function renderPlainText(html: string): Promise<string | undefined> {
   if (html.length > 100_000) return undefined;
-  const { htmlToText } = await import('../html/html-to-text.ts'); // loaded on demand: it is large, and few messages need it
-  return htmlToText(html);
+  const { htmlToMessageText } = await import('../html/html-to-text.ts'); // loaded on demand: it is large, and few messages need it
+  return htmlToMessageText(html);
 }
 
 /** Restores the image addresses that were replaced for displaying the message. */

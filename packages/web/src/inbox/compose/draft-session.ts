@@ -18,8 +18,14 @@ import {
   replaceSignature,
   toRequestBody,
 } from './draft-content.ts';
-import type { ConflictResolution, DraftOptions, DraftOrigin, DraftState } from './draft-state.ts';
-import { type AttachOptions, type AttachResult, DraftUploads, isPastedPicture } from './draft-uploads.ts';
+import {
+  type ConflictResolution,
+  type DraftOptions,
+  type DraftOrigin,
+  type DraftState,
+  toReference,
+} from './draft-state.ts';
+import { type AttachOptions, type AttachResult, DraftUploads, isSameFile, listUsedFiles } from './draft-uploads.ts';
 import type { Sender, Signature } from './senders.ts';
 import { isNotFound, isOutcomeUnknown, isStale, isUnreachable, StoredDraft } from './stored-draft.ts';
 
@@ -115,7 +121,7 @@ export class DraftSession extends ObservableState<DraftState> {
         // The draft is only created with the first change, because a stored draft would move the conversation to the
         // top of every list.
         const format = this.#format === 'html' ? { html: '' } : { text: '' };
-        const body = { id: beginning.email, draft: true, ...format };
+        const body = { ...toReference(beginning), ...format };
         const email = await this.#draft.preview(`emails:${beginning.kind}`, body);
         this.#adoptServerState(email);
         const content = this.#draft.toContent(email);
@@ -160,14 +166,11 @@ export class DraftSession extends ObservableState<DraftState> {
   }
 
   async #attach(file: File, options: AttachOptions): Promise<AttachResult> {
-    const findAdded = (): readonly Attachment[] => {
-      const matching = this.state.attachments.filter((each) =>
-        isSameFile(each, { filename: file.name, size: file.size }),
+    const before = new Set(this.state.attachments.map(({ id }) => id));
+    const findAdded = (): readonly Attachment[] =>
+      this.state.attachments.filter(
+        (each) => !before.has(each.id) && isSameFile(each, { filename: file.name, size: file.size }),
       );
-      return matching.filter(({ id }) => !before.includes(id));
-    };
-    let before: readonly number[] = [];
-    before = findAdded().map(({ id }) => id);
     const attached = await this.#changeDraft(
       () => this.#draft.attach(file, options),
       () => findAdded().length > 0,
@@ -186,10 +189,7 @@ export class DraftSession extends ObservableState<DraftState> {
   /** Removes the pictures that were added to the text and deleted from it later. */
   async #detachUnusedPictures(): Promise<boolean> {
     const { content, attachments } = this.state;
-    const shown = `${content?.html ?? ''}${content?.quote ?? ''}`;
-    const isUsed = ({ contentId }: Attachment): boolean =>
-      !isPastedPicture(contentId) || shown.includes(`data-cid="${contentId?.replace(/^<|>$/g, '')}"`);
-    const used = attachments.filter(isUsed);
+    const used = listUsedFiles(attachments, `${content?.html ?? ''}${content?.quote ?? ''}`);
     if (used.length === attachments.length) return true;
     const change = { attachments: used.map(({ id }) => ({ id })) };
     return (await this.#changeDraft(() => this.#draft.save(change))).done;
@@ -335,7 +335,7 @@ export class DraftSession extends ObservableState<DraftState> {
     const beginning = this.#beginning;
     const isReply = beginning.kind !== 'new' && beginning.kind !== 'draft';
     const path = isReply ? beginning.kind : 'saveDraft';
-    const context = isReply ? { id: beginning.email, draft: true, quote: false } : { account: this.state.accountId };
+    const context = isReply ? { ...toReference(beginning), quote: false } : { account: this.state.accountId };
     const { email, content: savedContent } = await this.#draft.create(
       `emails:${path}`,
       { ...context, ...toRequestBody(content) },
@@ -419,8 +419,4 @@ export class DraftSession extends ObservableState<DraftState> {
     this.#queue = done.catch(() => {});
     return done;
   }
-}
-
-function isSameFile(one: Pick<Attachment, 'filename' | 'size'>, other: Pick<Attachment, 'filename' | 'size'>): boolean {
-  return one.filename === other.filename && one.size === other.size;
 }

@@ -6,7 +6,13 @@ import type { Sender } from './senders.ts';
 /** What a message starts from: an empty one, another e-mail, or a stored draft. */
 export type DraftOrigin =
   | { readonly kind: 'new'; readonly accountId: number }
-  | { readonly kind: 'reply' | 'replyAll' | 'forward'; readonly email: number; readonly conversation: number }
+  | {
+      readonly kind: 'reply' | 'replyAll' | 'forward';
+      readonly email: number;
+      readonly conversation: number;
+      /** Forwards the whole message as a file instead of quoting it. */
+      readonly asAttachment?: boolean;
+    }
   | { readonly kind: 'draft'; readonly email: number; readonly conversation: number };
 
 /** The draft was changed or deleted elsewhere. */
@@ -34,4 +40,9 @@ export interface DraftOptions {
   /** Addresses that the user can send from, with their signatures. */
   readonly senders?: readonly Sender[];
   readonly format?: DraftFormat;
+}
+
+/** The e-mail that a reply refers to, in a request. */
+export function toReference({ email, asAttachment = false }: Extract<DraftOrigin, { asAttachment?: boolean }>): object {
+  return { id: email, draft: true, ...(asAttachment && { asAttachment }) };
 }

@@ -1,5 +1,6 @@
 /** The files that are being added to a draft, with their progress. */
 import { ObservableState } from '../../ui/store.ts';
+import type { Attachment } from '../mail-types.ts';
 
 /** The result of attaching a file. The error is null if the draft has an unresolved conflict, or the upload was cancelled. */
 export type AttachResult =
@@ -29,9 +30,12 @@ export function isPicture({ type }: File): boolean {
   return pictureTypes.has(type);
 }
 
-/** Whether a content id is that of a picture that was added to the text here. */
-export function isPastedPicture(contentId: string | null): boolean {
-  return contentId?.replace(/^</, '').startsWith(picturePrefix) === true;
+/** The files of a message without the pictures that were added to its text and deleted from it later. */
+export function listUsedFiles(files: readonly Attachment[], html: string): readonly Attachment[] {
+  return files.filter(({ contentId }) => {
+    const name = contentId?.replace(/^<|>$/g, '') ?? '';
+    return !name.startsWith(picturePrefix) || html.includes(`data-cid="${name}"`);
+  });
 }
 
 export class DraftUploads extends ObservableState<readonly Upload[]> {
@@ -69,4 +73,12 @@ export class DraftUploads extends ObservableState<readonly Upload[]> {
     this.replaceState(this.state.filter((each) => each.id !== id));
     return result;
   }
+}
+
+/** Whether two files have the same name and size. */
+export function isSameFile(
+  one: Pick<Attachment, 'filename' | 'size'>,
+  other: Pick<Attachment, 'filename' | 'size'>,
+): boolean {
+  return one.filename === other.filename && one.size === other.size;
 }
