@@ -60,7 +60,13 @@ export interface Member {
 }
 
 /** The query keys that a change of an account invalidates. */
-export const accountKeys = ['mail-accounts', 'mail-account', 'mail-members', 'mail-waiting'] as const;
+export const accountKeys = [
+  'mail-accounts',
+  'mail-account',
+  'mail-account-members',
+  'mail-members',
+  'mail-waiting',
+] as const;
 
 export function useAccount(id: number): UseQueryResult<AccountRecord, Error> {
   return useApiQuery(['mail-account', id], async (client, signal) => {
@@ -101,7 +107,7 @@ export function useAccountEvents(): void {
 
 /** The members of an account; fails if the role may not list users. */
 export function useMembers(id: number): UseQueryResult<readonly Member[], Error> {
-  return useApiQuery(['mail-members', id], async (client, signal) => {
+  return useApiQuery(['mail-account-members', id], async (client, signal) => {
     const query = { fields: ['id', 'nickname', 'email', 'username'], pageSize: 1000, sort: ['id'] };
     return (await client.call<Member[]>(`accounts/${id}/members:list`, { query, signal })).data;
   });
