@@ -47,4 +47,9 @@ export const inboxRoutes = [
     path: 'inbox/campaigns/$campaign',
     component: lazyRouteComponent(() => import('./campaign-route.tsx'), 'CampaignRoute'),
   }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
+    path: 'inbox/reports',
+    component: lazyRouteComponent(() => import('../inbox/reports/reports-page.tsx'), 'ReportsPage'),
+  }),
 ] as const;

@@ -1,8 +1,11 @@
 /** Statements about the state of conversations: which one a write changes, and those that the server opens again. */
+import { isoTime } from '../../base/clock.ts';
 import type { Database, Transaction } from '../database.ts';
 import { insertHistory } from '../history-rows.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
+import { selectFirstReceived } from './conversation-counts.ts';
+import { keysPerSecond } from './email-keys.ts';
 
 /** The state of a conversation, and who is responsible for it. */
 export interface ConversationStateRow {
@@ -49,19 +52,32 @@ async function selectStates(
   }));
 }
 
-/** Completes a conversation whose state was written: a snooze has the user who began it, and no other state has an end. */
-export async function settleSnooze(
+/** Who changes the state of a conversation, and when. */
+export interface StateStamp {
+  /** Milliseconds since the Unix epoch. */
+  readonly time: number;
+  readonly user: number | null;
+}
+
+/**
+ * Completes a conversation whose state was written: a snooze has the user who began it, a closed conversation the time, and no other
+ * state has either.
+ */
+export async function settleState(
   database: Database,
   transaction: Transaction,
   id: number,
-  user: number | null,
+  { time, user }: StateStamp,
 ): Promise<void> {
   const ifSnoozed = (then: Sql): Sql => sql`CASE WHEN state='snoozed' THEN ${then} END`;
+  const ifClosed = (name: string, then: Sql): Sql =>
+    sql`${`"${name}"`}=CASE WHEN state='closed' THEN CASE WHEN "closedAt" IS NULL THEN ${then} ELSE ${`"${name}"`} END END`;
+  const seconds = sql`${value('bigint', Math.floor(time / 1000))}-(${selectFirstReceived(database)})/${value('bigint', keysPerSecond)}`;
   await createTxRunner(
     database,
     transaction,
   )(
-    sql`UPDATE conversations SET "snoozedUntil"=${ifSnoozed(sql`"snoozedUntil"`)},"snoozedById"=${ifSnoozed(sql`${value('integer', user)}`)} WHERE id=${value('integer', id)}`,
+    sql`UPDATE conversations SET "snoozedUntil"=${ifSnoozed(sql`"snoozedUntil"`)},"snoozedById"=${ifSnoozed(sql`${value('integer', user)}`)},${ifClosed('closedAt', sql`${value('datetime', isoTime(time))}`)},${ifClosed('resolutionSeconds', seconds)} WHERE id=${value('integer', id)}`,
   );
 }
 
@@ -122,7 +138,7 @@ async function openConversations(
     // A state that another transaction has changed meanwhile stays.
     const isUnchanged = sql`id=${value('integer', row.id)} AND state=${value('text', row.state)} AND ${condition}`;
     const changed = await run(
-      sql`UPDATE conversations SET state='open',"snoozedUntil"=NULL,"snoozedById"=NULL,_v=_v+1 WHERE ${isUnchanged} RETURNING id`,
+      sql`UPDATE conversations SET state='open',"snoozedUntil"=NULL,"snoozedById"=NULL,"closedAt"=NULL,"resolutionSeconds"=NULL,_v=_v+1 WHERE ${isUnchanged} RETURNING id`,
     );
     if (changed.length > 0) opened.push(row);
   }

@@ -8,6 +8,7 @@ import { createReader, type RunStatement } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { AccountBoundRows } from './account-bound-rows.ts';
 import { buildRecount } from './conversation-counts.ts';
+import { emailKey } from './email-keys.ts';
 import { moveNotes, noteTables } from './note-rows.ts';
 import { insertPlacements, type NewPlacement, type ServerPosition } from './server-placement-rows.ts';
 
@@ -87,23 +88,6 @@ export interface NewEmail extends AddressLists {
   readonly position: ServerPosition | null;
   readonly content: NewContent;
   readonly attachments: readonly NewAttachment[];
-}
-
-/** Keys within one second. */
-export const keysPerSecond = 2 ** 20;
-
-/**
- * The key of an e-mail: the second in which it was received, followed by a unique number. The order of keys is the order of
- * lists.
- */
-export function emailKey(receivedAt: string, number: number): number {
-  const seconds = Math.max(0, Math.floor(Date.parse(receivedAt) / 1000));
-  return seconds * keysPerSecond + (number % keysPerSecond);
-}
-
-/** The time in a key, in milliseconds since the Unix epoch, to the second. */
-export function readEmailKeyTime(key: number): number {
-  return Math.floor(key / keysPerSecond) * 1000;
 }
 
 /** Writes mail of one account inside a transaction. */

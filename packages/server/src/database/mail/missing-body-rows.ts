@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database.ts';
 import { insertRows } from '../row-insert.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { emailKey } from './mail-writer.ts';
+import { emailKey } from './email-keys.ts';
 
 /** The body of an e-mail that is to be downloaded, and where it is on the mail server. */
 export interface MissingBody {

@@ -1,7 +1,7 @@
 import { insertRows } from '../row-insert.ts';
 import { join, listValue, type Sql, sql, value } from '../sql.ts';
 import { AccountBoundRows } from './account-bound-rows.ts';
-import { keysPerSecond } from './mail-writer.ts';
+import { keysPerSecond } from './email-keys.ts';
 
 /** A party (correspondent) of a message: its key, and the kind of the message (0 to 3). */
 export interface StoredParty {

@@ -7,7 +7,8 @@ import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 import { AccountBoundRows } from './account-bound-rows.ts';
 import { parseAddressList, parseTextList } from './address-lists.ts';
 import { buildRecount, selectMiscounted } from './conversation-counts.ts';
-import { type AddressLists, type MailAddressValue, type ParticipantValue, readEmailKeyTime } from './mail-writer.ts';
+import { readEmailKeyTime } from './email-keys.ts';
+import type { AddressLists, MailAddressValue, ParticipantValue } from './mail-writer.ts';
 import { moveNotes, noteTables } from './note-rows.ts';
 
 /** The properties of an e-mail that determine its conversation. */

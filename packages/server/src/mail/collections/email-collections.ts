@@ -33,6 +33,7 @@ export const conversations: IndexedSystemCollection = {
     { fields: ['accountId', 'lastEmailId'] },
     { fields: ['accountId', 'mergedInto'] },
     { fields: ['state', 'snoozedUntil'] },
+    { fields: ['accountId', 'firstReceivedAt'] },
   ],
   fields: [
     keyField,
@@ -63,6 +64,12 @@ export const conversations: IndexedSystemCollection = {
     defineFlag('muted'),
     // Internal notes, see note-collections.ts.
     defineCount('notes'),
+    // For reports: when the first message arrived, when it was answered, and when the conversation was closed; seconds since the first.
+    { name: 'firstReceivedAt', type: 'datetime' },
+    { name: 'respondedAt', type: 'datetime' },
+    { name: 'responseSeconds', type: 'integer' },
+    { name: 'closedAt', type: 'datetime' },
+    { name: 'resolutionSeconds', type: 'integer' },
   ],
 };
 

@@ -4,7 +4,7 @@
  */
 import { hasOwnRowFilter } from '../../access/grants.ts';
 import type { FullTextColumn, FullTextTerm } from '../../database/full-text-index.ts';
-import { keysPerSecond } from '../../database/mail/mail-writer.ts';
+import { keysPerSecond } from '../../database/mail/email-keys.ts';
 import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
 import { parseJson } from '../../protocol/json-text.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';

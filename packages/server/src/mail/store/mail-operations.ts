@@ -5,9 +5,9 @@
 import type { BlobStore } from '../../base/blob-store.ts';
 import { isoTime } from '../../base/clock.ts';
 import { readAccountServers } from '../../database/mail/account-server-rows.ts';
+import { readEmailKeyTime } from '../../database/mail/email-keys.ts';
 import { readRawBlob } from '../../database/mail/email-rows.ts';
 import { FlagRows, readFlags } from '../../database/mail/flag-rows.ts';
-import { readEmailKeyTime } from '../../database/mail/mail-writer.ts';
 import { MailboxRows, readMailboxRow } from '../../database/mail/mailbox-rows.ts';
 import {
   countWaitingOperations,

@@ -2,7 +2,7 @@ import type { Transaction } from '../../database/database.ts';
 import {
   type ConversationStateRow,
   readConversationStates,
-  settleSnooze,
+  settleState,
 } from '../../database/mail/conversation-state-rows.ts';
 import { findMembers } from '../../database/mail/note-rows.ts';
 import { invalidValues } from '../../protocol/api-error.ts';
@@ -35,8 +35,9 @@ export const conversationRules: RecordRules = {
     const changed = prepareState(prepared.body, context.clock.now());
     if (!('state' in changed)) return { ...prepared, body: changed };
     const afterWrite = async (transaction: Transaction, id: unknown): Promise<readonly string[]> => {
-      await settleSnooze(context.database, transaction, id as number, getUserId(context));
-      return ['snoozedUntil', 'snoozedById'];
+      const stamp = { time: context.clock.now(), user: getUserId(context) };
+      await settleState(context.database, transaction, id as number, stamp);
+      return ['snoozedUntil', 'snoozedById', 'closedAt', 'resolutionSeconds'];
     };
     return { ...prepared, body: changed, afterWrite };
   },

@@ -37,7 +37,7 @@ export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): st
 export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
-  const mayListCampaigns = useMay()('mailCampaigns', 'list');
+  const may = useMay();
   const { account, folder = 'inbox', starred, state, assignee } = view;
   const isAllAccounts = account === undefined && state === undefined && assignee === undefined;
   const unread = accounts
@@ -118,7 +118,12 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
         <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
           {t.accounts.manage}
         </TextLink>
-        {mayListCampaigns && (
+        {may('conversations', 'list') && (
+          <TextLink to="/a/$app/inbox/reports" params={{ app }} size="sm" c="dimmed">
+            {t.reports.link}
+          </TextLink>
+        )}
+        {may('mailCampaigns', 'list') && (
           <TextLink to="/a/$app/inbox/campaigns" params={{ app }} size="sm" c="dimmed">
             {t.campaigns.link}
           </TextLink>

@@ -1,6 +1,7 @@
 import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
 import { mailCampaigns } from './mail-campaigns.ts';
+import { mailReports } from './mail-reports.ts';
 import { mailRules } from './mail-rules.ts';
 
 /** Texts of the inbox. */
@@ -21,6 +22,7 @@ export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
   campaigns: mailCampaigns,
+  reports: mailReports,
   team: inboxTeam,
   rules: mailRules,
   folders: 'Folders',
