@@ -46,6 +46,7 @@ export { Imports } from './imports.ts';
 export {
   type Draft,
   Emails,
+  type ForwardContent,
   type MailImport,
   type MessageContent,
   type Participant,

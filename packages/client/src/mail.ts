@@ -14,10 +14,18 @@ export interface MessageContent {
   readonly subject?: string | null;
   readonly text?: string | null;
   readonly html?: string | null;
+  /** Adds the signature of the sender below the text. */
+  readonly signature?: boolean;
   /** New attachments in base64, or existing ones by their ids. */
   readonly attachments?: readonly (
     | { readonly id: number }
-    | { readonly filename?: string | null; readonly contentType?: string; readonly content: string }
+    | {
+        readonly filename?: string | null;
+        readonly contentType?: string;
+        /** The name by which the HTML shows a picture: `<img src="cid:logo@shop">`. */
+        readonly contentId?: string | null;
+        readonly content: string;
+      }
   )[];
 }
 
@@ -27,6 +35,8 @@ export type Draft = MessageContent & { readonly account?: Key; readonly id?: num
 type ScheduledSend = { readonly sendAt?: string | null };
 /** With `draft` only a draft is saved. The original message is quoted unless `quote` is false. */
 export type ReplyContent = MessageContent & ScheduledSend & { readonly draft?: boolean; readonly quote?: boolean };
+/** With `asAttachment`, the whole message is attached unchanged instead of being quoted. */
+export type ForwardContent = ReplyContent & { readonly asAttachment?: boolean };
 
 interface MailUpload {
   readonly query: object;
@@ -55,12 +65,22 @@ export class Emails extends Records {
   /** Adds a file to a draft. @param progress receives the number of sent bytes. */
   async attach(
     draft: number,
-    file: { readonly filename: string; readonly contentType?: string; readonly content: Blob },
+    file: {
+      readonly filename: string;
+      readonly contentType?: string;
+      readonly contentId?: string;
+      readonly content: Blob;
+    },
     progress?: Progress,
     options: ActionOptions = {},
   ): Promise<RecordValues> {
-    const { filename, contentType, content } = file;
-    const query = { filterByTk: draft, filename, ...(contentType && { contentType }) };
+    const { filename, contentType, contentId, content } = file;
+    const query = {
+      filterByTk: draft,
+      filename,
+      ...(contentType && { contentType }),
+      ...(contentId && { contentId }),
+    };
     return this.#upload('attach', { query, content, type: 'application/octet-stream', progress }, options);
   }
 
@@ -77,7 +97,7 @@ export class Emails extends Records {
     return this.write('replyAll', content, { filterByTk: email }, options);
   }
 
-  forward(email: number, content: ReplyContent = {}, options: ActionOptions = {}): Promise<RecordValues> {
+  forward(email: number, content: ForwardContent = {}, options: ActionOptions = {}): Promise<RecordValues> {
     return this.write('forward', content, { filterByTk: email }, options);
   }
 

@@ -5,7 +5,8 @@ import { startMailAccountServer, upload as uploadMail } from '../../server/test/
 import { makeRawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
 import { importMail } from '../src/inbox/accounts/mail-upload.ts';
-import { type DraftOrigin, DraftSession } from '../src/inbox/compose/draft-session.ts';
+import { DraftSession } from '../src/inbox/compose/draft-session.ts';
+import type { DraftOptions, DraftOrigin } from '../src/inbox/compose/draft-state.ts';
 import { readAccounts } from '../src/inbox/read-accounts.ts';
 import { describeWebEngines } from './support/web-page.ts';
 
@@ -40,7 +41,8 @@ describe('composing and importing', () => {
         retries,
         fetch: (input, init) => harm(String(input), () => fetch(input, init)),
       });
-    const createSession = (client: Client, beginning: DraftOrigin) => new DraftSession(client, beginning, new Map());
+    const createSession = (client: Client, beginning: DraftOrigin, options: DraftOptions = {}) =>
+      new DraftSession(client, beginning, options);
 
     test('a message waits for a file that failed to upload, and a file that was only delayed by another save arrives', async () => {
       let large = true;
@@ -111,7 +113,7 @@ describe('composing and importing', () => {
       );
       await session.begin();
       session.write({ text: 'From whom?' });
-      const steps = [session.save(), session.changeAccount(second.id)];
+      const steps = [session.save(), session.changeSender({ accountId: second.id, address: 'second@shop.example' })];
       saving.resolve();
       await Promise.all(steps);
       expect(session.snapshot().accountId).toBe(second.id);
@@ -148,6 +150,64 @@ describe('composing and importing', () => {
       await forward.discard();
       await server.data('POST /api/emails:destroy?force=true', { as: 'bob', body: { ids: [sent.id] } });
       expect(await mails('folder=drafts')).toEqual([]);
+    });
+
+    test('HTML whose save is answered by nobody is no conflict, and a cancelled upload leaves no file', async () => {
+      let isLost = true;
+      const client = harmed(async (path, go) => {
+        const reply = await go();
+        if (!isLost || !path.includes('saveDraft')) return reply;
+        isLost = false;
+        throw new TypeError('cut');
+      }, 0);
+      const senders = [
+        {
+          accountId: account,
+          address: 'bob@shop.example',
+          label: 'Bob',
+          signature: { text: 'Bob', html: '<div>Bob &amp; "co"</div>' },
+        },
+      ];
+      const session = createSession(client, { kind: 'new', accountId: account }, { senders, format: 'html' });
+      await session.begin();
+      const signature = '<div class="gmail_signature"><div>Bob &amp; "co"</div></div>';
+      expect(session.snapshot().content!.html).toBe(`<div><br></div><div><br></div>${signature}`);
+      const html = `<div>One\u00a0<strong>&lt;two&gt;</strong> <a href="https://shop.example/?a=1&amp;b=2">link</a></div>${signature}`;
+      session.write({ subject: 'Cut off', html });
+      expect(await session.save()).toBe(false);
+      expect(await session.save()).toBe(true);
+      isLost = true;
+      session.write({ html: html.replace('One', 'Two') });
+      expect(await session.save()).toBe(false);
+      expect(await session.save()).toBe(true);
+      expect(session.snapshot()).toMatchObject({ conflict: null, saving: 'saved' });
+      const upload = session.uploads.add(new File(['x'.repeat(1000)], 'large.bin'));
+      session.uploads.snapshot()[0]!.cancel();
+      expect(await upload).toMatchObject({ done: false, isCancelled: true });
+      expect(session.uploads.snapshot()).toEqual([]);
+      const [draft] = await mails('folder=drafts&search=subject:cut');
+      const stored = await server.data(`GET /api/emails/${draft.id}`, { as: 'bob' });
+      expect([stored.attachments, stored.html]).toEqual([
+        [],
+        expect.stringContaining('Two\u00a0<strong>&lt;two&gt;</strong>'),
+      ]);
+      await session.discard();
+    });
+
+    test('a message is forwarded as a file, without a quotation', async () => {
+      const [{ id, conversationId }] = await mails('search=subject:Gatefold&folder=inbox');
+      const origin = { kind: 'forward', email: id, conversation: conversationId, asAttachment: true } as const;
+      const session = createSession(
+        harmed((_, go) => go()),
+        origin,
+        { format: 'html' },
+      );
+      await session.begin();
+      expect(session.snapshot().content).toMatchObject({ html: '<div><br></div>', quote: null });
+      session.write({ to: ['eve@example.net'], html: '<div>See the file.</div>' });
+      expect(await session.save()).toBe(true);
+      expect(session.snapshot().attachments).toMatchObject([{ filename: 'Gatefold sleeves.eml' }]);
+      await session.discard();
     });
 
     test('a draft whose creation is refused shows the refusal, and no draft is read', async () => {

@@ -60,6 +60,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
     const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });
     const mails = (query: string) => server.data(`GET /api/emails?${query}`, { as: 'bob' });
     const body = () => page.getByRole('textbox', { name: 'Text' });
+    const bodyText = async (): Promise<string> => (await body().innerText()).trim();
     let account: number;
 
     beforeAll(async () => {
@@ -159,7 +160,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       long,
       async () => {
         await page.keyboard.press('c');
-        await expect.poll(() => body().inputValue()).toBe('\n\n-- \nBob of the shop');
+        await expect.poll(bodyText).toBe('Bob of the shop');
         const to = page.getByRole('combobox', { name: 'To', exact: true });
         await to.fill('eve');
         await page.getByRole('option', { name: /eve@example\.net/ }).waitFor();
@@ -208,7 +209,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         await text('This draft was changed elsewhere').waitFor();
         await expectAccessible(page, 'draft changed elsewhere');
         await page.getByRole('region', { name: 'The other version' }).getByText('Theirs').waitFor();
-        await expect.poll(() => body().inputValue()).toBe('Mine, and more.');
+        await expect.poll(bodyText).toBe('Mine, and more.');
         await button('Keep both, one below the other').click();
         const whole = async (): Promise<string> =>
           (await server.data(`GET /api/emails/${draft.id}`, { as: 'bob' })).text;
@@ -228,7 +229,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await page.getByRole('link', { name: 'Data', exact: true }).click();
       await page.getByRole('heading', { name: 'Data' }).first().waitFor();
       await page.getByRole('link', { name: 'Inbox', exact: true }).click();
-      await expect.poll(() => body().inputValue()).toBe('Not saved yet.');
+      await expect.poll(bodyText).toBe('Not saved yet.');
       await page.unroute('**/api/emails:saveDraft*');
       await page.evaluate("dispatchEvent(new Event('online'))");
       await expect
@@ -243,7 +244,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
       await page.unroute('**/api/emails:saveDraft*');
       await signIn(page, 'bob@example.com', 'correct horse');
-      await expect.poll(() => body().inputValue()).toBe('Typed while the login ended.');
+      await expect.poll(bodyText).toBe('Typed while the login ended.');
       await expect.poll(async () => (await mails('folder=drafts'))[0]?.snippet).toBe('Typed while the login ended.');
       await button('Discard the draft').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
@@ -277,7 +278,7 @@ describe.skipIf(chromium === null)('mail accounts', () => {
       await leave(/Vera/);
       await signIn(page, 'bob@example.com', 'correct horse');
       await page.getByRole('link', { name: 'Inbox', exact: true }).click();
-      await expect.poll(() => body().inputValue()).toBe('For my eyes.');
+      await expect.poll(bodyText).toBe('For my eyes.');
       await button('Discard the draft').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
     });

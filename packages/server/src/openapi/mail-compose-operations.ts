@@ -47,6 +47,10 @@ const messageProperties: Readonly<Record<string, JsonSchema>> = {
   text: schema.stringOrNull,
   html: schema.stringOrNull,
   attachments: { ...schema.array(fileSchema), maxItems: mailLimits.files },
+  signature: {
+    ...schema.boolean,
+    description: 'True: the signature of the sender is added below the text, unless the text has one.',
+  },
 };
 const accountSchema: JsonSchema = {
   type: ['string', 'integer'],
@@ -74,7 +78,11 @@ const decisionReply = jsonReply(
 const queuedDescription =
   'The message is stored and waits in the outbox for at least 10 seconds, in which emails:cancelSend turns it back into a draft. Then it is sent by SMTP; the field "delivery" of the e-mail shows the outcome for each recipient.';
 
-const makeReplyOperation = (action: string, summary: string): OperationDefinition => ({
+const makeReplyOperation = (
+  action: string,
+  summary: string,
+  more: Readonly<Record<string, JsonSchema>> = {},
+): OperationDefinition => ({
   action,
   summary,
   description: `${queuedDescription} With "draft", a draft is saved instead. Recipients, subject and other fields are derived from the original message; members of the body replace them. The original text is quoted, unless "quote" is false.`,
@@ -87,6 +95,7 @@ const makeReplyOperation = (action: string, summary: string): OperationDefinitio
       draft: schema.boolean,
       quote: schema.boolean,
       sendAt: sendAtSchema,
+      ...more,
     }),
   ),
   success: queuedReply,
@@ -128,6 +137,13 @@ export const composeOperations: readonly OperationDefinition[] = [
       { ...emailParameter, required: true, description: 'The draft.' },
       { name: 'filename', in: 'query', schema: { type: 'string', maxLength: 255 } },
       { name: 'contentType', in: 'query', schema: { type: 'string', default: 'application/octet-stream' } },
+      {
+        name: 'contentId',
+        in: 'query',
+        description:
+          'For a picture in the text: the name by which the HTML refers to it, as in <img src="cid:logo@shop">.',
+        schema: { type: 'string', pattern: '^[\\w.@+-]{1,200}$' },
+      },
       ifMatchParameter,
     ],
     matches: true,
@@ -155,7 +171,12 @@ export const composeOperations: readonly OperationDefinition[] = [
   },
   makeReplyOperation('emails:reply', 'Reply to the sender of an e-mail'),
   makeReplyOperation('emails:replyAll', 'Reply to the sender and all recipients of an e-mail'),
-  makeReplyOperation('emails:forward', 'Forward an e-mail with its attachments'),
+  makeReplyOperation('emails:forward', 'Forward an e-mail with its attachments', {
+    asAttachment: {
+      ...schema.boolean,
+      description: 'The whole message is attached unchanged (message/rfc822) instead of being quoted.',
+    },
+  }),
   makeDecisionOperation(
     'emails:cancelSend',
     'Cancel the sending of a message',

@@ -40,8 +40,8 @@ describeEngines('the reply to a write of mail settings', (engine) => {
     expect([status, identities]).toEqual([
       'connecting',
       [
-        { address: 'desk@example.com', name: null, verifiedAt: null },
-        { address: 'help@example.com', name: null, verifiedAt: null },
+        { address: 'desk@example.com', name: null, verifiedAt: null, signature: null },
+        { address: 'help@example.com', name: null, verifiedAt: null, signature: null },
       ],
     ]);
     const [changed] = await waitForEvents(id, 1);

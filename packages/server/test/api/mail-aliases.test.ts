@@ -27,10 +27,10 @@ describeEngines('sending from aliases', (engine) => {
 
   test('an account has an identity for its address and for each alias, and names for them', async () => {
     expect((await account()).identities).toEqual([
-      { address: 'shop@example.com', name: null, verifiedAt: null },
-      { address: 'support@example.com', name: null, verifiedAt: null },
-      { address: 'sales@example.com', name: null, verifiedAt: null },
-      { address: 'third@example.com', name: null, verifiedAt: null },
+      { address: 'shop@example.com', name: null, verifiedAt: null, signature: null },
+      { address: 'support@example.com', name: null, verifiedAt: null, signature: null },
+      { address: 'sales@example.com', name: null, verifiedAt: null, signature: null },
+      { address: 'third@example.com', name: null, verifiedAt: null, signature: null },
     ]);
     const verifiedAt = '2026-01-01T00:00:00.000Z';
     await update({ identities: [{ address: 'Support@example.com', name: ' Support team ', verifiedAt }] });
@@ -38,6 +38,7 @@ describeEngines('sending from aliases', (engine) => {
       address: 'support@example.com',
       name: 'Support team',
       verifiedAt: null,
+      signature: null,
     });
     await server.play({
       name: 'names are only given to addresses of the account',

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
+import { upload } from '../support/mail-account-server.ts';
 import {
   type MailComposeServer,
   pngBase64,
@@ -317,6 +319,92 @@ describeEngines('mail composition', (engine) => {
       headers: { authorization: `Bearer ${server.tokens.get('ann')}` },
     });
     expect(Buffer.from(await back.arrayBuffer())).toEqual(bytes);
+  });
+
+  /** A message whose HTML shows one of its two pictures. */
+  const illustrated = [
+    'From: Cora <cora@example.net>',
+    'To: shop@example.com',
+    'Subject: Sleeve',
+    'Message-ID: <sleeve@example.net>',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/related; boundary=b',
+    '',
+    '--b',
+    'Content-Type: text/html; charset=utf-8',
+    '',
+    '<style>.x { color: red }</style><p class="x">Grün: <img src="cid:sleeve@cora"></p>',
+    ...['sleeve@cora', 'unused@cora'].flatMap((contentId) => [
+      '--b',
+      `Content-Type: image/png; name="${contentId}.png"`,
+      `Content-ID: <${contentId}>`,
+      'Content-Disposition: inline',
+      'Content-Transfer-Encoding: base64',
+      '',
+      pngBase64,
+    ]),
+    '--b--',
+    '',
+  ].join('\r\n');
+
+  test('a reply quotes HTML with the pictures that it shows, and quoting again changes no names', async () => {
+    const [id] = (await upload(server, 'ann', 1, illustrated)).ids;
+    const reply = await server.data('POST /api/emails:reply', {
+      as: 'ann',
+      body: { id, html: '<p>Nice.</p>', draft: true },
+    });
+    expect(reply.attachments.map(({ contentId }: Json) => contentId)).toEqual(['sleeve@cora']);
+    expect(reply.html).toMatch(
+      /^<style>\.m-scope \.m-x\{color:red\}<\/style><div class="m-scope"><p>Nice\.<\/p><div class="m-gmail_quote">[\s\S]*<p class="m-x">Grün: <img data-cid="sleeve@cora"/,
+    );
+    const sent = await server.data('POST /api/emails:send', { as: 'ann', body: { id: reply.id } });
+    expect((await raw(sent.id)).replaceAll('=\r\n', '').replaceAll('=3D', '=')).toMatch(
+      /multipart\/related[\s\S]*<img src="cid:sleeve@cora"[\s\S]*Content-Id: <sleeve@cora>/i,
+    );
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
+    // A plain-text reply shows no picture, so it takes none.
+    const plain = await server.data('POST /api/emails:reply', {
+      as: 'ann',
+      body: { id, text: 'Nice.', quote: false, draft: true },
+    });
+    expect(plain.attachments).toEqual([]);
+  });
+
+  test('a message is forwarded as an attachment, byte for byte', async () => {
+    const [id] = (await upload(server, 'ann', 1, illustrated.replace('sleeve@example.net', 'second@example.net'))).ids;
+    const body = { id, to: 'fay@example.org', text: 'See the file.', asAttachment: true };
+    const sent = await server.data('POST /api/emails:forward', { as: 'ann', body });
+    const mine = await get(sent.id);
+    expect(mine.text.trim()).toBe('See the file.');
+    expect(mine.attachments).toMatchObject([{ filename: 'Sleeve.eml', contentType: 'message/rfc822' }]);
+    const hash = createHash('sha256')
+      .update(await raw(id!))
+      .digest('hex');
+    expect(mine.attachments[0].sha256).toBe(hash);
+    expect(await raw(sent.id)).toMatch(/Content-Type: message\/rfc822[\s\S]*Content-Transfer-Encoding: 8bit/);
+    await server.data('POST /api/emails:cancelSend', { as: 'ann', body: { id: sent.id } });
+    const wrong = await server.call('POST /api/emails:reply', { as: 'ann', body: { id, asAttachment: true } });
+    expect(wrong.status).toBe(400);
+  });
+
+  test('a picture is attached with the name by which the HTML shows it', async () => {
+    const { id } = (await save({ account: 1, html: '<p><img src="cid:shelf@draft"></p>' })).body.data;
+    const attach = (contentId: string): Promise<Response> =>
+      fetch(
+        `${server.running.url}/api/emails:attach?filterByTk=${id}&filename=shelf.png&contentType=image/png&contentId=${contentId}`,
+        {
+          method: 'POST',
+          headers: { authorization: `Bearer ${server.tokens.get('ann')}`, 'content-type': 'application/octet-stream' },
+          body: Buffer.from(pngBase64, 'base64'),
+        },
+      );
+    expect((await attach('a%20b')).status).toBe(400);
+    expect((await attach('shelf@draft')).status).toBe(200);
+    const draft = await get(id);
+    expect(draft.attachments).toMatchObject([
+      { contentId: 'shelf@draft', disposition: 'inline', sniffedType: 'image/png' },
+    ]);
+    expect(draft.html).toContain('<img data-cid="shelf@draft"');
   });
 
   test('a plain-style request saves a draft', async () => {

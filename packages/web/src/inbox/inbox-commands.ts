@@ -30,7 +30,7 @@ export interface InboxActions {
   readonly openLabels: () => void;
   readonly cursor: Cursor;
   readonly compose: () => void;
-  readonly startReply: (kind: 'reply' | 'replyAll' | 'forward') => () => void;
+  readonly startReply: (kind: 'reply' | 'replyAll' | 'forward', asAttachment?: boolean) => () => void;
   readonly move: () => void;
   readonly search: () => void;
   readonly help: () => void;
@@ -47,6 +47,13 @@ export function inboxCommands(
     { name: 'reply', icon: 'reply', keys: ['r'], isAllowed: write, run: startReply('reply') },
     { name: 'replyAll', icon: 'replyAll', keys: ['a'], isAllowed: write, run: startReply('replyAll') },
     { name: 'forward', icon: 'forward', keys: ['f'], isAllowed: write, run: startReply('forward') },
+    {
+      name: 'forwardAsAttachment',
+      icon: 'paperclip',
+      keys: ['F'],
+      isAllowed: write,
+      run: startReply('forward', true),
+    },
     { name: 'archive', icon: 'archive', keys: ['e'], isAllowed: move, run: mail.archive },
     { name: 'trash', icon: 'trash', keys: ['#', 'Delete'], isAllowed: destroy, run: mail.trash },
     { name: 'unread', icon: 'mail', keys: ['u'], isAllowed: mark, run: mail.toggleRead },

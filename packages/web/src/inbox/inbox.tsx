@@ -10,6 +10,7 @@ import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { ActivityLine } from './activity/activity-line.tsx';
 import { Composer } from './compose/composer.tsx';
+import { OutgoingLine } from './compose/outgoing-line.tsx';
 import { FolderPane } from './folders/folder-pane.tsx';
 import type { InboxActions } from './inbox-commands.ts';
 import classes from './inbox-page.module.css';
@@ -81,6 +82,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
         <OpenThread inbox={inbox} isNarrow={isNarrow} composer={isInThread && composer} />
       </div>
       <ActivityLine />
+      <OutgoingLine />
       {!isInThread && composer && <div className={classes.docked}>{composer}</div>}
       <KeyHelp opened={isHelpOpen} close={help.close} />
       <MovePicker

@@ -28,12 +28,23 @@ export interface AccountProblem {
   readonly at: string;
 }
 
+/** An address that an account sends as. */
+export interface Identity {
+  readonly address: string;
+  readonly name: string | null;
+  /** When the account proved that it receives mail at an alias; null: not yet, or the address of the account. */
+  readonly verifiedAt: string | null;
+  /** Null: that of the account. */
+  readonly signature?: { readonly text: string | null; readonly html: string | null } | null;
+}
+
 export interface Account {
   readonly id: number;
   readonly name: string | null;
   readonly address: string;
   /** Further addresses of the account. */
   readonly aliases?: readonly string[] | null;
+  readonly identities?: readonly Identity[] | null;
   readonly status: string;
   readonly statusReason: string | null;
   /** Why the account does not synchronise or send, and what helps; null if nothing is wrong. */

@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import type { DraftOrigin } from './compose/draft-session.ts';
+import type { DraftOrigin } from './compose/draft-state.ts';
 import { type ComposerState, useComposer } from './compose/use-composer.ts';
 import { type InboxActions, inboxCommands, useInboxCommands } from './inbox-commands.ts';
 import type { InboxView } from './inbox-search.ts';
@@ -77,10 +77,12 @@ export function useInboxState(options: InboxStateOptions): InboxState {
     if (accountId !== undefined) void composer.begin({ kind: 'new', accountId });
   };
   const lastEmail = thread?.emails.findLast(({ draft }) => !draft)?.id;
-  const startReply = (kind: 'reply' | 'replyAll' | 'forward') => (): void => {
-    if (opened !== null && lastEmail !== undefined)
-      void composer.begin({ kind, email: lastEmail, conversation: opened });
-  };
+  const startReply =
+    (kind: 'reply' | 'replyAll' | 'forward', asAttachment = false) =>
+    (): void => {
+      if (opened !== null && lastEmail !== undefined)
+        void composer.begin({ kind, email: lastEmail, conversation: opened, ...(asAttachment && { asAttachment }) });
+    };
   const reopenDraft = (beginning: DraftOrigin): void => {
     void composer.begin(beginning);
     if ('conversation' in beginning) address.open(beginning.conversation);

@@ -6,6 +6,13 @@ import { sql, value } from '../sql.ts';
 import { deletingStatus } from './account-status.ts';
 import { parseTextList } from './address-lists.ts';
 
+/** A signature. Null: the server makes this form from the other one. */
+export interface StoredSignature {
+  readonly text: string | null;
+  /** Sanitised. */
+  readonly html: string | null;
+}
+
 /** An address that an account may send as. */
 export interface StoredIdentity {
   readonly address: string;
@@ -13,6 +20,8 @@ export interface StoredIdentity {
   readonly name: string | null;
   /** When the account proved that it receives mail at the address, ISO 8601; null: not yet. */
   readonly verifiedAt: string | null;
+  /** Null or absent: that of the account. */
+  readonly signature?: StoredSignature | null;
 }
 
 /** What proves, or is to prove, that an account receives mail at an alias. */
@@ -32,6 +41,8 @@ export interface AliasProof {
 export interface AccountAddresses {
   /** The name of the account. */
   readonly name: string | null;
+  /** The signature of the account, as plain text. */
+  readonly signature: string | null;
   readonly address: string;
   readonly aliases: readonly string[];
   readonly identities: readonly StoredIdentity[];
@@ -50,12 +61,13 @@ export async function readAccountAddresses(
 ): Promise<AccountAddresses | null> {
   const run = createRunner(database, transaction);
   const [row] = await run(
-    sql`SELECT name,address,aliases,identities,"aliasProofs" FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,
+    sql`SELECT name,address,aliases,identities,"aliasProofs",signature FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,
   );
   if (!row) return null;
-  const [name, address, aliases, identities, proofs] = row;
+  const [name, address, aliases, identities, proofs, signature] = row;
   return {
     name: name as string | null,
+    signature: signature as string | null,
     address: address as string,
     aliases: parseTextList(aliases),
     identities: (parseJsonColumn(identities) ?? []) as readonly StoredIdentity[],

@@ -1,7 +1,9 @@
 /** Common parts of the actions that write messages: the draft that is continued, and the composed message. */
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
-import type { TransactionContext } from '../../records/record-context.ts';
+import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
+import { addSignature } from '../compose/add-signature.ts';
+import type { MailInput } from '../compose/mail-input.ts';
 import {
   createDraft,
   type DraftBase,
@@ -10,7 +12,7 @@ import {
   requireEditableDraft,
 } from '../compose/write-mail.ts';
 import { findVisibleAccount } from '../visible-account.ts';
-import type { MailData, MailRequest, MailWriteOptions } from './mail-request.ts';
+import type { BodyValues, MailData, MailRequest, MailWriteOptions } from './mail-request.ts';
 import { readWholeEmail } from './read-mail.ts';
 
 /** Whether a request continues a draft, which needs another grant than a new message. */
@@ -37,6 +39,24 @@ export async function loadDraftBase(request: MailRequest, key: number | null, na
     throw invalidValues({ account: 'Name the account that you write from, by its id or its address.' });
   const account = await findVisibleAccount(context, String(named));
   return { account, previous: null, draft: createDraft(account) };
+}
+
+/** What a request writes, with the signature of the sender below it. */
+export async function signMail(
+  context: RecordContext,
+  { account, draft }: DraftBase,
+  written: MailInput,
+): Promise<MailInput> {
+  const isBodyGiven = written.text !== undefined || written.html !== undefined;
+  const { text = null, html = null } = isBodyGiven ? written : draft;
+  const from = written.from === undefined ? (draft.from ?? null) : written.from;
+  return { ...written, ...(await addSignature(context, account.id, from, { text, html })) };
+}
+
+/** @throws ApiError 422 naming the member that is no boolean. */
+export function requireBooleans(values: BodyValues): void {
+  for (const [name, value] of Object.entries(values))
+    if (typeof value !== 'boolean') throw invalidValues({ [name]: 'Give true or false.' });
 }
 
 /** Writes of mail of one account are serialised. */

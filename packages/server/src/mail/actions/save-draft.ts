@@ -6,7 +6,7 @@ import { prepareMail, storeDraft } from '../compose/write-mail.ts';
 import { parseEmailKey } from './email-keys.ts';
 import { requireWritable, requireWriter } from './mail-access.ts';
 import { type MailData, type MailRequest, readBodyObject, requireUpload } from './mail-request.ts';
-import { isDraftNamed, loadDraftBase, lockAccount, showEmail } from './own-mail.ts';
+import { isDraftNamed, loadDraftBase, lockAccount, requireBooleans, showEmail, signMail } from './own-mail.ts';
 
 /** `emails:saveDraft`: stores a new draft, or changes the members of a draft that the body names. */
 export async function runSaveDraft(request: MailRequest): Promise<MailData> {
@@ -15,14 +15,21 @@ export async function runSaveDraft(request: MailRequest): Promise<MailData> {
   if (!context.findGrant('emails', 'update')) requireWriter(context, 'create');
   requireWriter(context, isDraftNamed(request) ? 'update' : 'create');
   const { filterByTk } = request.knownParameters(['filterByTk']);
-  const { account, id, ...rest } = readBodyObject(request, ['account', 'id', ...mailInputNames]);
+  const {
+    account,
+    id,
+    signature = false,
+    ...rest
+  } = readBodyObject(request, ['account', 'id', 'signature', ...mailInputNames]);
   const key = parseEmailKey(filterByTk, id);
   const written = parseMailInput(rest);
-  requireWritable(context, key === null ? 'create' : 'update', rest);
+  requireBooleans({ signature });
+  requireWritable(context, key === null ? 'create' : 'update', signature === true ? { ...rest, text: null } : rest);
   const storedResult = await request.findStoredResult();
   if (storedResult) return storedResult;
   const base = await loadDraftBase(request, key, account);
-  const prepared = await prepareMail(request, base, written, true);
+  const signed = signature === true ? await signMail(context, base, written) : written;
+  const prepared = await prepareMail(request, base, signed, true);
   return request.write(lockAccount(prepared), async (tx) => showEmail(tx, await storeDraft(tx, mail, prepared)));
 }
 
@@ -35,12 +42,13 @@ export async function runAttach(request: MailRequest): Promise<MailData> {
     filterByTk,
     filename = null,
     contentType = 'application/octet-stream',
-  } = request.knownParameters(['filterByTk', 'filename', 'contentType'], false);
+    contentId = null,
+  } = request.knownParameters(['filterByTk', 'filename', 'contentType', 'contentId'], false);
   const upload = requireUpload(request, 'Upload the bytes of the file as application/octet-stream.');
   const key = parseEmailKey(filterByTk, undefined);
   if (key === null) throw new ApiError('TARGET_MISSING', 'Name the draft by "filterByTk".');
   const base = await loadDraftBase(request, key, undefined);
-  const file = parseNewFile(filename, contentType, null, await readUploadBytes(upload.bytes));
+  const file = parseNewFile(filename, contentType, contentId, await readUploadBytes(upload.bytes));
   if (typeof file === 'string') throw new ApiError('PARAMETER_INVALID', file);
   const existingFiles = await readFiles(context.database, { email: key });
   const files = [...existingFiles.map(({ id }) => ({ id })), file];

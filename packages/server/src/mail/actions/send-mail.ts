@@ -10,8 +10,10 @@ import { getRecord } from '../../records/read/read-records.ts';
 import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
 import { getField } from '../../schema/registry.ts';
 import { canonicalDatetime } from '../../schema/types/datetime.ts';
+import { addSignature } from '../compose/add-signature.ts';
 import type { DraftOriginal } from '../compose/draft.ts';
 import { mailInputNames, parseMailInput } from '../compose/mail-input.ts';
+import { loadWholeMessage, selectOriginalFiles } from '../compose/original-files.ts';
 import { buildReply, type ReplyKind } from '../compose/reply-draft.ts';
 import {
   createDraft,
@@ -28,9 +30,9 @@ import { accountDeletedError } from '../store/account-deleted.ts';
 import { bodyRemoteError } from '../store/body-remote.ts';
 import { findVisibleAccount } from '../visible-account.ts';
 import { parseEmailKey, requireEmailKey } from './email-keys.ts';
-import { requireEmailGrant, requireWritable, requireWriter } from './mail-access.ts';
-import { type BodyValues, type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
-import { isDraftNamed, loadDraftBase, lockAccount, showEmail } from './own-mail.ts';
+import { requireEmailGrant, requireFullReadAccess, requireWritable, requireWriter } from './mail-access.ts';
+import { type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
+import { isDraftNamed, loadDraftBase, lockAccount, requireBooleans, showEmail, signMail } from './own-mail.ts';
 
 /** `emails:send`: puts a new message, or a draft, into the outbox. */
 export async function runSend(request: MailRequest): Promise<MailData> {
@@ -38,16 +40,19 @@ export async function runSend(request: MailRequest): Promise<MailData> {
   requireWriter(context, 'create');
   if (isDraftNamed(request)) requireWriter(context, 'update');
   const { filterByTk } = request.knownParameters(['filterByTk']);
-  const { account, id, sendAt, ...rest } = readBodyObject(request, ['account', 'id', 'sendAt', ...mailInputNames]);
+  const names = ['account', 'id', 'sendAt', 'signature', ...mailInputNames];
+  const { account, id, sendAt, signature = false, ...rest } = readBodyObject(request, names);
+  requireBooleans({ signature });
   const key = parseEmailKey(filterByTk, id);
   const sendTime = parseSendTime(sendAt, context.clock.now());
   const written = parseMailInput(rest);
-  requireWritable(context, 'create', rest);
+  requireWritable(context, 'create', signature === true ? { ...rest, text: null } : rest);
   const storedResult = await request.findStoredResult();
   if (storedResult) return storedResult;
   const base = await loadDraftBase(request, key, account);
   if (key !== null) await requireReadableMessage(context, key);
-  const prepared = await prepareMail(request, base, written, false);
+  const signed = signature === true ? await signMail(context, base, written) : written;
+  const prepared = await prepareMail(request, base, signed, false);
   return request.write(lockAccount(prepared), (tx) => queueMessage(tx, mail, prepared, sendTime));
 }
 
@@ -57,22 +62,43 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   requireWriter(context, 'create');
   requireEmailGrant(context, 'get');
   const { filterByTk } = request.knownParameters(['filterByTk']);
-  const names = ['id', 'sendAt', 'draft', 'quote', ...mailInputNames];
-  const { id, sendAt, draft = false, quote = true, ...rest } = readBodyObject(request, names);
-  requireBooleans({ draft, quote });
+  const names = [
+    'id',
+    'sendAt',
+    'draft',
+    'quote',
+    'signature',
+    ...(kind === 'forward' ? ['asAttachment'] : []),
+    ...mailInputNames,
+  ];
+  const {
+    id,
+    sendAt,
+    draft = false,
+    quote = true,
+    asAttachment = false,
+    signature = false,
+    ...rest
+  } = readBodyObject(request, names);
+  requireBooleans({ draft, quote, asAttachment, signature });
+  if (asAttachment === true) requireFullReadAccess(context, 'get');
   const key = requireEmailKey(filterByTk, id);
   const sendTime = parseSendTime(sendAt, context.clock.now());
   const { text = null, html = null, ...written } = parseMailInput(rest);
-  requireWritable(context, 'create', rest);
+  requireWritable(context, 'create', signature === true ? { ...rest, text: null } : rest);
   const original = await loadOriginal(request, key);
   const account = await findVisibleAccount(context, String(original.accountId));
   const addresses = await readAccountAddresses(context.database, null, account.id);
   if (!addresses) throw accountDeletedError();
   const own = new Set([account.address, ...addresses.aliases].map((each) => each.toLowerCase()));
-  const reply = buildReply(original, kind, { text, html, quotes: quote === true }, own);
-  const from = chooseReplySender(addresses, original);
-  const forwardedFiles = kind === 'forward' ? await readFiles(context.database, { email: key }) : [];
-  const files = [...forwardedFiles.map((each) => ({ id: each.id })), ...(written.files ?? [])];
+  const from = written.from === undefined ? chooseReplySender(addresses, original) : written.from;
+  const body = signature === true ? await addSignature(context, account.id, from, { text, html }) : { text, html };
+  const reply = buildReply(original, kind, { ...body, quotes: quote === true && asAttachment !== true }, own);
+  const takenFiles =
+    asAttachment === true
+      ? [await loadWholeMessage(request, key, original.subject)]
+      : await selectOriginalFiles(context, { key, kind, html: reply.html });
+  const files = [...takenFiles, ...(written.files ?? [])];
   const marked: DraftOriginal = { id: key, flag: kind === 'forward' ? 'forwarded' : 'answered' };
   const base = { account, previous: null, draft: { ...createDraft(account), ...reply, from, original: marked } };
   const prepared = await prepareMail(request, base, { ...written, files }, draft === true);
@@ -106,11 +132,6 @@ async function decide(
     await decision(tx, key);
     return showEmail(tx, key);
   });
-}
-
-function requireBooleans(values: BodyValues): void {
-  for (const [name, value] of Object.entries(values))
-    if (typeof value !== 'boolean') throw invalidValues({ [name]: 'Give true or false.' });
 }
 
 async function queueMessage(

@@ -76,22 +76,38 @@ function readSenderName({ name }: Sender): string {
 function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
   // A forwarded file can have any type. A type that is not an image would become part of the text.
   const isInline = contentId !== null && contentType.startsWith('image/') && /^[\w.@+$=-]{1,200}$/.test(contentId);
-  // Embedded messages and multiparts would be written unencoded, with headers of their own.
-  const type = /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
+  const embedded = contentType === 'message/rfc822' && contentId === null ? findEmbeddedEncoding(bytes) : null;
+  // Other messages and multiparts would be written unencoded, with headers of their own.
+  const type =
+    embedded === null && /^(?:message|multipart)\//.test(contentType) ? 'application/octet-stream' : contentType;
   return {
     filename: filename ?? (false as const),
     content: Buffer.from(bytes),
     contentType: type,
-    contentTransferEncoding: 'base64',
-    ...(isInline && { cid: contentId, contentDisposition: 'inline' }),
+    contentTransferEncoding: embedded ?? 'base64',
+    ...(isInline ? { cid: contentId, contentDisposition: 'inline' } : { contentDisposition: 'attachment' }),
   };
+}
+
+/**
+ * How a forwarded message is embedded (RFC 2046, section 5.2.1: never in base64).
+ *
+ * @returns null if writing it unencoded would change its bytes; it is then a file like any other.
+ */
+function findEmbeddedEncoding(bytes: Uint8Array): '7bit' | '8bit' | null {
+  const text = Buffer.from(bytes).toString('latin1');
+  const isCanonical =
+    !/\r(?!\n)|(?<!\r)\n|\0|[^\r\n]{999}/.test(text) && /^[!-9;-~]+:/.test(text) && text.endsWith('\r\n');
+  if (!isCanonical) return null;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
+  return /^[\x00-\x7f]*$/.test(text) ? '7bit' : '8bit';
 }
 
 /** The plain-text alternative of HTML; none if the HTML is so long that converting it would block other requests. */
 async function renderPlainText(html: string): Promise<string | undefined> {
   if (html.length > 100_000) return undefined;
-  const { htmlToText } = await import('../html/html-to-text.ts'); // loaded on demand: it is large, and few messages need it
-  return htmlToText(html);
+  const { htmlToMessageText } = await import('../html/html-to-text.ts'); // loaded on demand: it is large, and few messages need it
+  return htmlToMessageText(html);
 }
 
 /** Restores the image addresses that were replaced for displaying the message. */

@@ -58,5 +58,7 @@ test('the original is quoted as text or HTML, and its characters never become ma
     { ...said, text: 'a < b' },
     new Set(['shop@example.com']),
   );
-  expect(html).toBe('<p>a &lt; b</p><p>cora@x.example wrote:</p><blockquote type="cite"><p>Hi</p></blockquote>');
+  expect(html).toBe(
+    '<p>a &lt; b</p><div class="gmail_quote"><p>cora@x.example wrote:</p><blockquote type="cite"><p>Hi</p></blockquote></div>',
+  );
 });

@@ -15,6 +15,9 @@ export type Original = Pick<
 
 export type ReplyKind = 'reply' | 'replyAll' | 'forward';
 
+/** The class by which mail programs recognise a quoted message, and fold it. */
+const quoteClass = 'gmail_quote';
+
 /** What the user wrote above the quoted message. */
 export interface ReplyBody {
   readonly text: string | null;
@@ -102,7 +105,7 @@ function appendQuote(original: Original, kind: ReplyKind, { text, html }: ReplyB
   const originalHtml = original.html ?? `<p>${escapeText(original.text).replaceAll('\n', '<br>')}</p>`;
   const block =
     kind === 'forward' ? `<div>${originalHtml}</div>` : `<blockquote type="cite">${originalHtml}</blockquote>`;
-  const whole = `${ownHtml}<p>${heading.map(escapeText).join('<br>')}</p>${block}`;
+  const whole = `${ownHtml}<div class="${quoteClass}"><p>${heading.map(escapeText).join('<br>')}</p>${block}</div>`;
   // A message that is too long to be quoted completely is quoted as plain text, which can be cut anywhere.
   const fits = whole.length <= mailLimits.htmlLength;
   return {

@@ -1,6 +1,11 @@
 /** The addresses that an account sends as: its own, and aliases at which it has proved to receive mail. Pure: no input or output. */
 import type { Sender } from '../../database/mail/draft-rows.ts';
-import type { AccountAddresses, AliasProof, StoredIdentity } from '../../database/mail/identity-rows.ts';
+import type {
+  AccountAddresses,
+  AliasProof,
+  StoredIdentity,
+  StoredSignature,
+} from '../../database/mail/identity-rows.ts';
 import { invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
@@ -9,8 +14,8 @@ import { toEnvelopeAddress } from './smtp-abilities.ts';
 
 const maxNameLength = 200;
 
-/** A display name in a request: for an address that the account sends as. */
-export type IdentityInput = Pick<StoredIdentity, 'address' | 'name'>;
+/** Display name and signature in a request, for an address that the account sends as. An absent signature stays unchanged. */
+export type IdentityInput = Pick<StoredIdentity, 'address' | 'name' | 'signature'>;
 
 /**
  * Parses `identities` of a request. `verifiedAt` is ignored, so that a client can send back what it has read.
@@ -23,19 +28,48 @@ export function parseIdentities(
   normaliseAddress: (text: unknown) => string | null,
 ): readonly IdentityInput[] {
   if (input === null) return [];
-  const form = 'Give a list of {"address", "name"}, one for the address of the account or an alias.';
+  const form = 'Give a list of {"address", "name", "signature"}, one for the address of the account or an alias.';
   if (!Array.isArray(input) || input.length > mailLimits.aliases + 1) throw invalidValues({ identities: form });
   const details: Record<string, string> = {};
   const identities = input.map((each: unknown, index): IdentityInput => {
-    const { address: given, name = null, verifiedAt: _, ...rest } = isObject(each) ? each : { address: null };
+    const {
+      address: given,
+      name = null,
+      signature,
+      verifiedAt: _,
+      ...rest
+    } = isObject(each) ? each : { address: null };
     const address = normaliseAddress(given);
     const isName = name === null || (typeof name === 'string' && isDisplayName(name));
     if (address === null || Object.keys(rest).length > 0) details[`identities.${index}`] = form;
     else if (!isName) details[`identities.${index}.name`] = `Give one line of at most ${maxNameLength} characters.`;
-    return { address: address ?? '', name: typeof name === 'string' && name.trim() !== '' ? name.trim() : null };
+    const parsed = parseSignature(signature);
+    if (parsed === 'invalid') details[`identities.${index}.signature`] = signatureForm;
+    return {
+      address: address ?? '',
+      name: typeof name === 'string' && name.trim() !== '' ? name.trim() : null,
+      ...(parsed !== undefined && parsed !== 'invalid' && { signature: parsed }),
+    };
   });
   if (Object.keys(details).length > 0) throw invalidValues(details);
   return identities;
+}
+
+const maxSignatureLength = 20_000;
+const signatureForm = `Give null, or {"text", "html"} of at most ${maxSignatureLength} characters each; one of them may be null.`;
+
+/** @returns undefined if the request says nothing about it. */
+function parseSignature(input: unknown): StoredSignature | null | undefined | 'invalid' {
+  if (input === undefined || input === null) return input;
+  if (!isObject(input)) return 'invalid';
+  const { text = null, html = null, ...rest } = input;
+  const isForm = (form: unknown): form is string | null =>
+    form === null ||
+    (typeof form === 'string' && form.length <= maxSignatureLength && !form.includes('\0') && form.isWellFormed());
+  if (Object.keys(rest).length > 0 || !isForm(text) || !isForm(html)) return 'invalid';
+  const isEmpty = (form: string | null): boolean => form === null || form.trim() === '';
+  if (isEmpty(text) && isEmpty(html)) return null;
+  return { text: isEmpty(text) ? null : text, html: isEmpty(html) ? null : html };
 }
 
 function isDisplayName(text: string): boolean {
@@ -65,8 +99,10 @@ export function completeIdentities(
   const identities = addresses.map((address): StoredIdentity => {
     const proof = account.proofs[address.toLowerCase()];
     if (proof && !isSame(address, account.address)) proofs[address.toLowerCase()] = proof;
-    const name = known.find((each) => isSame(each.address, address))?.name ?? null;
-    return { address, name, verifiedAt: proof?.verifiedAt ?? null };
+    const entry = known.find((each) => isSame(each.address, address));
+    const stored = account.identities.find((each) => isSame(each.address, address))?.signature ?? null;
+    const signature = entry?.signature === undefined ? stored : entry.signature;
+    return { address, name: entry?.name ?? null, verifiedAt: proof?.verifiedAt ?? null, signature };
   });
   return { identities, proofs };
 }

@@ -57,10 +57,18 @@ const options: HtmlToTextOptions = {
     { selector: 'style', ...skipped },
     { selector: 'img', ...skipped },
     { selector: 'hr', ...skipped },
-    { selector: 'a', options: { ignoreHref: true } },
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, ...plainHeading })),
   ],
 };
+
+/** For the search index. */
+const indexOptions = withLinks({ ignoreHref: true });
+/** For recipients who read plain text. */
+const messageOptions = withLinks({ ignoreHref: false, hideLinkHrefIfSameAsText: true, linkBrackets: ['<', '>'] });
+
+function withLinks(linkOptions: object): HtmlToTextOptions {
+  return { ...options, selectors: [...(options.selectors ?? []), { selector: 'a', options: linkOptions }] };
+}
 
 let convert: ((html: string) => string) | null = null;
 
@@ -70,6 +78,12 @@ let convert: ((html: string) => string) | null = null;
  */
 export function htmlToText(html: string): string {
   if (html === '') return '';
-  convert ??= loadLibrary().compile(options);
+  convert ??= loadLibrary().compile(indexOptions);
   return convert(html).replaceAll('\u00ad', '');
+}
+
+/** The plain-text alternative of a message that is sent, with the addresses of its links. */
+export function htmlToMessageText(html: string): string {
+  if (html === '') return '';
+  return loadLibrary().compile(messageOptions)(html);
 }

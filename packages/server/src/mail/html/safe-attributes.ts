@@ -1,6 +1,6 @@
 import { mailLimits } from '../../protocol/mail-limits.ts';
 import { toRemoteUrl, toSafeUrl } from './link-url.ts';
-import { namePrefix, sanitiseStyle } from './style-sheet.ts';
+import { prefixName, sanitiseStyle } from './style-sheet.ts';
 
 type Attributes = Record<string, string>;
 
@@ -74,10 +74,7 @@ const toAttribute = (name: string, value: string): Attributes => (value === '' ?
 function prefixNames(names: string, maxNames: number): string {
   if (names.length > 2000) return '';
   const safe = names.split(/\s+/).filter((name) => /^[\p{L}\p{N}_-]{1,100}$/u.test(name));
-  return safe
-    .slice(0, maxNames)
-    .map((name) => namePrefix + name)
-    .join(' ');
+  return safe.slice(0, maxNames).map(prefixName).join(' ');
 }
 
 /** A link opens in a new tab, without a referrer. */

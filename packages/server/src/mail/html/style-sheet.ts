@@ -5,7 +5,12 @@ import { sanitiseValue, writeCss } from './style-values.ts';
 const loadParser = loadLater<typeof parse>('css-tree/parser');
 
 /** The prefix of every class and id of a message, so that no style or script of the surrounding page applies to it. */
-export const namePrefix = 'm-';
+const namePrefix = 'm-';
+/** A class or id with the prefix. It is added once, however often the HTML is sanitised. */
+export function prefixName(name: string): string {
+  return name.startsWith(namePrefix) ? name : namePrefix + name;
+}
+
 /** The class of the element that contains a message with a style sheet. Each of its rules begins with it. */
 export const scopeClass = `${namePrefix}scope`;
 
@@ -95,13 +100,15 @@ function scopeSelector(selector: Selector): string | null {
   if (texts.length === 0 || texts.includes(null)) return null;
   const [first] = steps;
   const fromRoot = first?.type === 'TypeSelector' && roots.has(first.name.toLowerCase());
+  // HTML that was sanitised before, such as a quoted message, is limited to the scope already.
+  if (texts[0] === `.${scopeClass}`) return texts.join('');
   return `.${scopeClass}${fromRoot ? '' : ' '}${texts.join('')}`;
 }
 
 function renderStep(node: CssNode, index: number): string | null {
   if (node.type === 'TypeSelector') return renderTypeStep(node.name.toLowerCase(), index);
-  if (node.type === 'ClassSelector') return safeName.test(node.name) ? `.${namePrefix}${node.name}` : null;
-  if (node.type === 'IdSelector') return safeName.test(node.name) ? `#${namePrefix}${node.name}` : null;
+  if (node.type === 'ClassSelector') return safeName.test(node.name) ? `.${prefixName(node.name)}` : null;
+  if (node.type === 'IdSelector') return safeName.test(node.name) ? `#${prefixName(node.name)}` : null;
   if (node.type === 'PseudoClassSelector') {
     const name = node.name.toLowerCase();
     return node.children === null && pseudoClasses.has(name) ? `:${name}` : null;

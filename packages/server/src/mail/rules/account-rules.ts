@@ -74,7 +74,7 @@ export const accountRules: RecordRules = {
     if (row['oauth'] !== undefined) row['oauth'] = parseOauthSettings(row['oauth']);
     if (row['address'] !== undefined) row['address'] = parseAddress(row['address']);
     if (row['aliases'] !== undefined) row['aliases'] = parseAliases(row['aliases']);
-    const identities = row['identities'] === undefined ? null : parseIdentities(row['identities'], normaliseAddress);
+    const identities = row['identities'] === undefined ? null : await readIdentities(row['identities']);
     delete row['identities'];
     if (row['authservIds'] !== undefined) row['authservIds'] = parseAuthservIds(row['authservIds']);
     if (row['vacation'] !== undefined) row['vacation'] = parseAccountVacation(row['vacation'], context);
@@ -143,6 +143,19 @@ async function updateIdentities(
 ): Promise<void> {
   const addresses = await readAccountAddresses(database, transaction, account);
   if (addresses) await setIdentities(database, transaction, account, completeIdentities(addresses, names));
+}
+
+/** The identities of a request, with sanitised signatures. */
+async function readIdentities(input: unknown): Promise<readonly IdentityInput[]> {
+  const identities = parseIdentities(input, normaliseAddress);
+  if (!identities.some(({ signature }) => signature?.html)) return identities;
+  const { sanitiseHtml } = await import('../html/sanitise-html.ts'); // loaded on demand: few requests contain HTML
+  return identities.map((identity) => {
+    const { signature } = identity;
+    return signature?.html
+      ? { ...identity, signature: { ...signature, html: sanitiseHtml(signature.html).html } }
+      : identity;
+  });
 }
 
 const doNothing = async (): Promise<void> => {};

@@ -21,20 +21,10 @@ export interface OauthSettings {
   readonly scopes: readonly string[] | null;
 }
 
-/** An address that an account sends as. */
-export interface Identity {
-  readonly address: string;
-  /** The display name in messages; null: that of the account. */
-  readonly name: string | null;
-  /** When it was proved that the account receives mail at the alias; null: it was not. */
-  readonly verifiedAt: string | null;
-}
-
 export interface AccountRecord extends Account {
   readonly auth: 'password' | 'oauth2';
   readonly oauth: OauthSettings | null;
   /** The address of the account and its aliases. */
-  readonly identities: readonly Identity[] | null;
   readonly imap: MailServer | null;
   readonly smtp: MailServer | null;
   /** When the server tries again after a problem; null if it does not wait. */
@@ -73,7 +63,7 @@ export interface Member {
 export const accountKeys = [
   'mail-accounts',
   'mail-account',
-  'mail-members',
+  'mail-account-members',
   'mail-member-names',
   'mail-waiting',
 ] as const;
@@ -117,7 +107,7 @@ export function useAccountEvents(): void {
 
 /** The members of an account; fails if the role may not list users. */
 export function useMembers(id: number): UseQueryResult<readonly Member[], Error> {
-  return useApiQuery(['mail-members', id], async (client, signal) => {
+  return useApiQuery(['mail-account-members', id], async (client, signal) => {
     const query = { fields: ['id', 'nickname', 'email', 'username'], pageSize: 1000, sort: ['id'] };
     return (await client.call<Member[]>(`accounts/${id}/members:list`, { query, signal })).data;
   });

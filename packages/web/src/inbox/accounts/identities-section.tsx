@@ -10,7 +10,8 @@ import { IconButton } from '../../ui/icon-button.tsx';
 import { ListTable } from '../../ui/list-table.tsx';
 import { LongText } from '../../ui/long-text.tsx';
 import { toast } from '../../ui/toasts.tsx';
-import { type AccountRecord, accountKeys, type Identity } from './account-data.ts';
+import type { Identity } from '../mail-types.ts';
+import { type AccountRecord, accountKeys } from './account-data.ts';
 import { AliasCodeForm } from './alias-code-form.tsx';
 import { IdentityForm } from './identity-form.tsx';
 

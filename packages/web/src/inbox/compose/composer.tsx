@@ -1,18 +1,26 @@
 import { Button, FileButton, Skeleton } from '@mantine/core';
 import { type DragEvent, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
+import { useComposeTexts } from '../../ui/i18n/compose-texts.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { ShortcutKbd } from '../../ui/kbd.tsx';
 import { useStore } from '../../ui/store.ts';
 import type { Account } from '../mail-types.ts';
-import { AttachedFiles } from './attached-files.tsx';
+import { AttachedFiles, listAttached } from './attached-files.tsx';
 import classes from './composer.module.css';
 import { DraftConflict } from './draft-conflict.tsx';
-import type { DraftOrigin, DraftState } from './draft-session.ts';
+import type { DraftContent } from './draft-content.ts';
+import type { DraftSession } from './draft-session.ts';
+import type { DraftOrigin, DraftState } from './draft-state.ts';
+import { isPicture } from './draft-uploads.ts';
+import type { EditorHandle } from './editor/rich-text-editor.tsx';
+import { MessageBody } from './message-body.tsx';
 import { MessageFields } from './message-fields.tsx';
 import type { OpenMessage } from './open-message.ts';
+import { ScheduleMenu } from './schedule-menu.tsx';
+import { useFormatChoice } from './use-format-choice.ts';
 import { useMessageActions } from './use-message-actions.ts';
 
 interface ComposerProps {
@@ -30,10 +38,18 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
   const { session, beginning } = message;
   const { kind } = beginning;
   const state = useStore(session);
-  const { content, attachments, conflict, error, accountId } = state;
+  const { content, textVersion, attachments, conflict, error, accountId } = state;
   const isReady = content !== null;
-  const { isSending, send, discard, close, attach } = useMessageActions({ message, done, reopen });
-  const { container, body } = useInitialFocus(isReady, kind);
+  const { isSending, send, discard, close, attach, attachPicture } = useMessageActions({ message, done, reopen });
+  const container = useScrollIntoView(isReady);
+  const editor = useRef<EditorHandle>(null);
+  /** Pictures are shown in the text, other files are attached. */
+  const addFiles = (files: readonly File[]): boolean => {
+    for (const file of files)
+      if (isPicture(file)) void attachPicture(file, (...picture) => editor.current?.insertPicture(...picture));
+      else attach([file]);
+    return true;
+  };
   useEffect(() => {
     session.resume();
     // The draft is saved at once when the user leaves the page.
@@ -65,14 +81,23 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
       <ComposerHeader kind={kind} state={state} accounts={accounts} close={() => void close()} />
       {!isReady && !error && <Skeleton height={180} />}
       {conflict && <DraftConflict conflict={conflict} session={session} />}
-      {isReady && <MessageFields {...{ session, content, kind, accounts, accountId }} bodyRef={body} />}
-      <AttachedFiles files={attachments} detach={(file) => void session.detach(file)} />
+      {isReady && <MessageFields {...{ session, content, kind, accounts, accountId }} />}
+      {isReady && (
+        <MessageBody
+          {...{ session, content, textVersion, attachments }}
+          addFiles={addFiles}
+          autoFocus={kind !== 'new' && kind !== 'forward'}
+          editorRef={editor}
+        />
+      )}
+      <AttachedFiles session={session} files={listAttached(attachments, content)} />
       <FormProblem error={error} />
       <ComposerFooter
-        isReady={isReady}
+        session={session}
+        content={content}
         mayBeSent={isReady && conflict === null}
         isSending={isSending}
-        send={() => void send()}
+        send={(sendAt) => void send(sendAt)}
         attach={attach}
         discard={() => void discard()}
       />
@@ -80,26 +105,13 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
   );
 }
 
-interface ComposerElements {
-  readonly container: RefObject<HTMLElement | null>;
-  readonly body: RefObject<HTMLTextAreaElement | null>;
-}
-
-/**
- * Scrolls the composer into view and puts the cursor into the text of a reply; new messages begin with their
- * recipients.
- */
-function useInitialFocus(isReady: boolean, kind: DraftOrigin['kind']): ComposerElements {
-  const body = useRef<HTMLTextAreaElement>(null);
+/** Scrolls the composer into view when its content is known. */
+function useScrollIntoView(isReady: boolean): RefObject<HTMLElement | null> {
   const container = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (!isReady) return;
-    container.current?.scrollIntoView({ block: 'nearest' });
-    if (kind === 'new' || kind === 'forward') return;
-    body.current?.focus();
-    body.current?.setSelectionRange(0, 0);
-  }, [isReady, kind]);
-  return { container, body };
+    if (isReady) container.current?.scrollIntoView({ block: 'nearest' });
+  }, [isReady]);
+  return container;
 }
 
 interface ComposerHeaderProps {
@@ -131,17 +143,21 @@ function ComposerHeader({ kind, state, accounts, close }: ComposerHeaderProps): 
 }
 
 interface ComposerFooterProps {
-  /** The content of the message is known. */
-  readonly isReady: boolean;
+  readonly session: DraftSession;
+  /** Null until it is known. */
+  readonly content: DraftContent | null;
   readonly mayBeSent: boolean;
   readonly isSending: boolean;
-  readonly send: () => void;
+  readonly send: (sendAt?: string) => void;
   readonly attach: (files: readonly File[]) => void;
   readonly discard: () => void;
 }
 
-function ComposerFooter({ isReady, mayBeSent, isSending, send, attach, discard }: ComposerFooterProps): ReactNode {
+function ComposerFooter(props: ComposerFooterProps): ReactNode {
+  const { session, content, mayBeSent, isSending, send, attach, discard } = props;
   const t = useInboxTexts().compose;
+  const texts = useComposeTexts();
+  const format = useFormatChoice(session, content);
   const resetFileInput = useRef<() => void>(null);
   const chooseFiles = (files: readonly File[]): void => {
     // Without the reset the browser reports no change when the same file is chosen again.
@@ -151,7 +167,7 @@ function ComposerFooter({ isReady, mayBeSent, isSending, send, attach, discard }
   return (
     <footer className={classes.foot}>
       <Button
-        onClick={send}
+        onClick={() => send()}
         loading={isSending}
         disabled={!mayBeSent}
         leftSection={<Icon name="send" />}
@@ -159,9 +175,16 @@ function ComposerFooter({ isReady, mayBeSent, isSending, send, attach, discard }
       >
         {t.send}
       </Button>
+      <ScheduleMenu disabled={!mayBeSent || isSending} send={send} />
       <FileButton multiple onChange={chooseFiles} resetRef={resetFileInput}>
-        {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={!isReady} />}
+        {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={content === null} />}
       </FileButton>
+      <IconButton
+        icon="plainText"
+        label={format.isPlain ? texts.toRichText : texts.toPlainText}
+        onClick={() => void format.change()}
+        disabled={content === null}
+      />
       <span className={classes.grow} />
       <IconButton icon="trash" label={t.discard} onClick={discard} disabled={isSending} />
     </footer>

@@ -3,7 +3,8 @@ import type { ReactNode } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import classes from './composer.module.css';
-import type { Conflict, DraftSession } from './draft-session.ts';
+import type { DraftSession } from './draft-session.ts';
+import type { Conflict } from './draft-state.ts';
 
 /** Shows both versions of a draft that was changed elsewhere, until the user has chosen. */
 export function DraftConflict({ conflict, session }: { conflict: Conflict; session: DraftSession }): ReactNode {

@@ -9,43 +9,25 @@ import type { Client } from '@tablinum/client';
 import { ObservableState } from '../../ui/store.ts';
 import type { Attachment, Email } from '../mail-types.ts';
 import {
-  appendSignature,
+  beginBody,
   type DraftContent,
+  type DraftFormat,
   emptyContent,
   isSameContent,
+  joinBodies,
   replaceSignature,
-  toDraftContent,
   toRequestBody,
 } from './draft-content.ts';
-import { isNotFound, isOutcomeUnknown, isStale, StoredDraft } from './stored-draft.ts';
-
-/** What a message starts from: an empty one, another e-mail, or a stored draft. */
-export type DraftOrigin =
-  | { readonly kind: 'new'; readonly accountId: number }
-  | { readonly kind: 'reply' | 'replyAll' | 'forward'; readonly email: number; readonly conversation: number }
-  | { readonly kind: 'draft'; readonly email: number; readonly conversation: number };
-
-/** The draft was changed or deleted elsewhere. */
-export type Conflict =
-  | { readonly kind: 'changed'; readonly theirs: DraftContent; readonly version: string | null }
-  | { readonly kind: 'gone' };
-
-/** The result of attaching a file. The error is null if the draft has an unresolved conflict. */
-export type AttachResult = { readonly done: true } | { readonly done: false; readonly error: Error | null };
-
-/** How a conflict is resolved: with this version, with the other one, or with both texts one below the other. */
-export type ConflictResolution = 'mine' | 'theirs' | 'both';
-
-export interface DraftState {
-  /** Null until the message has been loaded. */
-  readonly content: DraftContent | null;
-  /** The sending account; null until it is known. */
-  readonly accountId: number | null;
-  readonly attachments: readonly Attachment[];
-  readonly saving: 'no' | 'soon' | 'now' | 'saved';
-  readonly conflict: Conflict | null;
-  readonly error: Error | null;
-}
+import {
+  type ConflictResolution,
+  type DraftOptions,
+  type DraftOrigin,
+  type DraftState,
+  toReference,
+} from './draft-state.ts';
+import { type AttachOptions, type AttachResult, DraftUploads, isSameFile, listUsedFiles } from './draft-uploads.ts';
+import type { Sender, Signature } from './senders.ts';
+import { isNotFound, isOutcomeUnknown, isStale, isUnreachable, StoredDraft } from './stored-draft.ts';
 
 /** Milliseconds from a change to its save, and from a failed save to the next one. */
 const saveDelay = 700;
@@ -53,7 +35,9 @@ const retryDelay = 4000;
 
 export class DraftSession extends ObservableState<DraftState> {
   readonly #beginning: DraftOrigin;
-  readonly #signatures: ReadonlyMap<number, string>;
+  readonly #senders: readonly Sender[];
+  /** The format of new messages and replies. A stored draft has its own. */
+  readonly #format: DraftFormat;
   readonly #draft: StoredDraft;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -65,14 +49,16 @@ export class DraftSession extends ObservableState<DraftState> {
   /** The running uploads, and the number of failed ones. */
   readonly #files = new Set<Promise<AttachResult>>();
   #missing = 0;
+  /** The files that are being added. */
+  readonly uploads = new DraftUploads((file, options) => this.attach(file, options));
 
-  /** @param signatures the signatures by account id, for accounts that have one. */
-  constructor(client: Client, beginning: DraftOrigin, signatures: ReadonlyMap<number, string>) {
+  constructor(client: Client, beginning: DraftOrigin, { senders = [], format = 'text' }: DraftOptions = {}) {
     const accountId = beginning.kind === 'new' ? beginning.accountId : null;
-    super({ content: null, accountId, attachments: [], saving: 'no', conflict: null, error: null });
-    this.#draft = new StoredDraft(client);
+    super({ content: null, textVersion: 0, accountId, attachments: [], saving: 'no', conflict: null, error: null });
+    this.#draft = new StoredDraft(client, new Set(senders.map(({ address }) => address)));
     this.#beginning = beginning;
-    this.#signatures = signatures;
+    this.#senders = senders;
+    this.#format = format;
   }
 
   /** Some changes are not stored on the server yet. */
@@ -83,6 +69,23 @@ export class DraftSession extends ObservableState<DraftState> {
   /** The user has written or attached something. The attachments of a forwarded message do not count. */
   get hasWork(): boolean {
     return this.#isEdited || this.#beginning.kind === 'draft';
+  }
+
+  /** The e-mail whose content the quoted message is. */
+  get quotedEmail(): number {
+    const beginning = this.#beginning;
+    if (beginning.kind === 'new') return this.#draft.id ?? 0;
+    return beginning.kind === 'draft' ? (this.#draft.id ?? beginning.email) : beginning.email;
+  }
+
+  /** The author is not signed in. */
+  get isSuspended(): boolean {
+    return this.#isSuspended;
+  }
+
+  /** The last request has not reached the server. */
+  get isUnreachable(): boolean {
+    return isUnreachable(this.state.error);
   }
 
   async begin(): Promise<void> {
@@ -108,20 +111,22 @@ export class DraftSession extends ObservableState<DraftState> {
     const beginning = this.#beginning;
     try {
       if (beginning.kind === 'new') {
-        const text = appendSignature(this.#getSignature(beginning.accountId));
-        this.updateState({ content: { ...emptyContent, text }, error: null });
+        const body = beginBody(emptyContent, this.#format, this.#getSignature(beginning.accountId, null));
+        this.updateState({ content: { ...emptyContent, ...body }, error: null });
       } else if (beginning.kind === 'draft') {
         const email = await this.#draft.read(beginning.email);
         this.#adoptServerState(email);
-        this.updateState({ content: toDraftContent(email), error: null });
+        this.updateState({ content: this.#draft.toContent(email), error: null });
       } else {
         // The draft is only created with the first change, because a stored draft would move the conversation to the
         // top of every list.
-        const email = await this.#draft.preview(`emails:${beginning.kind}`, { id: beginning.email, draft: true });
+        const format = this.#format === 'html' ? { html: '' } : { text: '' };
+        const body = { ...toReference(beginning), ...format };
+        const email = await this.#draft.preview(`emails:${beginning.kind}`, body);
         this.#adoptServerState(email);
-        const content = toDraftContent(email);
-        const text = `\n${appendSignature(this.#getSignature(email.accountId), content.text)}`;
-        this.updateState({ content: { ...content, text }, error: null });
+        const content = this.#draft.toContent(email);
+        const begun = beginBody(content, this.#format, this.#getSignature(email.accountId, content.from));
+        this.updateState({ content: { ...content, ...begun }, error: null });
       }
     } catch (error) {
       this.#hasBegun = false;
@@ -135,6 +140,12 @@ export class DraftSession extends ObservableState<DraftState> {
     this.#saveIn(saveDelay);
   }
 
+  /** Changes the text outside of its field. */
+  rewrite(change: Partial<DraftContent>): void {
+    this.updateState({ textVersion: this.state.textVersion + 1 });
+    this.write(change);
+  }
+
   /** Saves unsaved changes. @returns whether everything is saved. */
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
@@ -146,24 +157,42 @@ export class DraftSession extends ObservableState<DraftState> {
   }
 
   /** Attaches a file. A message is not sent while an upload is running or after it has failed. */
-  async attach(file: File): Promise<AttachResult> {
-    const work = this.#attach(file);
+  async attach(file: File, options: AttachOptions = {}): Promise<AttachResult> {
+    const work = this.#attach(file, options);
     this.#files.add(work);
     const attached = await work;
     this.#files.delete(work);
     return attached;
   }
 
-  async #attach(file: File): Promise<AttachResult> {
-    const countMatching = (): number =>
-      this.state.attachments.filter((each) => isSameFile(each, { filename: file.name, size: file.size })).length;
-    const before = countMatching();
+  async #attach(file: File, options: AttachOptions): Promise<AttachResult> {
+    const before = new Set(this.state.attachments.map(({ id }) => id));
+    const findAdded = (): readonly Attachment[] =>
+      this.state.attachments.filter(
+        (each) => !before.has(each.id) && isSameFile(each, { filename: file.name, size: file.size }),
+      );
     const attached = await this.#changeDraft(
-      () => this.#draft.attach(file),
-      () => countMatching() > before,
+      () => this.#draft.attach(file, options),
+      () => findAdded().length > 0,
     );
-    if (!attached.done) this.#missing += 1;
-    return attached;
+    if (attached.done) return attached;
+    if (!options.signal?.aborted) {
+      this.#missing += 1;
+      return attached;
+    }
+    // The request may have arrived before it was cancelled.
+    if (this.#draft.id !== null) await this.#changeDraft(() => this.#draft.read(this.#draft.id!));
+    for (const added of findAdded()) await this.detach(added);
+    return { done: false, error: null, isCancelled: true };
+  }
+
+  /** Removes the pictures that were added to the text and deleted from it later. */
+  async #detachUnusedPictures(): Promise<boolean> {
+    const { content, attachments } = this.state;
+    const used = listUsedFiles(attachments, `${content?.html ?? ''}${content?.quote ?? ''}`);
+    if (used.length === attachments.length) return true;
+    const change = { attachments: used.map(({ id }) => ({ id })) };
+    return (await this.#changeDraft(() => this.#draft.save(change))).done;
   }
 
   async detach(file: Attachment): Promise<void> {
@@ -177,14 +206,19 @@ export class DraftSession extends ObservableState<DraftState> {
   }
 
   /**
-   * Changes the sending account. A draft cannot change its account, so it is created again in the other one with its
-   * attachments.
+   * Changes the sender, and its signature in the text. A draft cannot change its account, so it is created again in another
+   * one with its attachments.
    */
-  async changeAccount(accountId: number): Promise<void> {
+  async changeSender({ accountId, address }: Pick<Sender, 'accountId' | 'address'>): Promise<void> {
     const { content, accountId: before } = this.state;
-    if (content === null || accountId === before) return;
-    const text = replaceSignature(content.text, this.#getSignature(before), this.#getSignature(accountId));
-    this.updateState({ content: { ...content, text }, accountId });
+    if (content === null || (accountId === before && address === content.from)) return;
+    const [old, next] = [this.#getSignature(before, content.from), this.#getSignature(accountId, address)];
+    const changed = { ...content, from: address, ...replaceSignature(content, old, next) };
+    if (accountId === before) {
+      this.rewrite(changed);
+      return;
+    }
+    this.updateState({ content: changed, textVersion: this.state.textVersion + 1, accountId });
     await this.#enqueue(async () => {
       const old = this.#draft.id;
       // A running save may have reported the previous account.
@@ -204,9 +238,13 @@ export class DraftSession extends ObservableState<DraftState> {
     });
   }
 
-  /** Puts the message into the outbox. @returns its id there, or null if it was not sent. */
-  async send(): Promise<number | null> {
-    if (this.#sending || this.#isClosed) return null;
+  /**
+   * Puts the message into the outbox.
+   *
+   * @param sendAt ISO 8601; null: as soon as possible. @returns its id there, or null if it was not sent.
+   */
+  async send(sendAt: string | null = null): Promise<number | null> {
+    if (this.#sending || this.#isClosed || this.#isSuspended) return null;
     this.#sending = true;
     const missing = this.#missing;
     try {
@@ -216,7 +254,8 @@ export class DraftSession extends ObservableState<DraftState> {
       // Text that is typed during a save is saved too before the message is sent.
       do if (!(await this.save()) || this.#draft.id === null || this.#isClosed) return null;
       while (this.state.saving === 'soon');
-      return await this.#enqueue(() => this.#sendNow(true));
+      if (!(await this.#detachUnusedPictures())) return null;
+      return await this.#enqueue(() => this.#sendNow(sendAt, true));
     } finally {
       this.#sending = false;
     }
@@ -232,10 +271,11 @@ export class DraftSession extends ObservableState<DraftState> {
     } else {
       const { theirs, version } = conflict;
       this.#draft.setBase(version, theirs);
-      const both = { ...content, text: `${content.text.trimEnd()}\n\n${theirs.text.trim()}\n` };
+      const both = { ...content, ...joinBodies(content, theirs) };
       const next = { mine: content, theirs, both }[resolution];
       this.updateState({
         conflict: null,
+        textVersion: this.state.textVersion + 1,
         content: next,
         saving: resolution === 'theirs' ? 'saved' : 'soon',
         error: null,
@@ -262,15 +302,15 @@ export class DraftSession extends ObservableState<DraftState> {
   }
 
   /** @param mayRetryOnce sends again if only the flags of the draft were changed elsewhere. */
-  async #sendNow(mayRetryOnce: boolean): Promise<number | null> {
+  async #sendNow(sendAt: string | null, mayRetryOnce: boolean): Promise<number | null> {
     try {
-      const id = await this.#draft.send();
+      const id = await this.#draft.send(sendAt);
       this.#isClosed = true;
       return id;
     } catch (error) {
       this.updateState({ error: error as Error });
       const mayRetry = mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.state.content!, true));
-      return mayRetry ? this.#sendNow(false) : null;
+      return mayRetry ? this.#sendNow(sendAt, false) : null;
     }
   }
 
@@ -295,7 +335,7 @@ export class DraftSession extends ObservableState<DraftState> {
     const beginning = this.#beginning;
     const isReply = beginning.kind !== 'new' && beginning.kind !== 'draft';
     const path = isReply ? beginning.kind : 'saveDraft';
-    const context = isReply ? { id: beginning.email, draft: true, quote: false } : { account: this.state.accountId };
+    const context = isReply ? { ...toReference(beginning), quote: false } : { account: this.state.accountId };
     const { email, content: savedContent } = await this.#draft.create(
       `emails:${path}`,
       { ...context, ...toRequestBody(content) },
@@ -348,6 +388,7 @@ export class DraftSession extends ObservableState<DraftState> {
           return { done: true };
         } catch (caught) {
           const error = caught as Error;
+          if (error.name === 'AbortError') return { done: false, error: null };
           this.updateState({ error });
           const mayRetry =
             mayRetryOnce && isStale(error) && (await this.#recoverFromConflict(this.state.content!, true));
@@ -362,8 +403,10 @@ export class DraftSession extends ObservableState<DraftState> {
     this.updateState({ accountId: accountId ?? this.state.accountId, attachments: attachments ?? [] });
   }
 
-  #getSignature(account: number | null): string | null {
-    return this.#signatures.get(account ?? 0) ?? null;
+  /** @param address null: that of the account. */
+  #getSignature(account: number | null, address: string | null): Signature | null {
+    const senders = this.#senders.filter(({ accountId }) => accountId === account);
+    return (senders.find((each) => each.address === address) ?? senders[0])?.signature ?? null;
   }
 
   #saveIn(milliseconds: number): void {
@@ -376,8 +419,4 @@ export class DraftSession extends ObservableState<DraftState> {
     this.#queue = done.catch(() => {});
     return done;
   }
-}
-
-function isSameFile(one: Pick<Attachment, 'filename' | 'size'>, other: Pick<Attachment, 'filename' | 'size'>): boolean {
-  return one.filename === other.filename && one.size === other.size;
 }

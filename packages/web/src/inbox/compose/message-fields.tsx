@@ -1,11 +1,13 @@
-import { Button, Select, Textarea, TextInput } from '@mantine/core';
-import { type ReactNode, type Ref, useState } from 'react';
+import { Button, Select, TextInput } from '@mantine/core';
+import { type ReactNode, useMemo, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import type { Account } from '../mail-types.ts';
 import classes from './composer.module.css';
 import type { DraftContent } from './draft-content.ts';
-import type { DraftOrigin, DraftSession } from './draft-session.ts';
+import type { DraftSession } from './draft-session.ts';
+import type { DraftOrigin } from './draft-state.ts';
 import { RecipientsInput } from './recipients-input.tsx';
+import { listSenders } from './senders.ts';
 
 interface MessageFieldsProps {
   readonly session: DraftSession;
@@ -13,11 +15,10 @@ interface MessageFieldsProps {
   readonly kind: DraftOrigin['kind'];
   readonly accounts: readonly Account[];
   readonly accountId: number | null;
-  readonly bodyRef: Ref<HTMLTextAreaElement>;
 }
 
-/** The inputs of a message: sender, recipients, subject and text. */
-export function MessageFields({ session, content, kind, accounts, accountId, bodyRef }: MessageFieldsProps): ReactNode {
+/** The inputs above the text: sender, recipients and subject. */
+export function MessageFields({ session, content, kind, accounts, accountId }: MessageFieldsProps): ReactNode {
   const t = useInboxTexts().compose;
   const [copies, setCopies] = useState(false);
   const showsCopies = copies || content.cc.length > 0 || content.bcc.length > 0;
@@ -29,19 +30,7 @@ export function MessageFields({ session, content, kind, accounts, accountId, bod
   });
   return (
     <>
-      {accounts.length > 1 && kind === 'new' && (
-        <Select
-          className={classes.field}
-          label={t.from}
-          data={accounts.map(({ id, name, address }) => ({
-            value: String(id),
-            label: name ? `${name} <${address}>` : address,
-          }))}
-          value={accountId === null ? null : String(accountId)}
-          onChange={(id) => id !== null && void session.changeAccount(Number(id))}
-          allowDeselect={false}
-        />
-      )}
+      <SenderSelect {...{ session, content, kind, accounts, accountId }} />
       <div className={classes.line}>
         <div className={classes.grow}>
           <RecipientsInput {...recipients('to')} autoFocus={kind === 'new' || kind === 'forward'} />
@@ -66,16 +55,31 @@ export function MessageFields({ session, content, kind, accounts, accountId, bod
         maxLength={500}
         autoComplete="off"
       />
-      <Textarea
-        ref={bodyRef}
-        label={t.text}
-        value={content.text}
-        onChange={(event) => session.write({ text: event.currentTarget.value })}
-        autosize
-        minRows={7}
-        maxRows={22}
-        classNames={{ label: 'visually-hidden' }}
-      />
     </>
+  );
+}
+
+/** The sender, if there is a choice. A reply stays in the account of the message that it answers. */
+function SenderSelect({ session, content, kind, accounts, accountId }: MessageFieldsProps): ReactNode {
+  const t = useInboxTexts().compose;
+  const all = useMemo(() => listSenders(accounts), [accounts]);
+  const senders = kind === 'new' ? all : all.filter((each) => each.accountId === accountId);
+  if (senders.length < 2) return null;
+  const toKey = (account: number, address: string): string => `${account} ${address}`;
+  const current =
+    senders.find((each) => each.accountId === accountId && each.address === content.from) ??
+    senders.find((each) => each.accountId === accountId);
+  return (
+    <Select
+      className={classes.field}
+      label={t.from}
+      data={senders.map((each) => ({ value: toKey(each.accountId, each.address), label: each.label }))}
+      value={current ? toKey(current.accountId, current.address) : null}
+      onChange={(key) => {
+        const chosen = senders.find((each) => toKey(each.accountId, each.address) === key);
+        if (chosen) void session.changeSender(chosen);
+      }}
+      allowDeselect={false}
+    />
   );
 }

@@ -5,7 +5,8 @@
 import { onReconnect } from '../../data/reachability.ts';
 import { session as login } from '../../data/session.ts';
 import { useStoreValue, ValueStore } from '../../ui/store.ts';
-import type { DraftOrigin, DraftSession } from './draft-session.ts';
+import type { DraftSession } from './draft-session.ts';
+import type { DraftOrigin } from './draft-state.ts';
 
 export interface OpenMessage {
   /** Tells it from those before. */

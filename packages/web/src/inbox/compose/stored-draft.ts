@@ -6,6 +6,7 @@ import { type Client, Failure, type Reply, type RequestOptions } from '@tablinum
 import { createIdempotencyKey } from '../../data/idempotency-key.ts';
 import type { Email } from '../mail-types.ts';
 import { type DraftContent, emptyContent, toDraftContent } from './draft-content.ts';
+import type { AttachOptions } from './draft-uploads.ts';
 
 /** A request that creates a draft. */
 interface PendingCreate {
@@ -23,10 +24,19 @@ export class StoredDraft {
   #savedContent: DraftContent = emptyContent;
   /** Repeated unchanged while its outcome is unknown. */
   #pending: PendingCreate | null = null;
-  #sendKey = createIdempotencyKey();
+  /** Repeated unchanged while its outcome is unknown. */
+  #sending: { readonly key: string; readonly sendAt: string | null } | null = null;
 
-  constructor(client: Client) {
+  readonly #senders: ReadonlySet<string>;
+
+  /** @param senders the addresses that the user can send from, in lower case. */
+  constructor(client: Client, senders: ReadonlySet<string>) {
     this.#client = client;
+    this.#senders = senders;
+  }
+
+  toContent(email: Email): DraftContent {
+    return toDraftContent(email, this.#senders);
   }
 
   /** Null while there is no stored draft. */
@@ -77,20 +87,33 @@ export class StoredDraft {
     );
   }
 
-  async attach(file: File): Promise<Email> {
-    const query = { filterByTk: this.#id, filename: file.name, ...(file.type && { contentType: file.type }) };
+  async attach(file: File, { contentId, signal, progress }: AttachOptions): Promise<Email> {
+    signal?.throwIfAborted();
+    const query = {
+      filterByTk: this.#id,
+      filename: file.name,
+      ...(file.type && { contentType: file.type }),
+      ...(contentId !== undefined && { contentId }),
+    };
     const body = new Blob([file], { type: 'application/octet-stream' });
-    return this.#adoptReply(await this.#post('emails:attach', { query, body, ...this.#match() }));
+    const requestOptions = { query, body, ...(signal && { signal }), ...(progress && { progress }) };
+    return this.#adoptReply(await this.#post('emails:attach', { ...requestOptions, ...this.#match() }));
   }
 
-  /** Puts the draft into the outbox once, however often it is called. @returns the id of the message there. */
-  async send(): Promise<number> {
+  /**
+   * Puts the draft into the outbox once, however often it is called.
+   *
+   * @param sendAt ISO 8601; null: as soon as possible. @returns the id of the message there.
+   */
+  async send(sendAt: string | null): Promise<number> {
+    this.#sending ??= { key: createIdempotencyKey(), sendAt };
+    const { key, sendAt: time } = this.#sending;
     try {
-      const requestOptions = { body: { id: this.#id }, idempotencyKey: this.#sendKey, ...this.#match() };
-      return (await this.#post<{ id: number }>('emails:send', requestOptions)).data.id;
+      const body = { id: this.#id, ...(time !== null && { sendAt: time }) };
+      return (await this.#post<{ id: number }>('emails:send', { body, idempotencyKey: key, ...this.#match() })).data.id;
     } catch (error) {
       // A refused request had no effect, so the next one gets a new key. A lost request may have had an effect.
-      if (!isOutcomeUnknown(error)) this.#sendKey = createIdempotencyKey();
+      if (!isOutcomeUnknown(error)) this.#sending = null;
       throw error;
     }
   }
@@ -103,7 +126,7 @@ export class StoredDraft {
   async fetchCurrent(): Promise<{ readonly theirs: DraftContent; readonly version: string | null } | null> {
     try {
       const { data, etag } = await this.#get(this.#id!);
-      return data.draft ? { theirs: toDraftContent(data), version: etag } : null;
+      return data.draft ? { theirs: this.toContent(data), version: etag } : null;
     } catch (error) {
       if (isNotFound(error)) return null;
       throw error;
@@ -125,7 +148,7 @@ export class StoredDraft {
 
   #adoptReply({ data, etag }: Reply<Email>): Email {
     this.#id = data.id;
-    this.setBase(etag, toDraftContent(data));
+    this.setBase(etag, this.toContent(data));
     return data;
   }
 
@@ -147,3 +170,5 @@ export const isNotFound = (error: unknown): boolean =>
   error instanceof Failure && (error.status === 404 || error.status === 403);
 /** The outcome of the request is unknown. */
 export const isOutcomeUnknown = (error: unknown): boolean => error instanceof Failure && error.outcomeUnknown;
+/** No reply has arrived from the server. */
+export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.offline;

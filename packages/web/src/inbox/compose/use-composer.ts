@@ -5,8 +5,12 @@ import { useCheck, useScope } from '../../data/queries.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import type { Account } from '../mail-types.ts';
-import { type DraftOrigin, DraftSession } from './draft-session.ts';
+import { DraftSession } from './draft-session.ts';
+import type { DraftOrigin } from './draft-state.ts';
+import { loadEditor } from './editor-module.ts';
+import { readFormat } from './format-choice.ts';
 import { getOpenMessage, type OpenMessage, setOpenMessage, useOpenMessage } from './open-message.ts';
+import { listSenders } from './senders.ts';
 
 export interface ComposerState {
   /** The message that is being written, or null. */
@@ -24,12 +28,20 @@ export interface ComposerState {
 
 let lastMessageId = 0;
 
+/** Milliseconds after which the editor is loaded in advance. */
+const editorDelay = 3000;
+
 /** The message that is being written in the inbox. */
 export function useComposer(accounts: readonly Account[]): ComposerState {
   const [application] = useScope();
   const { data: check } = useCheck();
   const t = useInboxTexts();
   const open = useOpenMessage(application);
+  // Loaded after the inbox, so that the composer opens at once.
+  useEffect(() => {
+    const timer = setTimeout(() => void loadEditor().catch(() => {}), editorDelay);
+    return () => clearTimeout(timer);
+  }, []);
   const belongsToOtherUser = open !== null && check !== undefined && open.writer !== check.id;
   useEffect(() => {
     if (belongsToOtherUser) setOpenMessage(application, null);
@@ -44,8 +56,8 @@ export function useComposer(accounts: readonly Account[]): ComposerState {
       toast(error ? getErrorMessage(error) : t.compose.unsaved, { failed: true });
       return;
     }
-    const signatures = new Map(accounts.flatMap(({ id, signature }) => (signature ? [[id, signature] as const] : [])));
-    const session = new DraftSession(getClient(application), beginning, signatures);
+    const options = { senders: listSenders(accounts), format: readFormat() };
+    const session = new DraftSession(getClient(application), beginning, options);
     lastMessageId += 1;
     setOpenMessage(application, { id: lastMessageId, beginning, session, writer: check?.id ?? null });
   };

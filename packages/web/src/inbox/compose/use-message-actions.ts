@@ -2,21 +2,33 @@ import { useState } from 'react';
 import { getClient, useApplication } from '../../data/application.tsx';
 import { getErrorMessage } from '../../data/problem.tsx';
 import { confirm } from '../../ui/confirm.tsx';
+import { formatDateTime } from '../../ui/date-time.tsx';
+import { useComposeTexts } from '../../ui/i18n/compose-texts.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { findInvalidAddress } from './draft-content.ts';
-import type { DraftOrigin } from './draft-session.ts';
+import type { DraftOrigin } from './draft-state.ts';
+import type { AttachResult } from './draft-uploads.ts';
 import { getOpenMessage, type OpenMessage } from './open-message.ts';
+import { queueMessage } from './outgoing-messages.ts';
 
 interface MessageActions {
   readonly isSending: boolean;
-  readonly send: () => Promise<void>;
+  /** @param sendAt ISO 8601; by default as soon as possible. */
+  readonly send: (sendAt?: string | null) => Promise<void>;
   /** Deletes the draft, after a confirmation if something was written. */
   readonly discard: () => Promise<void>;
   /** Closes the composer and keeps the draft. The composer stays open if the draft cannot be saved. */
   readonly close: () => Promise<void>;
   readonly attach: (files: readonly File[]) => void;
+  /** Adds a picture to the text. @param insert called with its content id, a description and its width. */
+  readonly attachPicture: (file: File, insert: InsertPicture) => Promise<void>;
 }
+
+type InsertPicture = (contentId: string, alt: string, width: number | null) => void;
+
+/** Pixels. Wider pictures are shown in this width. */
+const maxPictureWidth = 640;
 
 interface MessageActionsOptions {
   readonly message: OpenMessage;
@@ -34,14 +46,27 @@ export function useMessageActions({ message, done, reopen }: MessageActionsOptio
   const [isSending, setIsSending] = useState(false);
   const undoSend = useUndoSend(reopen);
 
-  const send = async (): Promise<void> => {
+  const texts = useComposeTexts();
+  const report = (id: number | null, sendAt: string | null): void => {
+    const text = sendAt === null ? t.sent : texts.schedule.done(formatDateTime(sendAt, true));
+    toast(text, id === null ? {} : { action: { label: t.undoSend, run: () => void undoSend(id) } });
+  };
+  const send = async (sendAt: string | null = null): Promise<void> => {
     // An address is added when its field loses the focus.
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     const { content } = session.snapshot();
     if (isSending || content === null || findInvalidAddress(content) !== null) return;
     setIsSending(true);
-    const id = await session.send();
+    const id = await session.send(sendAt);
     setIsSending(false);
+    if (id === null && session.isUnreachable) {
+      const refused = (error: Error | null): void => {
+        toast(error ? getErrorMessage(error) : t.conflict.title, { failed: true });
+      };
+      queueMessage({ application, message, sendAt, sent: () => report(null, sendAt), refused });
+      done();
+      return;
+    }
     if (id === null) {
       const { error } = session.snapshot();
       // The composer shows the error itself while it is open.
@@ -49,7 +74,7 @@ export function useMessageActions({ message, done, reopen }: MessageActionsOptio
       return;
     }
     done();
-    toast(t.sent, { action: { label: t.undoSend, run: () => void undoSend(id) } });
+    report(id, sendAt);
   };
   const discard = async (): Promise<void> => {
     const question = { title: t.discardTitle, text: t.discardText, confirmLabel: t.discardAct, danger: true };
@@ -60,16 +85,23 @@ export function useMessageActions({ message, done, reopen }: MessageActionsOptio
   const close = async (): Promise<void> => {
     if (await session.close()) done();
   };
-  const attachFile = async (file: File): Promise<void> => {
-    const attached = await session.attach(file);
-    if (attached.done) return;
+  const reportAttached = (file: File, attached: AttachResult): void => {
+    if (attached.done || attached.isCancelled) return;
     const reason = attached.error ? getErrorMessage(attached.error) : t.unsaved;
     toast(t.notAttached(file.name, reason), { failed: true });
   };
   const attach = (files: readonly File[]): void => {
-    for (const file of files) void attachFile(file);
+    for (const file of files) void session.uploads.add(file).then((attached) => reportAttached(file, attached));
   };
-  return { isSending, send, discard, close, attach };
+  const attachPicture = async (file: File, insert: InsertPicture): Promise<void> => {
+    const bitmap = await createImageBitmap(file).catch(() => null);
+    const width = bitmap && bitmap.width > maxPictureWidth ? maxPictureWidth : null;
+    bitmap?.close();
+    const { contentId, attached } = session.uploads.addPicture(file);
+    insert(contentId, file.name.replace(/\.\w+$/, ''), width);
+    reportAttached(file, await attached);
+  };
+  return { isSending, send, discard, close, attach, attachPicture };
 }
 
 /** Takes a queued message back from the outbox and opens it as a draft. */

@@ -173,7 +173,7 @@ function useGroupNames(grouping: Grouping): (row: ReportRow) => string {
     { enabled: caller !== undefined && (grouping === 'account' || grouping === 'member') },
   );
   const { data: members = [] } = useApiQuery(
-    ['mail-members', 'of reports', accounts.map(({ id }) => id)],
+    ['mail-member-names', 'of reports', accounts.map(({ id }) => id)],
     async (client) => (await Promise.all(accounts.map(({ id }) => client.mailAccounts.members(id)))).flat(),
     { enabled: grouping === 'member' && accounts.length > 0 },
   );

@@ -16,6 +16,8 @@ interface MailFrameProps {
   readonly email: number;
   readonly html: string;
   readonly attachments: readonly Attachment[];
+  /** Whether a quotation at the end is folded; true by default. */
+  readonly foldsQuotes?: boolean;
 }
 
 /** The state of remote images: how often they were requested, and how many failed; null while they are loading. */
@@ -24,12 +26,12 @@ interface Remote {
   readonly failed: number | null;
 }
 
-export function MailFrame({ email, html, attachments }: MailFrameProps): ReactNode {
+export function MailFrame({ email, html, attachments, foldsQuotes = true }: MailFrameProps): ReactNode {
   const t = useInboxTexts();
   const frame = useRef<HTMLIFrameElement>(null);
   const application = useApplication();
   const isDark = useComputedColorScheme('light') === 'dark';
-  const clean = useMemo(() => cleanMail(html), [html]);
+  const clean = useMemo(() => cleanMail(html, foldsQuotes), [html, foldsQuotes]);
   const [{ attempts, failed }, setRemote] = useState<Remote>({ attempts: 0, failed: null });
   useEffect(() => {
     const element = frame.current;

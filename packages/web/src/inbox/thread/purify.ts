@@ -28,23 +28,32 @@ const styleAttribute = 'data-look';
 const styleSheetPattern = /<style\b[^>]*>([\s\S]*?)<\/style\s*>/gi;
 const tagPattern = /<[a-z][^<>]*>/gi;
 
-export function cleanMail(html: string): CleanMail {
+/** @param foldsQuotes whether a quotation at the end is folded. */
+export function cleanMail(html: string, foldsQuotes = true): CleanMail {
   const style = [...html.matchAll(styleSheetPattern)].map(([, rules = '']) => rules).join('\n');
-  const marked = html
-    .replace(styleSheetPattern, '')
-    .replace(tagPattern, (tag) => tag.replace(/\sstyle=/gi, ` ${styleAttribute}=`));
-  const content = DOMPurify.sanitize(marked, sanitizeOptions);
+  const content = DOMPurify.sanitize(renameStyles(html), sanitizeOptions);
   for (const link of content.querySelectorAll('a[href]')) {
     link.setAttribute('target', '_blank');
     link.setAttribute('rel', 'noopener noreferrer');
   }
-  foldQuotes(content);
+  if (foldsQuotes) foldQuotes(content);
   return {
     content,
     style,
     hasOwnColors: hasOwnColors(content, style),
     hasRemoteImages: !!content.querySelector('[data-src]'),
   };
+}
+
+/** HTML that is edited: without styles, as nodes of a document that loads nothing. */
+export function cleanEditable(html: string): DocumentFragment {
+  return DOMPurify.sanitize(renameStyles(html), sanitizeOptions);
+}
+
+function renameStyles(html: string): string {
+  return html
+    .replace(styleSheetPattern, '')
+    .replace(tagPattern, (tag) => tag.replace(/\sstyle=/gi, ` ${styleAttribute}=`));
 }
 
 /** Restores the style attributes through the CSSOM after the nodes have been inserted into their frame. */

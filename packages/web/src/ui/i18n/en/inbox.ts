@@ -83,6 +83,7 @@ export const inbox = {
     reply: 'Reply',
     replyAll: 'Reply to all',
     forward: 'Forward',
+    forwardAsAttachment: 'Forward as attachment',
   },
   done: {
     moved: (n: number, to: string) => `${conversations(n)} moved to ${folderNames[to.toLowerCase()] ?? to}.`,
@@ -148,6 +149,7 @@ export const inbox = {
       ['r', 'Reply'],
       ['a', 'Reply to all'],
       ['f', 'Forward'],
+      ['F', 'Forward as attachment'],
       ['/', 'Search'],
       ['Esc', 'Back'],
       ['?', 'Keyboard shortcuts'],
