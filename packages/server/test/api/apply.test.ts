@@ -79,7 +79,7 @@ const refusals: readonly Scenario[] = [
   {
     name: 'a new collection with a reserved name is refused with 422',
     request: apply,
-    body: [{ name: 'mailCampaigns' }],
+    body: [{ name: 'realtime' }],
     expect: invalid({ '[0].name': expect.any(String) }),
   },
   {

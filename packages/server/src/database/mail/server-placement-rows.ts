@@ -216,6 +216,18 @@ export async function readStoredUids(
   return rows.map(([uid, flags]) => ({ uid: Number(uid), flags: toFlags(flags) }));
 }
 
+/**
+ * How many messages of a mailbox the server must have, by what is stored: those with a UID, and those that an operation has yet to move away
+ * or delete there.
+ */
+export async function countStoredUids(database: Database, mailbox: number, uidvalidity: string): Promise<number> {
+  const ofMailbox = isOfValidity(mailbox, uidvalidity);
+  const placed = sql`SELECT p.uid FROM "mailPlacements" p WHERE ${ofMailbox} AND p.uid IS NOT NULL`;
+  const taken = sql`SELECT p.uid FROM "mailOperations" p WHERE ${ofMailbox} AND p.uid IS NOT NULL AND p.kind IN ('move','delete')`;
+  const [row] = await createReader(database)(sql`SELECT count(*) FROM (${placed} UNION ${taken}) u`);
+  return Number(row?.[0]);
+}
+
 /** Those of the UIDs of a mailbox that neither a placement nor an operation that moved the message away refers to. */
 export async function findUnknownUids(
   database: Database,

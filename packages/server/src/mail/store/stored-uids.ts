@@ -1,6 +1,6 @@
 /** The stored messages of a mailbox by UID, to be compared with the server's list. A mailbox may have 100,000, so they are read in portions. */
 import type { Database } from '../../database/database.ts';
-import { readStoredUids, type StoredUid } from '../../database/mail/server-placement-rows.ts';
+import { countStoredUids, readStoredUids, type StoredUid } from '../../database/mail/server-placement-rows.ts';
 import type { SyncMailbox } from './server-mail.ts';
 
 type MailboxUids = Pick<SyncMailbox, 'id' | 'path' | 'uidvalidity'>;
@@ -14,6 +14,11 @@ export class StoredUids {
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  /** How many messages the server must have, by what is stored. */
+  count(mailbox: MailboxUids): Promise<number> {
+    return countStoredUids(this.#database, mailbox.id, requireValidity(mailbox));
   }
 
   /** All UIDs. */

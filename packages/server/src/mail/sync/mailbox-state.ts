@@ -18,6 +18,8 @@ export class MailboxState {
   validityChanges = 0;
   /** When most of the mailbox was found missing, in milliseconds since the epoch; null: it is not. */
   massLossSince: number | null = null;
+  /** By how many messages the server's number differed from what is stored, at the last two looks and at the last comparison. */
+  readonly differences = { before: 0, last: 0, compared: 0 };
   /** Messages that the server lists but does not give, or that cannot be stored. They are not tried again on this connection. */
   readonly skipped = new Set<number>();
 
@@ -35,7 +37,7 @@ export class MailboxState {
   get isChanged(): boolean {
     const { seen, reported, mailbox } = this;
     if (!mailbox.selectable) return false;
-    if (reported === null) return true;
+    if (reported === null || this.hasDifference) return true;
     if (seen !== null) return JSON.stringify(seen) !== JSON.stringify(reported);
     // The first look on this connection: the stored cursors tell whether anything has changed, if the server counts all changes.
     const { uidvalidity, uidnext, highestmodseq } = mailbox;
@@ -45,6 +47,12 @@ export class MailboxState {
       reported.uidvalidity !== uidvalidity ||
       reported.uidnext !== uidnext
     );
+  }
+
+  /** Whether the server's number of messages is not what is stored, and no comparison has explained that. */
+  get hasDifference(): boolean {
+    const { last, compared } = this.differences;
+    return last !== 0 && last !== compared;
   }
 
   /** Messages of the mailbox that the backfill has not stored. */

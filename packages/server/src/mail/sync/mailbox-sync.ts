@@ -74,7 +74,9 @@ export class MailboxSync {
     const isCompared = reported === null && !this.#isCountRight(state, selected);
     const gone = reported ?? (isCompared ? await this.#compare(state, selected) : []);
     const hasLost = await this.#applyGone(state, gone, readCursor(state, selected));
-    return { hasLost, hasMoved };
+    const hasMissed =
+      reported !== null && (await this.#isDifferent(state, selected)) && (await this.#findMissed(state));
+    return { hasLost: hasLost || hasMissed, hasMoved };
   }
 
   /** Looks for lost messages among those that the server lists here without giving them. */
@@ -192,6 +194,27 @@ export class MailboxSync {
   /** Whether the number of messages is what is stored, so that none can be gone. */
   #isCountRight(state: MailboxState, { exists }: SelectedMailbox): boolean {
     return state.count !== null && state.count + state.left + state.skipped.size === exists;
+  }
+
+  /**
+   * Whether the server's number of messages has differed from what is stored at two looks in succession, for servers that report all
+   * changes: then something was missed. A difference that a comparison has not removed is not compared again.
+   */
+  async #isDifferent(state: MailboxState, { exists }: SelectedMailbox): Promise<boolean> {
+    const { serverMail, since } = this.#parts;
+    if (!state.isComplete || since !== null) return false;
+    const { differences } = state;
+    differences.before = differences.last;
+    differences.last = exists - state.skipped.size - (await serverMail.uids.count(state.mailbox));
+    if (!state.hasDifference || differences.last !== differences.before) return false;
+    differences.compared = differences.last;
+    return true;
+  }
+
+  /** Compares everything, where the number of messages shows that something was missed. @returns whether messages are gone. */
+  async #findMissed(state: MailboxState): Promise<boolean> {
+    const { selected } = this.#parts.session;
+    return selected !== null && this.#applyGone(state, await this.#compare(state, selected), {});
   }
 
   /** Compares the stored UIDs with the server's list, and stores what is missing. @returns the UIDs that the server does not list. */

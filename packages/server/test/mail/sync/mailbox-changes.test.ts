@@ -53,6 +53,21 @@ describe.skipIf(!hasDovecot()).each([
     await world.untilSame();
   });
 
+  // A server that does not report what is gone is compared with the number of messages that the connection has stored.
+  test.skipIf(poor)('a message that was missed is found by the number of messages', async () => {
+    const before = await readIds();
+    const { database } = world.server.running.applications.main;
+    const text = `DELETE FROM "mailPlacements" WHERE "emailId"=${before.get('message 4')}`;
+    await database.write((transaction) => transaction.run({ text, values: [] }));
+    await world.deliver('shows that one is missing');
+    await waitFor(async () => (await world.findEmail('shows that one is missing')) !== undefined, 'the new message');
+    const look = setInterval(() => {
+      void world.server.call(`POST /api/accounts:sync?filterByTk=${world.account}`, { body: {} });
+    }, 500);
+    await world.untilSame(30_000).finally(() => clearInterval(look));
+    expect((await readIds()).get('message 4')).toBe(before.get('message 4'));
+  });
+
   test('mailboxes are created, renamed and deleted here', async () => {
     const client = await world.openClient();
     const listPaths = async (): Promise<string[]> => (await client.list()).map(({ path }) => path);
