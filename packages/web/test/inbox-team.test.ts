@@ -144,6 +144,8 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await ann.getByText(/Ann Berg snoozed the conversation until/).waitFor();
       await ann.keyboard.press('M');
       await ann.getByText('Conversation muted. New mail does not reopen it.').waitFor();
+      // It is shown before it is written, and the undo must be written before the server refuses.
+      await expect.poll(async () => (await find('Spring sale')).muted).toBe(true);
       await ann.keyboard.press('z');
       await expect.poll(async () => (await find('Spring sale')).muted).toBe(false);
       await ann.route('**/conversations:update*', (route) =>
