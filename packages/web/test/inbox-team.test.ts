@@ -261,12 +261,13 @@ describe.skipIf(chromium === null)('an inbox of two members', () => {
       await ann.locator('h2 + div').getByText('Invoices').waitFor();
       expect(await labels()).toContain('Invoices');
       await picture(ann, 'labels');
+      // A dialog that is being closed still has the keys.
+      await ann.getByRole('dialog').waitFor({ state: 'detached' });
       await ann.keyboard.press('l');
       await ann.getByRole('checkbox', { name: 'Invoices' }).uncheck();
       await ann.getByRole('button', { name: 'Apply' }).click();
       await expect.poll(labels).not.toContain('Invoices');
       await ann.getByText('Labels of the conversation changed.').nth(1).waitFor();
-      // A dialog that is being closed still has the keys.
       await ann.getByRole('dialog').waitFor({ state: 'detached' });
       await ann.keyboard.press('z');
       await expect.poll(labels).toContain('Invoices');
