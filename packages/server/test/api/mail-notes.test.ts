@@ -69,7 +69,7 @@ describeEngines('internal notes', (engine) => {
     expect(await eventNames('ann', 'mailNotifications')).toEqual([]);
   });
 
-  test('an assignment notifies the assignee, and a role without the permission is not told', async () => {
+  test('an assignment notifies the assignee, and a role without the permission gets no notification', async () => {
     await server.data('PATCH /api/conversations/1', { as: 'ann', body: { assigneeId: 3 } });
     await server.data('PATCH /api/conversations/1', { as: 'ann', body: { assigneeId: 3 } });
     expect((await notifications('bob')).map(({ kind }) => kind)).toEqual(['mention', 'assignment']);

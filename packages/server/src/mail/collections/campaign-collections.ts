@@ -1,5 +1,7 @@
 /** Campaigns: one message to each record of a collection, the message of each recipient, and addresses that get none. */
+
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
+import { campaignCounters } from '../../database/mail/campaign-rows.ts';
 import { campaignLimits } from '../campaigns/campaign-limits.ts';
 import { campaignRules } from '../campaigns/campaign-rules.ts';
 import { campaignMessageRules, suppressionRules } from '../campaigns/recipient-rules.ts';
@@ -44,19 +46,7 @@ export const mailCampaigns: IndexedSystemCollection = {
     { name: 'problem', type: 'text' },
     defineReference('owner', 'users'),
     { name: 'role', type: 'string', maxLength: 60 },
-    ...[
-      'recipients',
-      'leftOut',
-      'sent',
-      'failed',
-      'unknown',
-      'bounced',
-      'replied',
-      'unsubscribed',
-      'skipped',
-      'opened',
-      'clicked',
-    ].map(defineCount),
+    ...campaignCounters.map((name) => defineCount(name)),
     // Whether all recipients are stored, and the cursor behind the last one.
     defineFlag('recipientsComplete'),
     { name: 'audienceCursor', type: 'text', hidden: true },

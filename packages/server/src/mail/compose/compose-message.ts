@@ -99,8 +99,8 @@ function findEmbeddedEncoding(bytes: Uint8Array): '7bit' | '8bit' | null {
   const isCanonical =
     !/\r(?!\n)|(?<!\r)\n|\0|[^\r\n]{999}/.test(text) && /^[!-9;-~]+:/.test(text) && text.endsWith('\r\n');
   if (!isCanonical) return null;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
-  return /^[\x00-\x7f]*$/.test(text) ? '7bit' : '8bit';
+  const isAscii = Buffer.byteLength(text) === text.length;
+  return isAscii ? '7bit' : '8bit';
 }
 
 /** The plain-text alternative of HTML; none if the HTML is so long that converting it would block other requests. */

@@ -18,7 +18,7 @@ const grant: Grant = { identity: 'new collection', rows: null, may: (field) => !
 /** Rows between which other requests are processed. */
 const yieldRows = 50;
 
-/** A file, which field its columns are for, and where its bad rows are told. */
+/** A file, which field its columns are for, and where its bad rows are reported. */
 interface MappedTable {
   readonly imported: ImportTable;
   readonly mapping: readonly ColumnMapping[];
