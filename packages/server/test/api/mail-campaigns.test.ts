@@ -151,6 +151,34 @@ describeEngines('campaigns', (engine) => {
     expect(await fixture.messages(id)).toEqual({});
   });
 
+  test('a message that waits for another attempt when its campaign or its recipient ends it has not failed', async () => {
+    await fixture.addCustomers('wait', 3);
+    const id = await fixture.create('wait');
+    fixture.delivery.relay.fault = ({ step, address }) =>
+      step === 'rcpt' && address !== 'wait3@example.net' ? { code: 451, message: '4.7.1 Try again later' } : null;
+    await fixture.step(id, 'start');
+    await fixture.until(
+      () => fixture.get(id),
+      ({ sent }) => sent === 1,
+    );
+    const suppressed = { accountId: 2, address: 'wait2@example.net' };
+    await fixture.server.data('POST /api/mailSuppressions:create', { as: 'mia', body: suppressed });
+    expect(await fixture.step(id, 'cancel')).toMatchObject({ status: 'cancelled' });
+    fixture.delivery.relay.fault = () => null;
+    fixture.delivery.clock.advance(3_600_000);
+    const messages = await fixture.until(
+      () => fixture.messages(id),
+      (all) => Object.values(all).every(({ status }) => status !== 'sending'),
+    );
+    expect(messages).toMatchObject({
+      'wait1@example.net': { status: 'cancelled', reason: 'The campaign was cancelled.' },
+      'wait2@example.net': { status: 'skipped', reason: 'The address gets no campaigns of this account any more.' },
+      'wait3@example.net': { status: 'sent' },
+    });
+    expect(await fixture.get(id)).toMatchObject({ status: 'cancelled', sent: 1, skipped: 1, failed: 0 });
+    expect(fixture.received('wait').map(({ to }) => to[0])).toEqual(['wait3@example.net']);
+  });
+
   test('no domain gets more messages in a minute than the campaign allows', async () => {
     await fixture.addCustomers('dom', 5);
     await fixture.addCustomers('domb', 2);

@@ -13,6 +13,7 @@ import {
 import { changeCampaign, hasStartedCampaign } from '../../database/mail/campaign-rows.ts';
 import { addSuppression } from '../../database/mail/suppression-rows.ts';
 import { isAutomaticMail } from '../automation/automatic-mail.ts';
+import { readCampaignRefusal } from '../delivery/campaign-refusals.ts';
 import {
   type DeliveryState,
   isReached,
@@ -53,17 +54,19 @@ export async function recordDelivery(tx: OutcomeTransaction, email: number, stat
   const [recipient] = state.recipients;
   const message = recipient && (await readCampaignMessage(tx.database, tx.transaction, { email }));
   if (!message) return;
-  const outcome = toOutcome(recipient, isoTime(tx.clock.now()));
+  const outcome = toOutcome(state, recipient, isoTime(tx.clock.now()));
   await recordOutcome(tx, message, outcome);
   if (outcome.type === 'failed' && isUnknownAddress(recipient)) await suppress(tx, message, 'bounced');
 }
 
-function toOutcome(recipient: RecipientState, at: string): MessageOutcome {
+function toOutcome({ problem }: DeliveryState, recipient: RecipientState, at: string): MessageOutcome {
   if (isReached(recipient)) return { type: 'sent', at };
   if (isWaiting(recipient)) return { type: 'sending', at };
   if (isUnknown(recipient)) return { type: 'unknown', at };
-  const type = recipient.status === 'cancelled' ? 'cancelled' : 'failed';
-  return { type, at, reason: recipient.reply };
+  const { reply: reason, status } = recipient;
+  const refusal = readCampaignRefusal(problem);
+  if (refusal === 'suppressed') return { type: 'skipped', at, reason };
+  return { type: refusal === 'cancelled' || status === 'cancelled' ? 'cancelled' : 'failed', at, reason };
 }
 
 /** Whether a server says that the address does not exist. A full mailbox or a refused text says nothing about the address. */

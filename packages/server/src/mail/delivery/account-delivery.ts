@@ -9,6 +9,7 @@ import type { LeasedMail, OutboxLease, OutboxLeases } from '../../database/mail/
 import { findCampaignRefusal } from '../../database/mail/suppression-rows.ts';
 import type { SmtpClient } from '../connect/open-smtp.ts';
 import { attemptDelivery, type LeasedMessage } from './attempt-delivery.ts';
+import { campaignRefusals } from './campaign-refusals.ts';
 import {
   type Attempt,
   type DeliveryState,
@@ -60,20 +61,6 @@ const renewMilliseconds = 20_000;
 const overdueMilliseconds = 7 * 86_400_000;
 /** Waits before outcomes are stored again, if the database does not take them. */
 const storeRetryMilliseconds = [100, 500, 2000, 5000];
-
-/** Why a message of a campaign that waits for another attempt is not sent any more. */
-const campaignRefusals = {
-  suppressed: {
-    code: 'addressSuppressed',
-    message: 'The address gets no campaigns of this account any more.',
-    cure: 'Nothing needs to be done.',
-  },
-  cancelled: {
-    code: 'campaignCancelled',
-    message: 'The campaign was cancelled.',
-    cure: 'Nothing needs to be done.',
-  },
-} as const;
 
 /** The lease of a message ended before it was transmitted: another worker sends it. */
 class LeaseEnded extends Error {}
