@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache, getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
-import { readConfig } from './base/config.ts';
+import { type Config, readConfig } from './base/config.ts';
 import { limitHeapGrowth } from './base/heap-growth.ts';
 import { collectWhenIdle } from './base/idle-collection.ts';
 import { ConfigError } from './base/setting.ts';
@@ -33,6 +33,7 @@ async function start(): Promise<void> {
   limitHeapGrowth();
   const envFile = loadEnv();
   const config = loadConfig();
+  if (process.argv.includes('--dry-run')) return printPlan(config);
   const { startServer } = await import('./server.ts');
   const server = await startServer({ config }).catch((error: unknown) => fail(describeStartFailure(error)));
   exitWithServer(server);
@@ -48,6 +49,13 @@ async function start(): Promise<void> {
   if (config.s3) console.log(`The bytes of files and e-mails are stored in the bucket "${config.s3.bucket}".`);
   if (!config.webhooks) console.log('WEBHOOKS is off: this server sends no webhooks.');
   if (server.setupToken) printSetupInstructions(config.publicUrl ?? server.url, server.setupToken);
+}
+
+/** `tablinum start --dry-run` */
+async function printPlan(config: Config): Promise<void> {
+  const { printUpgradePlan } = await import('./cli-upgrade.ts');
+  await printUpgradePlan(config).catch((error: unknown) => fail(describeStartFailure(error)));
+  process.exit(0);
 }
 
 async function runMail(): Promise<void> {

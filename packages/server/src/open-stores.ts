@@ -97,7 +97,7 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
   const { SqliteDatabase } = await import('./database/sqlite/sqlite-database.ts');
   const { FolderLock } = await import('./database/sqlite/folder-lock.ts');
   const { removeSqlite, requireStoreFile } = await import('./database/sqlite/store-files.ts');
-  const { dataDir, readerThreads } = config;
+  const { dataDir, readerThreads, upgradeBackup } = config;
   const lock = await FolderLock.acquire(dataDir, isoTime(clock.now())).catch((error: unknown) => {
     throw error instanceof StartFailure ? error : folderFailure('DATA_DIR', dataDir, error);
   });
@@ -124,6 +124,11 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     },
     openJournal: async (store) => openDatabase(`${store}.audit.db`),
     blobs: (store) => new FileBlobs(storePath(`${store}.files`)),
+    saveBeforeUpgrade: async (store, version) => {
+      if (!upgradeBackup) return null;
+      const { saveStore } = await import('./database/sqlite/save-store.ts');
+      return saveStore(storePath(`${store}.db`), join(dataDir, 'upgrade-backups'), version);
+    },
     remove: async (store) => {
       await rm(storePath(`${store}.files`), { recursive: true, force: true });
       for (const name of [`${store}.db`, `${store}.audit.db`]) removeSqlite(storePath(name));
@@ -181,6 +186,13 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     },
     openJournal: async () => null,
     blobs: (_, database) => new DatabaseBlobs(database, clock),
+    saveBeforeUpgrade: async (store, version) => {
+      if (!config.upgradeBackup) return null;
+      const { saveSchema } = await import('./database/postgres/save-schema.ts');
+      const copy = `${schemaName(store)}_version_${version}`;
+      await saveSchema(url, budget, schemaName(store), copy);
+      return `schema ${copy}`;
+    },
     remove: (store) => dropPostgres(url, schemaName(store), budget),
   };
   return {

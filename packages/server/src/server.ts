@@ -221,7 +221,12 @@ async function openMain(
     requireServed: null,
   });
   const prepare = async (): Promise<void> => {
-    await prepareStore(database, mainApplicationName, true);
+    await prepareStore(database, {
+      ...common,
+      name: mainApplicationName,
+      mayCreate: true,
+      saveStore: (version) => stores.saveBeforeUpgrade(mainStoreName, version),
+    });
     await main.open();
     await migrateSystemCollections(main);
     if (rootEmail && rootPassword) await addRootUser(main, rootEmail, rootPassword);

@@ -9,6 +9,13 @@ export interface ApplicationStores {
   openJournal(store: string): Promise<Database | null>;
   /** The storage of the bytes of files and mail. */
   blobs(store: string, database: Database): BlobStore;
+  /**
+   * Copies the database of a store before it is upgraded; not the bytes of files and mail, which an upgrade does not change.
+   *
+   * @param version the version of the store. @returns where the copy is; null: the operator has switched copies off.
+   * @throws StartFailure if there is no space for it.
+   */
+  saveBeforeUpgrade(store: string, version: number): Promise<string | null>;
   /** Removes a closed store with its journal and files. Does nothing if it no longer exists. */
   remove(store: string): Promise<void>;
 }

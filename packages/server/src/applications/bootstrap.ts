@@ -1,14 +1,15 @@
 /** Creates and migrates the system parts of an application: catalogue, system collections, built-in roles, first admin. */
 import { randomUUID } from 'node:crypto';
 import { adminRole, publicRole } from '../access/access-table.ts';
-import { isoTime } from '../base/clock.ts';
+import { type Clock, isoTime } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
 import { addSystemField, defineCollection } from '../collections/define-collection.ts';
 import { runDefinitionSteps } from '../collections/definition-change.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import { defaultFieldFacts, type NewField } from '../collections/new-field.ts';
 import { findOtherPatterns, needsIndexes, setSystemIndexes, setSystemPattern } from '../collections/system-indexes.ts';
 import { findApplication, insertMainApplication } from '../database/application-rows.ts';
-import { addMissingCatalogueTables, bumpVersion, createCatalogue, hasCatalogue } from '../database/catalogue.ts';
+import { bumpVersion, createCatalogue, hasCatalogue, isCurrentStore } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
 import { insertPermission, readPermissions } from '../database/permission-rows.ts';
 import { insertRole, readRoles, setUserRoles } from '../database/role-rows.ts';
@@ -17,6 +18,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import type { CollectionDefinition, FieldDefinition } from '../protocol/definition.ts';
 import type { StoredRelation } from '../schema/load-registry.ts';
 import type { SystemCollection, SystemField } from '../schema/system-collections.ts';
+import type { Migration } from '../upgrades/migration.ts';
 import { type Application, mainApplicationName } from './application.ts';
 import { systemCollections, systemRelations } from './system-definitions.ts';
 
@@ -63,19 +65,50 @@ const builtInRoles: readonly {
   { name: publicRole, title: 'Without a credential', allowConfigure: false, permissions: [] },
 ];
 
+/** What {@link prepareStore} needs to know of an application. */
+export interface StorePreparation {
+  readonly name: string;
+  readonly mayCreate: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Copies the store before it is changed. @param version its version. @returns where the copy is; null: copies are off. */
+  readonly saveStore: (version: number) => Promise<string | null>;
+}
+
 /**
- * Creates the catalogue if it does not exist and `mayCreate` is true. An interrupted bootstrap is started again, because no
- * data can exist yet.
+ * Creates the catalogue if it does not exist and `mayCreate` is true, and upgrades that of an earlier version. An interrupted
+ * bootstrap is started again, because no data can exist yet.
  *
  * @returns whether the catalogue exists.
+ * @throws StartFailure if a newer version of the server has written the store.
  */
-export async function prepareStore(database: Database, name: string, mayCreate: boolean): Promise<boolean> {
-  if (await hasCatalogue(database)) {
-    await addMissingCatalogueTables(database);
-    return true;
-  }
-  if (mayCreate) await createCatalogue(database, name, randomUUID());
-  return mayCreate;
+export async function prepareStore(database: Database, preparation: StorePreparation): Promise<boolean> {
+  const { name, mayCreate, clock } = preparation;
+  if (await isCurrentStore(database)) return true;
+  const exists = await hasCatalogue(database);
+  if (!exists && !mayCreate) return false;
+  const { migrations } = await import('../upgrades/migrations.ts');
+  const { recordAll } = await import('../upgrades/upgrade-store.ts');
+  if (exists) await upgrade(database, migrations, preparation);
+  else
+    await createCatalogue(database, { application: name, epoch: randomUUID() }, (transaction) =>
+      recordAll(database, transaction, migrations, isoTime(clock.now())),
+    );
+  return true;
+}
+
+async function upgrade(
+  database: Database,
+  all: readonly Migration[],
+  { name, clock, logger, saveStore }: StorePreparation,
+): Promise<void> {
+  const { planUpgrade, upgradeStore } = await import('../upgrades/upgrade-store.ts');
+  const plan = await planUpgrade(database, name, all);
+  const { from, to, tables } = plan;
+  const backup = await saveStore(from);
+  const titles = plan.migrations.map(({ number, title }) => `${number}: ${title}`);
+  logger.info({ application: name, from, to, migrations: titles, tables, backup }, 'The store is upgraded.');
+  await upgradeStore(database, plan, isoTime(clock.now()));
 }
 
 /**

@@ -230,9 +230,12 @@ export class OpenApplications {
   /** Creates or migrates the system parts of an application. */
   async #bootstrap(application: Application, row: ApplicationRow, stage: { name: string }): Promise<void> {
     const { database, name } = application;
+    const { stores, common } = this.#parts;
     await database.withStartupLock(async () => {
       stage.name = 'reading the catalogue';
-      if (!(await prepareStore(database, name, !row.born))) throw new Error('the store is empty');
+      const saveStore = (version: number): Promise<string | null> => stores.saveBeforeUpgrade(row.store, version);
+      const prepared = await prepareStore(database, { ...common, name, mayCreate: !row.born, saveStore });
+      if (!prepared) throw new Error('the store is empty');
       await application.open();
       stage.name = 'completing the definitions';
       await migrateSystemCollections(application);

@@ -60,6 +60,8 @@ export interface Config extends MailConfig {
   readonly outboundAllow: readonly string[];
   /** False: no webhook is sent. */
   readonly webhooks: boolean;
+  /** Whether a store is copied before it is upgraded. */
+  readonly upgradeBackup: boolean;
   /** Folder of modules that extend the server; null: none. */
   readonly extensionsDir: string | null;
 }
@@ -174,6 +176,11 @@ export const settings: readonly Setting[] = [
     'on',
     'on or off. Use off for a server on a copy of the data, so that it does not send messages again.',
   ),
+  defineSetting(
+    'UPGRADE_BACKUP',
+    'on',
+    'on or off: whether the database of an application is copied before a newer version of the server changes it.',
+  ),
   ...mailSettings,
   defineSetting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];
@@ -235,6 +242,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     corsOrigins: corsOrigins(read('CORS_ORIGINS')),
     outboundAllow: outboundAllow('OUTBOUND_ALLOW', read('OUTBOUND_ALLOW')),
     webhooks: parseChoice('WEBHOOKS', read('WEBHOOKS'), ['on', 'off']) === 'on',
+    upgradeBackup: parseChoice('UPGRADE_BACKUP', read('UPGRADE_BACKUP'), ['on', 'off']) === 'on',
     ...readMailConfig(read, outboundAllow),
     extensionsDir: optional('EXTENSIONS_DIR'),
   };

@@ -53,6 +53,14 @@ export async function readStores(database: Database): Promise<string[]> {
   return rows.map(([store]) => store);
 }
 
+/** The names of the stores of all applications that are not being removed, by the name of the application. */
+export async function readStoresByName(database: Database): Promise<[name: string, store: string][]> {
+  return readRows<[name: string, store: string]>(
+    database,
+    sql`SELECT name,store FROM applications WHERE status<>'destroying' AND store IS NOT NULL ORDER BY name`,
+  );
+}
+
 /** The display name of an application, or null. */
 export async function readDisplayName(database: Database, name: string): Promise<string | null> {
   const [row] = await readRows<[displayName: string | null]>(

@@ -15,6 +15,15 @@ export interface Versions {
   readonly schema: number;
 }
 
+/** The version of the stores that this server writes: the number of the last migration of `upgrades/`. */
+export const storeVersion = 1;
+
+/** The number of the last migration that a store has been through; 0: it is from before migrations were noted. */
+export async function readStoreVersion(database: Database): Promise<number> {
+  const [row] = await readRows(database, sql`SELECT max(number) FROM _migrations`);
+  return Number(row?.[0] ?? 0);
+}
+
 /** The current versions. */
 export async function readVersions(database: Database): Promise<Versions> {
   const rows = await readRows<[version: number, schema: number]>(
@@ -238,32 +247,56 @@ export async function hasCatalogue(database: Database): Promise<boolean> {
   return (await readCatalogueTables(database)).has('_meta');
 }
 
+/** Whether a store exists that is as this server writes it. It may lack system collections. */
+export async function isCurrentStore(database: Database): Promise<boolean> {
+  const missing = await findMissingCatalogueTables(database);
+  return missing.length === 0 && (await readStoreVersion(database)) === storeVersion;
+}
+
+/** The names of all collections, and of all fields as `collection.field`. */
+export async function readDefinedNames(database: Database): Promise<ReadonlySet<string>> {
+  const rows = await readRows<[collection: string, field: string | null]>(
+    database,
+    sql`SELECT c.name,f.name FROM _collections c LEFT JOIN _fields f ON f.collection_id=c.id`,
+  );
+  return new Set(rows.flatMap(([collection, field]) => [collection, `${collection}.${field}`]));
+}
+
 /** The random name of the event log, which differs between sets of data. */
 export async function readEpoch(database: Database): Promise<string> {
   const [row] = await readRows(database, sql`SELECT epoch FROM _meta`);
   return row?.[0] as string;
 }
 
-/** Creates the tables of the catalogue in one transaction. */
-export async function createCatalogue(database: Database, application: string, epoch: string): Promise<void> {
+/** Creates the tables of the catalogue in one transaction. @param more writes what else a new store contains. */
+export async function createCatalogue(
+  database: Database,
+  { application, epoch }: { readonly application: string; readonly epoch: string },
+  more: (transaction: Transaction) => Promise<void>,
+): Promise<void> {
   await database.write(async (transaction) => {
-    for (const statement of Object.values(database.dialect.catalogue).flat())
-      await transaction.run(bindFixed(database.dialect, statement));
+    await addCatalogueTables(database, transaction, Object.keys(database.dialect.catalogue));
     const insert = sql`INSERT INTO _meta (version,schema_version,epoch,application)
 VALUES (1,1,${value('text', epoch)},${value('text', application)})`;
     await runInTransaction(database, transaction, insert);
+    await more(transaction);
   });
 }
 
-/** Creates tables of the catalogue that a store of an earlier version lacks. */
-export async function addMissingCatalogueTables(database: Database): Promise<void> {
+/** The tables of the catalogue that a store of an earlier version lacks. */
+export async function findMissingCatalogueTables(database: Database): Promise<string[]> {
   const existing = await readCatalogueTables(database);
-  const missing = Object.entries(database.dialect.catalogue).filter(([table]) => !existing.has(table));
-  if (missing.length === 0) return;
-  await database.write(async (transaction) => {
-    for (const statement of missing.flatMap(([, statements]) => statements))
-      await transaction.run(bindFixed(database.dialect, statement));
-  });
+  return Object.keys(database.dialect.catalogue).filter((table) => !existing.has(table));
+}
+
+/** Creates tables of the catalogue. */
+export async function addCatalogueTables(
+  { dialect }: Database,
+  transaction: Transaction,
+  tables: readonly string[],
+): Promise<void> {
+  for (const statement of tables.flatMap((table) => dialect.catalogue[table] ?? []))
+    await transaction.run(bindFixed(dialect, statement));
 }
 
 async function readCatalogueTables(database: Database): Promise<Set<string>> {

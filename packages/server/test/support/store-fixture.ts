@@ -14,6 +14,7 @@ import type { Engine, Store } from './engines.ts';
 import type { Json } from './json.ts';
 import { makeRawMail } from './raw-mail.ts';
 import type { TestServer } from './scenario.ts';
+import { shopHeaders } from './shop-server.ts';
 
 export interface StoreFixture {
   /** Paths below DATA_DIR, and their bytes in base64. */
@@ -27,8 +28,6 @@ export interface StoreFixture {
 }
 
 const folder = fileURLToPath(new URL('../fixtures/stores/', import.meta.url));
-/** The application besides `main`. */
-export const shopHeaders = { 'x-app': 'shop' };
 
 /** What is compared before and after an upgrade: the path below /api, in `main` or the application `shop`. */
 export const readings = [

@@ -126,7 +126,8 @@ export async function dropPostgres(url: string, schema: string, budget: Connecti
   }
 }
 
-async function query<R extends pg.QueryResultRow>(
+/** Runs a statement of a connection of its own. @throws DatabaseFault */
+export async function query<R extends pg.QueryResultRow>(
   client: pg.Client,
   text: string,
   values: readonly unknown[] = [],

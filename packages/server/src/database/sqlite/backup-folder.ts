@@ -1,12 +1,10 @@
 import { constants, existsSync, statSync } from 'node:fs';
-import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { backup, DatabaseSync } from 'node:sqlite';
 import { thumbnailScope } from '../../base/blob-store.ts';
 import { incomingFolder } from '../../base/file-blobs.ts';
+import { copyDatabase, syncToDisk } from './copy-database.ts';
 
-/** Copies all pages in one step, so that the copy is consistent during writes. */
-const allPages = 2 ** 31 - 1;
 const mainStore = '1';
 /** Thumbnails are left out, because they are made again when they are requested. */
 const thumbnailFolder = `${thumbnailScope}${sep}`;
@@ -68,20 +66,10 @@ class BackupCopy {
     await this.#newFiles(`${store}.files`);
   }
 
-  /**
-   * Copies pages instead of running VACUUM INTO, because expressions in indexes need functions that only the server
-   * defines.
-   */
   async #database(name: string): Promise<void> {
     const path = join(this.#source, name);
     if (!existsSync(path)) return; // the journal does not exist yet, or the application was destroyed meanwhile
-    const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
-    try {
-      await backup(database, join(this.#target, name), { rate: allPages });
-    } finally {
-      database.close();
-    }
-    await syncToDisk(join(this.#target, name));
+    await copyDatabase(path, join(this.#target, name));
     this.#databases.push({ path: `applications/${name}`, bytes: statSync(join(this.#target, name)).size });
   }
 
@@ -112,11 +100,6 @@ async function copyIfExists(from: string, to: string): Promise<boolean> {
   if ((await copyFile(from, to, constants.COPYFILE_FICLONE).catch(ignoreMissing)) === null) return false;
   await syncToDisk(to);
   return true;
-}
-
-async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  await handle.sync().finally(() => handle.close());
 }
 
 function ignoreMissing(error: unknown): null {

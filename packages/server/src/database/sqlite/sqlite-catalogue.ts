@@ -10,6 +10,8 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       version INTEGER NOT NULL, schema_version INTEGER NOT NULL, epoch TEXT NOT NULL,
       application TEXT NOT NULL)`,
   ],
+  // The numbered migrations that were applied, see upgrades/.
+  _migrations: [sql`CREATE TABLE _migrations (number INTEGER PRIMARY KEY, title TEXT NOT NULL, at TEXT NOT NULL)`],
   _collections: [
     sql`CREATE TABLE _collections (
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT,

@@ -1,0 +1,5 @@
+/** All migrations, in their order. A change of what a store contains needs one: see `test/contract/store-upgrades.test.ts`. */
+import { recordedMigrations } from './001-recorded-migrations.ts';
+import type { Migration } from './migration.ts';
+
+export const migrations: readonly Migration[] = [recordedMigrations];
