@@ -53,11 +53,13 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   const isInThread = inbox.composer.conversation !== null && inbox.composer.conversation === opened;
   const composer = inbox.composer.message && <OpenComposer inbox={inbox} accounts={accounts} />;
   const title =
-    view.state === 'snoozed' || view.state === 'closed'
-      ? t.team.views[view.state]
-      : view.starred && getSingleFolder(view) === null
-        ? t.starred
-        : t.folderName(view.folder ?? 'inbox');
+    view.label !== undefined && getSingleFolder(view) === null
+      ? view.label
+      : view.state === 'snoozed' || view.state === 'closed'
+        ? t.team.views[view.state]
+        : view.starred && getSingleFolder(view) === null
+          ? t.starred
+          : t.folderName(view.folder ?? 'inbox');
   return (
     <Page
       filled

@@ -7,6 +7,8 @@ import { Icon, type IconName } from '../../ui/icon.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import type { InboxView } from '../inbox-search.ts';
 import type { Account, Mailbox } from '../mail-types.ts';
+import { LabelViews } from '../team/label-views.tsx';
+import { getLabelColor } from '../team/labels.ts';
 import { TeamViews } from '../team/team-views.tsx';
 import classes from './folder-pane.module.css';
 
@@ -37,9 +39,8 @@ export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): st
 export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
-  const may = useMay();
-  const { account, folder = 'inbox', starred, state, assignee } = view;
-  const isAllAccounts = account === undefined && state === undefined && assignee === undefined;
+  const { account, folder = 'inbox', starred, state, assignee, label } = view;
+  const isAllAccounts = account === undefined && state === undefined && assignee === undefined && label === undefined;
   const unread = accounts
     .flatMap(({ mailboxes }) => mailboxes.filter(({ role }) => role === 'inbox'))
     .reduce((sum, each) => sum + each.unread, 0);
@@ -83,6 +84,31 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
           </div>
         )}
       />
+      <LabelViews
+        current={label}
+        render={(entries, title, showAll) => (
+          <div className={classes.account}>
+            <h2 className={classes.address}>{title}</h2>
+            {entries.map((each) => (
+              <Entry
+                key={each.label}
+                icon="tag"
+                iconColor={`var(--mantine-color-${getLabelColor(each.label)}-filled)`}
+                label={each.label}
+                count={each.conversations}
+                countLabel={t.team.labels.count(each.label, each.conversations)}
+                current={account === undefined && folder === 'any' && label === each.label}
+                go={() => setView(each.view)}
+              />
+            ))}
+            {showAll && (
+              <UnstyledButton className={classes.entry} onClick={showAll} c="dimmed">
+                {t.team.labels.all}
+              </UnstyledButton>
+            )}
+          </div>
+        )}
+      />
       {accounts.map((each) => (
         <div key={each.id} className={classes.account}>
           <h2 className={classes.address} title={each.problem?.message ?? each.address}>
@@ -114,27 +140,39 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
           ))}
         </div>
       ))}
-      <div className={classes.end}>
-        <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
-          {t.accounts.manage}
-        </TextLink>
-        {may('conversations', 'list') && (
-          <TextLink to="/a/$app/inbox/reports" params={{ app }} size="sm" c="dimmed">
-            {t.reports.link}
-          </TextLink>
-        )}
-        {may('mailCampaigns', 'list') && (
-          <TextLink to="/a/$app/inbox/campaigns" params={{ app }} size="sm" c="dimmed">
-            {t.campaigns.link}
-          </TextLink>
-        )}
-      </div>
+      <FolderLinks />
     </nav>
+  );
+}
+
+/** Links to the other pages of the inbox, as far as the role may use them. */
+function FolderLinks(): ReactNode {
+  const t = useInboxTexts();
+  const app = useApplication();
+  const may = useMay();
+  return (
+    <div className={classes.end}>
+      <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
+        {t.accounts.manage}
+      </TextLink>
+      {may('conversations', 'list') && (
+        <TextLink to="/a/$app/inbox/reports" params={{ app }} size="sm" c="dimmed">
+          {t.reports.link}
+        </TextLink>
+      )}
+      {may('mailCampaigns', 'list') && (
+        <TextLink to="/a/$app/inbox/campaigns" params={{ app }} size="sm" c="dimmed">
+          {t.campaigns.link}
+        </TextLink>
+      )}
+    </div>
   );
 }
 
 interface EntryProps {
   readonly icon: IconName;
+  /** The CSS colour of the icon; that of the text by default. */
+  readonly iconColor?: string;
   readonly label: string;
   readonly count?: number;
   /** What the count means; unread messages by default. */
@@ -143,7 +181,7 @@ interface EntryProps {
   readonly go: () => void;
 }
 
-function Entry({ icon, label, count = 0, countLabel, current, go }: EntryProps): ReactNode {
+function Entry({ icon, iconColor, label, count = 0, countLabel, current, go }: EntryProps): ReactNode {
   const t = useInboxTexts();
   const meaning = countLabel ?? t.unreadCount(count);
   return (
@@ -153,7 +191,9 @@ function Entry({ icon, label, count = 0, countLabel, current, go }: EntryProps):
       aria-current={current || undefined}
       onClick={go}
     >
-      <Icon name={icon} />
+      <span className={classes.icon} style={{ color: iconColor }}>
+        <Icon name={icon} />
+      </span>
       <span className={classes.name} dir="auto">
         {label}
       </span>

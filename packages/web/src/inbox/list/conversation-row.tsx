@@ -6,6 +6,7 @@ import { formatPeople } from '../people.ts';
 import { RowTeam } from '../team/row-team.tsx';
 import { formatFullTime, formatShortTime } from '../times.ts';
 import classes from './conversation-row.module.css';
+import { RowLabels } from './row-labels.tsx';
 
 interface RowProps {
   readonly row: Conversation;
@@ -72,8 +73,13 @@ export const ConversationRow = memo(function ConversationRow({
             {formatShortTime(row.lastAt)}
           </time>
         </span>
-        <span className={classes.subject}>{subject}</span>
-        <span className={classes.snippet}>{row.snippet}</span>
+        <span className={classes.subject}>
+          <RowLabels labels={row.labels} />
+          <bdi>{subject}</bdi>
+        </span>
+        <span className={classes.snippet} dir="auto">
+          {row.snippet}
+        </span>
       </a>
       <RowStar row={row} mayStar={mayStar} star={star} />
     </div>

@@ -5,6 +5,7 @@ import { IconButton } from '../../ui/icon-button.tsx';
 import type { InboxView } from '../inbox-search.ts';
 import type { MailRights } from '../rights.ts';
 import type { Selection } from '../use-selection.ts';
+import { LabelFilter } from './label-filter.tsx';
 import classes from './list-bar.module.css';
 
 interface ListBarProps {
@@ -68,6 +69,7 @@ export function ListBar(props: ListBarProps): ReactNode {
       ) : (
         <>
           <span className={classes.space} />
+          <LabelFilter view={view} setView={setView} />
           {(['unread', 'starred'] as const).map((name) => (
             <Button
               key={name}

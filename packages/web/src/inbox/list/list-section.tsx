@@ -27,7 +27,7 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
     star: (row) => commands.toggleStar([row]),
   });
   const ownAddressesByAccount = useMemo(() => listOwnAddresses(accounts), [accounts]);
-  const isFiltered = view.q !== undefined || view.unread || view.starred;
+  const isFiltered = view.q !== undefined || view.unread || view.starred || view.label !== undefined;
   const clearFiltersButton = (
     <Button variant="default" onClick={() => setView({})}>
       {t.empty.clearFilters}

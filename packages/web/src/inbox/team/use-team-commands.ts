@@ -84,7 +84,7 @@ export function useTeamCommands({ list, address, cursor, mail }: TeamCommandOpti
       if (self !== null) assign(self, texts.team.you);
     },
     changeLabels: (labelChange) => {
-      const context = { client: getClient(application), application, mail: mailActions, texts };
+      const context = { client: getClient(application), application, list, mail: mailActions, texts };
       void applyLabels(context, cursor.targets(), labelChange);
     },
   };

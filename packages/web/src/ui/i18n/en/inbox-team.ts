@@ -61,6 +61,12 @@ export const inboxTeam = {
   },
   labels: {
     title: 'Labels',
+    one: 'Label',
+    any: 'Any label',
+    all: 'All labels',
+    filter: 'Filter by label',
+    filtered: (label: string) => `Only with the label ${label}`,
+    count: (label: string, n: number) => `${label}: ${n === 1 ? '1 conversation' : `${n} conversations`}`,
     add: 'Another label',
     apply: 'Apply',
     invalid: 'A label cannot begin with a backslash.',

@@ -123,6 +123,7 @@ export const inbox = {
       ['subject:', 'words of the subject'],
       ['has:attachment', 'with files'],
       ['is:unread', 'not read yet'],
+      ['label:', 'with this label'],
       ['in:', 'only in one folder'],
       ['before:2026-03-01', 'received before that day'],
       ['after:2026-03-01', 'received from that day on'],
