@@ -78,6 +78,45 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     await page.getByRole('row', { name: /^To do 1/ }).waitFor();
   });
 
+  test('the search suggests words, labels and people, and remembers and saves searches', long, async () => {
+    await page.goto(`${server.running.url}/a/main/inbox`);
+    const field = page.getByRole('combobox', { name: 'Search mail' });
+    const option = (name: string) => page.getByRole('option', { name, exact: true });
+    await field.click();
+    await page.keyboard.type('lab');
+    await option('label:').click();
+    await page.keyboard.type('to');
+    await option('label:"To do"').waitFor();
+    await picture('suggestions');
+    await expectAccessible(page, 'suggestions of a search');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => field.inputValue()).toBe('label:"To do" ');
+    await page.keyboard.press('Enter');
+    await expect.poll(rows).toEqual(['Bill of May']);
+    await page.getByRole('button', { name: 'Save this search' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('My tasks');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    const entry = page.getByRole('button', { name: 'My tasks', exact: true });
+    await entry.waitFor();
+    await field.fill('zimm');
+    await option('from: Zoe Zimmer <zoe@example.net>').click();
+    await page.keyboard.press('Enter');
+    await expect.poll(rows).toEqual(['Holiday plans']);
+    await entry.click();
+    await expect.poll(rows).toEqual(['Bill of May']);
+    await field.click();
+    await field.fill('');
+    await option('from:zoe@example.net').click();
+    await expect.poll(rows).toEqual(['Holiday plans']);
+    await page.evaluate('localStorage.clear()');
+    await page.reload();
+    await entry.hover();
+    await page.getByRole('button', { name: 'Delete the saved search My tasks' }).click();
+    await expect.poll(() => entry.count()).toBe(0);
+  });
+
   test('no page has reported an error', () => {
     expect(misdeeds).toEqual({ errors: [], violations: [], foreign: [] });
   });

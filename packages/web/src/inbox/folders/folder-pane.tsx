@@ -4,12 +4,15 @@ import { useApplication } from '../../data/application.tsx';
 import { useMay } from '../../data/schema.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import type { InboxView } from '../inbox-search.ts';
 import type { Account, Mailbox } from '../mail-types.ts';
+import { isSameView, useDeleteSearch, useSavedSearches } from '../search/saved-searches.ts';
 import { LabelViews } from '../team/label-views.tsx';
 import { getLabelColor } from '../team/labels.ts';
 import { TeamViews } from '../team/team-views.tsx';
+import { getFolderKey } from './folder-key.ts';
 import classes from './folder-pane.module.css';
 
 interface FolderPaneProps {
@@ -29,11 +32,6 @@ const icons: Readonly<Record<string, IconName>> = {
   outbox: 'clock',
 };
 const roleOrder = ['inbox', 'drafts', 'outbox', 'sent', 'archive', 'junk', 'trash', 'all'];
-
-/** The key of a folder: its role, else its path. */
-export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): string {
-  return role ?? path;
-}
 
 /** The list of views over all accounts, and of the folders of each account. */
 export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
@@ -65,6 +63,7 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
         current={isAllAccounts && folder === 'any' && !starred}
         go={() => setView({ folder: 'any' })}
       />
+      <SavedSearchEntries view={view} setView={setView} />
       <TeamViews
         accounts={accounts}
         render={(entries, title) => (
@@ -142,6 +141,30 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
       ))}
       <FolderLinks />
     </nav>
+  );
+}
+
+/** The saved searches of the user, each with a menu to delete it. */
+function SavedSearchEntries({ view, setView }: Pick<FolderPaneProps, 'view' | 'setView'>): ReactNode {
+  const t = useInboxTexts().search;
+  const saved = useSavedSearches();
+  const remove = useDeleteSearch();
+  if (saved.length === 0) return null;
+  return (
+    <div className={classes.account}>
+      <h2 className={classes.address}>{t.saved}</h2>
+      {saved.map((each) => (
+        <div key={each.id} className={classes.saved}>
+          <Entry
+            icon="bookmark"
+            label={each.name}
+            current={isSameView(each.view, view)}
+            go={() => setView(each.view)}
+          />
+          <IconButton icon="x" size="sm" label={t.deleteSaved(each.name)} onClick={() => void remove(each.id)} />
+        </div>
+      ))}
+    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import { useStable } from '../../ui/use-stable.ts';
 import classes from '../inbox-page.module.css';
 import { buildInboxUrl } from '../inbox-search.ts';
 import type { Account, Conversation } from '../mail-types.ts';
+import { SaveSearch } from '../search/save-search.tsx';
 import type { InboxState } from '../use-inbox-state.ts';
 import { ListBar } from './list-bar.tsx';
 import { ListPane } from './list-pane.tsx';
@@ -51,6 +52,7 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
         snooze={inbox.actions.openSnooze}
       />
       <SearchScope view={view} setView={setView} />
+      <SaveSearch view={view} />
       <ListPane
         key={JSON.stringify(view)}
         list={list}
