@@ -117,6 +117,98 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     await expect.poll(() => entry.count()).toBe(0);
   });
 
+  test('the list has two densities and three places, which the browser remembers', long, async () => {
+    await page.goto(`${server.running.url}/a/main/inbox`);
+    const height = (): Promise<number> =>
+      row('Bill of May')
+        .boundingBox()
+        .then((box) => box!.height);
+    const choose = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Layout' }).click();
+      await page.getByRole('menuitemradio', { name }).click();
+    };
+    const pane = page.getByRole('region', { name: 'Conversation', exact: true });
+    await row('Bill of May').waitFor();
+    const comfortable = await height();
+    await choose('Compact');
+    await expect.poll(height).toBeLessThan(comfortable - 15);
+    await picture('compact-left');
+    await choose('Above the conversation');
+    await row('Holiday plans').click();
+    await pane.getByText('Hello.').waitFor();
+    const [list, thread] = await Promise.all([page.locator('[data-list]').boundingBox(), pane.boundingBox()]);
+    expect(thread!.y).toBeGreaterThan(list!.y + list!.height - 1);
+    await expect.poll(height).toBeLessThan(40);
+    await picture('compact-top');
+    await expectAccessible(page, 'a compact list above a conversation');
+    await choose('Instead of the conversation');
+    await expect.poll(() => page.locator('[data-list]').count()).toBe(0);
+    await page.reload();
+    await pane.getByText('Hello.').waitFor();
+    expect(await page.locator('[data-list]').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await row('Bill of May').waitFor();
+    await picture('compact-list');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('j');
+    await page.locator('[data-conversation][data-current]').waitFor({ timeout: 2000 });
+    await choose('Comfortable');
+    await choose('On the left');
+  });
+
+  test('rows are swiped on a phone, which can be undone; messages have the direction of their text', long, async () => {
+    await receive('שלום עולם', { id: 'rtl@example.net', text: 'שלום, מה שלומך?\n\nAnd one line in English.' });
+    const { page: phone, misdeeds: found } = await openPage(browser, server.running.url, {
+      viewport: { width: 390, height: 800 },
+      hasTouch: true,
+      isMobile: true,
+      colorScheme: 'dark',
+    });
+    await phone.goto(`${server.running.url}/a/main/inbox`);
+    await signIn(phone, 'ann@example.com', 'correct horse');
+    const cdp = await phone.context().newCDPSession(phone);
+    const phoneRow = phone.locator('[data-conversation]').filter({ hasText: 'Bill of May' });
+    const swipe = async (distance: number, whileHeld = async (): Promise<void> => {}): Promise<void> => {
+      const box = (await phoneRow.boundingBox())!;
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+      const touch = (type: string, moved: number | null) =>
+        cdp.send('Input.dispatchTouchEvent', {
+          type: type as 'touchStart',
+          touchPoints: moved === null ? [] : [{ x: x + moved, y }],
+        });
+      await touch('touchStart', 0);
+      for (let step = 1; step <= 6; step++) await touch('touchMove', (distance * step) / 6);
+      await whileHeld();
+      await touch('touchEnd', null);
+    };
+    await swipe(150, async () => {
+      await expect.poll(() => phoneRow.getAttribute('data-swipe')).toBe('right');
+      if (pictures !== undefined) await phone.screenshot({ path: `${pictures}/phone-swipe.png` });
+    });
+    await phone.getByText('Conversation archived.').waitFor();
+    await expect.poll(() => phoneRow.count()).toBe(0);
+    await phone.getByRole('button', { name: 'Undo' }).click();
+    await phoneRow.waitFor();
+    await swipe(30);
+    await swipe(-150);
+    await expect.poll(() => phoneRow.count()).toBe(0);
+    await phone.getByRole('button', { name: 'Undo' }).last().click();
+    await phoneRow.waitFor();
+    await expectAccessible(phone, 'the list on a phone');
+    await phone.locator('[data-conversation]').filter({ hasText: 'שלום עולם' }).tap();
+    await phone.getByText('And one line in English.').waitFor();
+    expect(
+      await phone.evaluate(
+        "getComputedStyle([...document.querySelectorAll('article div[dir=auto]')].find((e) => e.textContent.includes('English'))).direction",
+      ),
+    ).toBe('rtl');
+    if (pictures !== undefined) await phone.screenshot({ path: `${pictures}/phone-rtl.png` });
+    expect(found).toEqual({ errors: [], violations: [], foreign: [] });
+    await phone.context().close();
+  });
+
   test('no page has reported an error', () => {
     expect(misdeeds).toEqual({ errors: [], violations: [], foreign: [] });
   });

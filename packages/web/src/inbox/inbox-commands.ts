@@ -54,7 +54,7 @@ export function inboxCommands(
       isAllowed: write,
       run: startReply('forward', true),
     },
-    { name: 'archive', icon: 'archive', keys: ['e'], isAllowed: move, run: mail.archive },
+    { name: 'archive', icon: 'archive', keys: ['e'], isAllowed: move, run: () => mail.archive() },
     { name: 'trash', icon: 'trash', keys: ['#', 'Delete'], isAllowed: destroy, run: mail.trash },
     { name: 'unread', icon: 'mail', keys: ['u'], isAllowed: mark, run: mail.toggleRead },
     { name: 'star', icon: 'star', keys: ['s'], isAllowed: mark, run: () => mail.toggleStar() },

@@ -103,6 +103,7 @@ function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDa
   frameDocument.head.replaceChildren(policyElement);
   const body = frameDocument.createElement('div');
   body.className = 'mail';
+  body.dir = 'auto';
   body.append(frameDocument.importNode(content, true));
   frameDocument.body.replaceChildren(body);
   applyStyles(body);
@@ -139,10 +140,11 @@ function buildBaseStyle(isDark: boolean): string {
     }
     a { color: ${isDark ? '#82d1c7' : '#0d6b63'}; }
     img { max-width: 100%; height: auto; }
+    .mail :is(p, div, li, td, th, blockquote, h1, h2, h3, h4, h5, h6):not([dir]) { unicode-bidi: plaintext; }
     img:not([src]) { display: none; }
     table { max-width: 100%; }
     pre { white-space: pre-wrap; }
-    blockquote { margin: 8px 0 0; padding-left: 12px; border-left: 2px solid ${isDark ? '#46534f' : '#d5dcda'}; }
+    blockquote { margin: 8px 0 0; padding-inline-start: 12px; border-inline-start: 2px solid ${isDark ? '#46534f' : '#d5dcda'}; }
     summary { cursor: pointer; width: max-content; list-style: none; padding: 0 8px; border-radius: 8px; line-height: 16px;
       background: ${isDark ? '#28322f' : '#e5eae8'}; margin: 8px 0; font-size: 10px; }
   `;

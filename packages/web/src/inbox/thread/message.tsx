@@ -45,7 +45,9 @@ export function Message({ email, opened, toggle, star, canDecideDelivery, contin
           <Avatar name={getName(sender)} />
           <span className={classes.who}>
             <span className={classes.line}>
-              <span className={classes.name}>{getName(sender) || t.nobody}</span>
+              <span className={classes.name} dir="auto">
+                {getName(sender) || t.nobody}
+              </span>
               {opened && sender?.name && <span className={classes.address}>{sender.address}</span>}
               {email.draft && (
                 <Badge size="xs" variant="light" color="yellow">
@@ -53,7 +55,9 @@ export function Message({ email, opened, toggle, star, canDecideDelivery, contin
                 </Badge>
               )}
             </span>
-            <span className={classes.second}>{opened ? formatReceivers(email, t.to) : email.snippet}</span>
+            <span className={classes.second} dir="auto">
+              {opened ? formatReceivers(email, t.to) : email.snippet}
+            </span>
           </span>
         </UnstyledButton>
         <time
@@ -123,7 +127,7 @@ function PlainText({ text }: { text: string }): ReactNode {
   const [unfolded, setUnfolded] = useState(false);
   const { body, quoted } = splitQuotation(text);
   return (
-    <div className={classes.text}>
+    <div className={classes.text} dir="auto">
       <Linked text={body} />
       {quoted !== null && (
         <>
@@ -136,7 +140,7 @@ function PlainText({ text }: { text: string }): ReactNode {
             •••
           </UnstyledButton>
           {unfolded && (
-            <div className={classes.quoted}>
+            <div className={classes.quoted} dir="auto">
               <Linked text={quoted} />
             </div>
           )}

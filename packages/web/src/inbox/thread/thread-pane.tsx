@@ -157,7 +157,9 @@ function Messages({
   const emails = thread.emails.filter(({ draft, folder }) => !(isComposing && draft && folder === 'drafts'));
   return (
     <div className={classes.thread}>
-      <h2 className={classes.subject}>{thread.subject || t.noSubject}</h2>
+      <h2 className={classes.subject} dir="auto">
+        {thread.subject || t.noSubject}
+      </h2>
       <div className={classes.facts}>
         {thread.messages > 1 && (
           <Badge variant="light" tt="none">

@@ -59,6 +59,7 @@ export const inboxTeam = {
     open: 'Customer and fields',
     empty: 'No record of another collection has this address or refers to this conversation.',
   },
+  swipeSnooze: 'Until tomorrow',
   labels: {
     title: 'Labels',
     one: 'Label',

@@ -140,6 +140,13 @@ export const inbox = {
       ['-', 'without what follows'],
     ] as readonly (readonly [string, string])[],
   },
+  layout: {
+    title: 'Layout',
+    density: 'Density',
+    densities: { comfortable: 'Comfortable', compact: 'Compact' },
+    split: 'List of conversations',
+    splits: { left: 'On the left', top: 'Above the conversation', list: 'Instead of the conversation' },
+  } as const,
   keyHelp: {
     title: 'Keyboard shortcuts',
     keys: [
