@@ -32,6 +32,49 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     return (await upload(server, 'ann', 1, raw, 'message/rfc822', '&mailbox=inbox')).ids[0]!;
   };
 
+  const invite = (method: string, lines: readonly string[]): string =>
+    [
+      'BEGIN:VCALENDAR',
+      'VERSION:2.0',
+      'PRODID:-//Test//EN',
+      `METHOD:${method}`,
+      'BEGIN:VEVENT',
+      'UID:event-1@example.net',
+      'DTSTART:20261201T090000Z',
+      'DTEND:20261201T100000Z',
+      'RRULE:FREQ=WEEKLY;INTERVAL=2;COUNT=4',
+      'LOCATION:Room 5',
+      'ORGANIZER;CN=Zoe:mailto:zoe@example.net',
+      'ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:shop@example.com',
+      ...lines,
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '',
+    ].join('\r\n');
+  const receiveInvitation = async (subject: string, calendar: string): Promise<void> => {
+    const raw = [
+      'From: Zoe <zoe@example.net>',
+      'To: shop@example.com',
+      `Subject: ${subject}`,
+      `Message-ID: <${subject.replaceAll(/\W/g, '')}@example.net>`,
+      'Date: Fri, 20 Nov 2026 10:00:00 +0000',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/mixed; boundary=b1',
+      '',
+      '--b1',
+      'Content-Type: text/plain',
+      '',
+      `Text of ${subject}`,
+      '--b1',
+      'Content-Type: text/calendar; charset=utf-8; name=invite.ics',
+      '',
+      calendar,
+      '--b1--',
+      '',
+    ].join('\r\n');
+    await upload(server, 'ann', 1, raw, 'message/rfc822', '&mailbox=inbox');
+  };
+
   beforeAll(async () => {
     buildWebInterface();
     server = await startMailAccountServer(sqlite);
@@ -207,6 +250,49 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     if (pictures !== undefined) await phone.screenshot({ path: `${pictures}/phone-rtl.png` });
     expect(found).toEqual({ errors: [], violations: [], foreign: [] });
     await phone.context().close();
+  });
+
+  test('an invitation is shown as a card, and its answer goes to the organizer', long, async () => {
+    const card = page.getByRole('region', { name: 'Invitation' });
+    await page.goto(`${server.running.url}/a/main/inbox`);
+    await receiveInvitation('Planning', invite('REQUEST', ['SUMMARY:Plan <img src=x onerror=alert(1)>', 'SEQUENCE:1']));
+    await row('Planning').click();
+    await card.getByText('Plan <img src=x onerror=alert(1)>').waitFor();
+    for (const text of ['Updated', '9:00', 'UTC', 'Room 5', 'Zoe (zoe@example.net)', 'every 2 weeks, 4 times'])
+      await card.getByText(text).first().waitFor();
+    await expectAccessible(page, 'an invitation');
+    await picture('invitation');
+    await card.getByRole('button', { name: 'Accept' }).click();
+    await page.getByText('Accepted. The organizer gets your answer.').waitFor();
+    expect(await card.getByRole('button', { name: 'Accept' }).getAttribute('aria-pressed')).toBe('true');
+    const [queued] = await server.data('GET /api/emails?folder=outbox', { as: 'ann' });
+    expect(queued).toMatchObject({ to: [{ address: 'zoe@example.net' }], from: [{ address: 'shop@example.com' }] });
+    const raw = (await server.call(`GET /api/emails:raw?filterByTk=${queued.id}`, { as: 'ann' })).text;
+    expect(raw).toMatch(/Content-Type: text\/calendar;\s+charset=utf-8;\s+method=REPLY/);
+    const encoded = /text\/calendar[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(raw)?.[1] ?? '';
+    expect(Buffer.from(encoded, 'base64').toString()).toMatch(/METHOD:REPLY[\s\S]*PARTSTAT=ACCEPTED/);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => server.data('GET /api/emails?folder=outbox', { as: 'ann' })).toEqual([]);
+    await expect.poll(() => card.getByRole('button', { name: 'Accept' }).getAttribute('aria-pressed')).toBe('false');
+
+    await receiveInvitation('Called off', invite('CANCEL', ['SUMMARY:Plan']));
+    await page.keyboard.press('Escape');
+    await row('Called off').click();
+    await card.getByText('Cancelled').waitFor();
+    expect(await card.getByRole('button').count()).toBe(0);
+    await receiveInvitation('Somebody else', invite('REQUEST', ['SUMMARY:Plan']).replace('shop@', 'other@'));
+    await page.keyboard.press('Escape');
+    await row('Somebody else').click();
+    await card.getByText('other@example.com').waitFor();
+    expect(await card.getByRole('button').count()).toBe(0);
+    await receiveInvitation('Broken', 'BEGIN:VCALENDAR\r\nthis is no calendar');
+    await page.keyboard.press('Escape');
+    await row('Broken').click();
+    await page
+      .getByRole('button', { name: /invite.ics/ })
+      .first()
+      .waitFor();
+    expect(await card.count()).toBe(0);
   });
 
   test('no page has reported an error', () => {

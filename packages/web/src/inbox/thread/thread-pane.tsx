@@ -185,6 +185,7 @@ function Messages({
           <Message
             key={item.email.id}
             email={item.email}
+            conversation={thread.id}
             opened={opened.has(item.email.id)}
             toggle={() => toggle(item.email.id)}
             canDecideDelivery={rights.write}
