@@ -295,6 +295,41 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     expect(await card.count()).toBe(0);
   });
 
+  test('a conversation is printed from a document in which hostile HTML cannot do harm', long, async () => {
+    const html =
+      '<style>h1, header { display: none } .x { position: fixed; top: 0 }</style><p class="x">Bold <b>words</b></p>' +
+      '<script>parent.document.title = "taken"</script><img src="https://pixels.example/one.gif" onerror="alert(1)">';
+    await receive('Printed', { html, text: null, id: 'printed1@example.net' });
+    await receive('Re: Printed', { text: 'Plain <b>answer</b>', references: ['printed1@example.net'] });
+    await page.goto(`${server.running.url}/a/main/inbox`);
+    await row('Printed').click();
+    await page.locator('article').getByText('Plain <b>answer</b>').waitFor();
+    await page.keyboard.press('p');
+    const read = (): Promise<string[]> =>
+      page.evaluate(
+        `(() => {
+          const page = document.querySelector('iframe[data-print]')?.contentDocument;
+          if (!page) return [];
+          const roots = [page, ...[...page.querySelectorAll('.mail')].map((e) => e.shadowRoot)];
+          return [
+            page.querySelector('h1')?.textContent,
+            String(page.defaultView.getComputedStyle(page.querySelector('h1')).display),
+            String(page.querySelectorAll('header').length),
+            roots.map((root) => root.querySelector('b')?.textContent ?? '').join(),
+            String(roots.flatMap((root) => [...root.querySelectorAll('script, img[src], [onerror]')]).length),
+            page.querySelector('pre')?.textContent,
+          ];
+        })()`,
+      ) as Promise<string[]>;
+    await expect.poll(read).toEqual(['Printed', 'block', '2', ',words', '0', 'Plain <b>answer</b>']);
+    if (pictures !== undefined) {
+      await page.evaluate(
+        "document.querySelector('iframe[data-print]').style.cssText = 'position:fixed;inset:0;width:100%;height:100%;z-index:999;background:#fff'",
+      );
+      await picture('print');
+    }
+  });
+
   test('no page has reported an error', () => {
     expect(misdeeds).toEqual({ errors: [], violations: [], foreign: [] });
   });

@@ -161,12 +161,13 @@ function OpenThread({ inbox, isNarrow, composer }: OpenThreadProps): ReactNode {
 }
 
 /** The commands of the buttons above a conversation. */
-function threadCommands({ mail, cursor, startReply, move }: InboxActions): ThreadCommands {
+function threadCommands({ mail, cursor, startReply, move, print }: InboxActions): ThreadCommands {
   return {
     close: cursor.back,
     archive: () => mail.archive(),
     trash: mail.trash,
     move,
+    print,
     unread: mail.toggleRead,
     reply: startReply('reply'),
     replyAll: startReply('replyAll'),

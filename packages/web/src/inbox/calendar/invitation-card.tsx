@@ -7,7 +7,7 @@ import { listSenders } from '../compose/senders.ts';
 import { useAccounts } from '../mail-queries.ts';
 import type { Attachment, Email } from '../mail-types.ts';
 import { formatEventTime } from './event-times.ts';
-import { type Answer, answers, type CalendarPerson, type Invitation } from './invitation.ts';
+import { answers, type CalendarPerson, type Invitation, type InvitationAnswer } from './invitation.ts';
 import classes from './invitation-card.module.css';
 import { useAnswer } from './use-answer.ts';
 
@@ -34,7 +34,7 @@ function isCalendar({ contentType, size }: Attachment): boolean {
 }
 
 function CalendarFile({ file, ...props }: InvitationCardProps & { readonly file: Attachment }): ReactNode {
-  const { data } = useApiQuery(
+  const { data, isPending } = useApiQuery(
     ['mail-calendar', file.id],
     async (client) => {
       // The parser is only loaded for messages with a calendar.
@@ -53,6 +53,8 @@ function CalendarFile({ file, ...props }: InvitationCardProps & { readonly file:
     },
     { staleTime: Number.POSITIVE_INFINITY },
   );
+  // The text below does not move when the card is complete.
+  if (isPending) return <div className={classes.card} data-waiting />;
   return data?.invitation ? <Event {...props} text={data.text} invitation={data.invitation} /> : null;
 }
 
@@ -168,7 +170,7 @@ function AnswerButtons({
   const current: string | null = given ?? stored;
   return (
     <Group gap="xs" role="group" aria-label={t.answer}>
-      {answers.map((answer: Answer) => (
+      {answers.map((answer: InvitationAnswer) => (
         <Button
           key={answer}
           size="compact-md"

@@ -16,7 +16,7 @@ const maxAttendees = 200;
 const maxObservances = 60;
 
 export const answers = ['ACCEPTED', 'TENTATIVE', 'DECLINED'] as const;
-export type Answer = (typeof answers)[number];
+export type InvitationAnswer = (typeof answers)[number];
 
 export interface CalendarPerson {
   readonly name: string;
@@ -180,7 +180,7 @@ function readRepetition(event: Component): Invitation['repeats'] {
 /** Who answers, and how. */
 export interface AnswerOptions {
   readonly address: string;
-  readonly answer: Answer;
+  readonly answer: InvitationAnswer;
   readonly time: Date;
 }
 

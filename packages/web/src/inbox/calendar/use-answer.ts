@@ -6,12 +6,12 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { invalidateThread } from '../mail-queries.ts';
 import type { Email } from '../mail-types.ts';
-import type { Answer, Invitation } from './invitation.ts';
+import type { Invitation, InvitationAnswer } from './invitation.ts';
 
 interface AnswerState {
   /** What the user has answered since the card was opened. */
-  readonly given: Answer | null;
-  readonly give: (answer: Answer) => Promise<void>;
+  readonly given: InvitationAnswer | null;
+  readonly give: (answer: InvitationAnswer) => Promise<void>;
 }
 
 interface AnswerParts {
@@ -31,11 +31,11 @@ export function useAnswer({ email, conversation, text, invitation, address }: An
   const t = useInboxTexts().reading.invitation;
   const undoText = useInboxTexts().undo;
   const application = useApplication();
-  const [given, setGiven] = useState<Answer | null>(null);
+  const [given, setGiven] = useState<InvitationAnswer | null>(null);
   const refresh = (): void => {
     if (conversation !== null) invalidateThread(application, conversation);
   };
-  const cancel = async (id: number, before: Answer | null): Promise<void> => {
+  const cancel = async (id: number, before: InvitationAnswer | null): Promise<void> => {
     const client = getClient(application);
     try {
       await client.post('emails:cancelSend', { id });
@@ -46,7 +46,7 @@ export function useAnswer({ email, conversation, text, invitation, address }: An
     }
     refresh();
   };
-  const give = async (answer: Answer): Promise<void> => {
+  const give = async (answer: InvitationAnswer): Promise<void> => {
     const before = given;
     setGiven(answer);
     try {

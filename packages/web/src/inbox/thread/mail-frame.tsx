@@ -8,6 +8,7 @@ import { getClient, useApplication } from '../../data/application.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { Attachment } from '../mail-types.ts';
+import { applyMailPolicy, createSheet } from './frame-sheets.ts';
 import classes from './mail-frame.module.css';
 import { MailImages } from './mail-images.ts';
 import { applyStyles, type CleanMail, cleanMail } from './purify.ts';
@@ -92,15 +93,10 @@ function RemoteImages({ isRequested, failed, load }: RemoteImagesProps): ReactNo
   );
 }
 
-const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob: data:";
-
 /** @returns a function that ends it. */
 function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDark: boolean): () => void {
   const frameDocument = frame.contentDocument!;
-  const policyElement = frameDocument.createElement('meta');
-  policyElement.httpEquiv = 'Content-Security-Policy';
-  policyElement.content = policy;
-  frameDocument.head.replaceChildren(policyElement);
+  applyMailPolicy(frameDocument);
   const body = frameDocument.createElement('div');
   body.className = 'mail';
   body.dir = 'auto';
@@ -120,14 +116,6 @@ function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDa
   const observer = new ResizeObserver(measure);
   observer.observe(body);
   return () => observer.disconnect();
-}
-
-/** A style sheet can only be adopted by the document whose window has created it. */
-function createSheet(frame: HTMLIFrameElement, rules: string): CSSStyleSheet {
-  const world = frame.contentWindow as Window & typeof globalThis;
-  const sheet = new world.CSSStyleSheet();
-  sheet.replaceSync(rules);
-  return sheet;
 }
 
 function buildBaseStyle(isDark: boolean): string {

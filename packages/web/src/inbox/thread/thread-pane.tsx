@@ -37,6 +37,7 @@ export interface ThreadCommands {
   readonly reply: () => void;
   readonly replyAll: () => void;
   readonly forward: () => void;
+  readonly print: () => void;
   readonly next: () => void;
   readonly previous: () => void;
 }
@@ -82,6 +83,7 @@ export function ThreadPane(props: ThreadPaneProps): ReactNode {
             <span className={classes.space} />
           </>
         )}
+        <IconButton icon="printer" label={t.commands.print} onClick={commands.print} className={classes.print} />
         <IconButton icon="chevronUp" label={t.commands.previous} onClick={commands.previous} />
         <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
       </div>
