@@ -7,7 +7,14 @@ import { addSystemField, defineCollection } from '../collections/define-collecti
 import { runDefinitionSteps } from '../collections/definition-change.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
 import { defaultFieldFacts, type NewField } from '../collections/new-field.ts';
-import { findOtherPatterns, needsIndexes, setSystemIndexes, setSystemPattern } from '../collections/system-indexes.ts';
+import {
+  findNewLists,
+  findOtherPatterns,
+  needsIndexes,
+  setSystemIndexes,
+  setSystemPattern,
+  setSystemType,
+} from '../collections/system-indexes.ts';
 import { findApplication, insertMainApplication } from '../database/application-rows.ts';
 import { bumpVersion, createCatalogue, hasCatalogue, isCurrentStore } from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
@@ -134,7 +141,10 @@ export async function migrateSystemCollections(application: Application): Promis
   const patterns = wanted
     .filter((each) => existing.has(each.name))
     .flatMap((each) => findOtherPatterns(registry.get(each.name), each).map((field) => ({ name: each.name, field })));
-  if (collections.length + relations.length + fields.length + indexed.length + patterns.length > 0) {
+  const lists = wanted
+    .filter((each) => existing.has(each.name))
+    .flatMap((each) => findNewLists(registry.get(each.name), each).map((field) => ({ name: each.name, field })));
+  if (lists.length + collections.length + relations.length + fields.length + indexed.length + patterns.length > 0) {
     const context = application.definitionContext(null, null);
     // The tables may be large: indexes are built outside of the event loop, and writers wait for them.
     const tables = indexed.map((each) => registry.get(each.name).table);
@@ -144,6 +154,7 @@ export async function migrateSystemCollections(application: Application): Promis
         await step((tx) => addSystemField(tx, collection, buildSystemField(field)));
       for (const { collection, field } of relations)
         await step((tx) => addSystemField(tx, collection, buildSystemRelationField(field)));
+      for (const { name, field } of lists) await step((tx) => setSystemType(tx, name, field));
       for (const { name, field } of patterns) await step((tx) => setSystemPattern(tx, name, field));
       for (const each of indexed) await step((tx) => setSystemIndexes(tx, each));
     });

@@ -1,6 +1,6 @@
 import { updateField, updateOptions } from '../database/catalogue.ts';
 import type { Database, Transaction } from '../database/database.ts';
-import type { IndexDefinition } from '../protocol/definition.ts';
+import type { FieldDefinition, IndexDefinition } from '../protocol/definition.ts';
 import { type Collection, getField, makeCollection } from '../schema/registry.ts';
 import type { SystemCollection, SystemField } from '../schema/system-collections.ts';
 import { runDefinitionChange } from './definition-change.ts';
@@ -40,11 +40,38 @@ export function findOtherPatterns({ byName }: Collection, { fields }: SystemColl
   });
 }
 
+/** Fields of a stored system collection that were JSON values of any form and are lists in this version of the server. */
+export function findNewLists({ byName }: Collection, { fields }: SystemCollection): readonly SystemField[] {
+  return fields.filter(({ name, type }) => type === 'array' && byName.get(name)?.definition.type === 'json');
+}
+
+/** Gives a field of a system collection of an earlier version the type of this version, which is stored in the same way. */
+export async function setSystemType(context: DefinitionContext, name: string, field: SystemField): Promise<void> {
+  await setSystemDefinition(context, { name, field: field.name, change: { type: field.type } });
+}
+
 /** Gives a field of a system collection of an earlier version the pattern of this version, which allows more values. */
 export async function setSystemPattern(context: DefinitionContext, name: string, field: SystemField): Promise<void> {
-  const stored = getField(context.registry.get(name), field.name);
-  const { id, definition } = stored;
-  const changed = { id, name: field.name, definition: { ...definition, pattern: field.pattern } };
+  await setSystemDefinition(context, {
+    name,
+    field: field.name,
+    change: { ...(field.pattern !== undefined && { pattern: field.pattern }) },
+  });
+}
+
+interface DefinitionPatch {
+  /** The names of the collection and of its field. */
+  readonly name: string;
+  readonly field: string;
+  readonly change: Partial<FieldDefinition>;
+}
+
+async function setSystemDefinition(
+  context: DefinitionContext,
+  { name, field, change }: DefinitionPatch,
+): Promise<void> {
+  const stored = getField(context.registry.get(name), field);
+  const changed = { id: stored.id, name: field, definition: { ...stored.definition, ...change } };
   await runDefinitionChange(context, { subject: name, tables: [] }, (transaction) =>
     updateField(context.database, transaction, { ...changed, facts: toStoredFacts(stored) }),
   );

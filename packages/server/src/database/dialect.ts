@@ -15,6 +15,13 @@ export interface JsonMember {
   readonly plain?: boolean;
 }
 
+/** Elements of a JSON list as rows: the table expression, the text of an element, and whether the element is a text. */
+export interface JsonElements {
+  readonly rows: Sql;
+  readonly text: Sql;
+  readonly isText: Sql;
+}
+
 /** A column of a table to be created or changed. */
 export interface ColumnDefinition {
   readonly name: string;
@@ -128,6 +135,10 @@ export interface Dialect {
   /** Whether a JSON list contains one of the elements, given as JSON texts; and whether it contains the same set. */
   anyElement(list: Sql, elements: Param): Sql;
   sameElements(list: Sql, elements: Param): Sql;
+  /** The elements of a JSON list as rows of a FROM clause, joined to each row that has the list. */
+  jsonElements(list: Sql, alias: string): JsonElements;
+  /** A JSON list of the texts in the column `v` of a query; null if it has no rows. */
+  textList(query: Sql): Sql;
   /** Whether the member `id` of a JSON object, or of an object in a JSON list of objects, is a number. */
   hasObjectWithId(json: Sql, isList: boolean, id: Sql): Sql;
   /** The value of a key that is given as text. */

@@ -24,6 +24,7 @@ export const mailListParameters: readonly Parameter[] = [
     schema.string,
     'Received before this date or time. The parameter `after` accepts a date or time too, instead of a cursor.',
   ),
+  queryParameter('label', schema.string, 'Only e-mails with this label, or conversations with such an e-mail.'),
   queryParameter(
     'state',
     schema.string,

@@ -204,6 +204,8 @@ export const querySchema: JsonSchema = {
     },
     dimensions: {
       type: 'array',
+      description:
+        'Fields to group by. One of them may be a list: a record is then counted in the group of each text in it, and without any in the group null.',
       maxItems: limits.queryDimensions,
       items: {
         anyOf: [

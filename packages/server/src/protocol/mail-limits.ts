@@ -38,6 +38,8 @@ export const mailLimits = {
   ownAddresses: 20,
   /** Labels that users give an e-mail, and code units of each. */
   labels: 100,
+  /** Saved searches of a user. */
+  savedSearches: 100,
   labelLength: 200,
   /** Code units of an internal note, and the users whom it can mention. */
   noteLength: 20_000,

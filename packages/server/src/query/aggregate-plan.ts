@@ -12,6 +12,7 @@ import { noTraits } from '../schema/system-traits.ts';
 import { planFilter } from './filter-plan.ts';
 import type { Grant } from './grant.ts';
 import { type IndexNeed, planNeed } from './index-need.ts';
+import { planListDimension } from './list-dimension.ts';
 import { compilePredicate } from './predicate-compiler.ts';
 import { compileWhere, type PlanContext, planCondition } from './read-plan.ts';
 import { compileSortKey, planSortKey } from './sort-plan.ts';
@@ -52,7 +53,12 @@ export function planQuery(query: ParsedQuery, collection: Collection, grant: Gra
   const { dialect } = context;
   const scope = new StatementScope(dialect);
   const values = resolveValues(collection, grant, context, scope);
-  const dimensions = query.dimensions.map((each) => compileDimension(each, values.resolve(each.field), scope));
+  const list = planListDimension(query.dimensions, collection, grant, dialect);
+  const dimensions = query.dimensions.map((each) =>
+    each === list?.dimension
+      ? toResult(each.alias, list.value, 'string')
+      : compileDimension(each, values.resolve(each.field), scope),
+  );
   const measures = query.measures.map((each) =>
     compileMeasure(each, each.field === null ? null : values.resolve(each.field), scope),
   );
@@ -70,7 +76,7 @@ export function planQuery(query: ParsedQuery, collection: Collection, grant: Gra
   const columns = results.map(({ value }, index) => sql`${value} AS ${column(index)}`);
   const ordinals = dimensions.map((_, index) => sql`${index + 1}`);
   const groups = ordinals.length > 0 ? sql` GROUP BY ${join(ordinals, ',')}` : sql``;
-  const grouped = sql`SELECT ${join(columns, ',')} FROM ${identifier(collection.table)}${where}${groups}`;
+  const grouped = sql`SELECT ${join(columns, ',')} FROM ${identifier(collection.table)}${list?.join ?? sql``}${where}${groups}`;
   const members = results.map(({ alias, storage }, index) => dialect.member(alias, storage, sql`g.${column(index)}`));
   const range = query.offset > 0 ? sql`LIMIT ${query.limit} OFFSET ${offset}` : sql`LIMIT ${query.limit}`;
   const having = compileHaving(query, results, context, scope);

@@ -19,6 +19,8 @@ const definitions = [
       { name: 'at', type: 'datetime' },
       { name: 'day', type: 'date' },
       { name: 'extra', type: 'json' },
+      { name: 'labels', type: 'array' },
+      { name: 'colours', type: 'select', multiple: true, enum: ['red', 'blue'] },
       { name: 'tags', type: 'belongsToMany', target: 'shops', through: 'salesTags' },
     ],
     options: { paranoid: true },
@@ -28,6 +30,8 @@ const sales = [
   {
     shopId: 1,
     kind: 'a',
+    labels: ['new', 'Straße "1"', 7, null],
+    colours: ['red', 'blue'],
     pieces: 2,
     big: '9007199254740993',
     weight: 0.5,
@@ -39,6 +43,7 @@ const sales = [
   {
     shopId: 1,
     kind: 'b',
+    labels: ['new'],
     pieces: 3,
     big: 5,
     weight: 1.5,
@@ -59,7 +64,7 @@ const sales = [
     day: '2026-04-02',
   },
   { shopId: null, kind: null, pieces: null, big: null, weight: null, price: null, paid: null, at: null, day: null },
-  { shopId: 2, kind: 'trash', pieces: 1000, price: '99.99' },
+  { shopId: 2, kind: 'trash', pieces: 1000, price: '99.99', labels: ['new'] },
 ];
 
 const ask = (query: object, data: unknown, more: Partial<Scenario> = {}): Scenario => ({
@@ -96,6 +101,28 @@ const scenarios: readonly Scenario[] = [
   ask({ measures: [count, { field: 'pieces', aggregation: 'sum' }], filter: { kind: 'nothing' } }, [
     { count: 0, sum_pieces: null },
   ]),
+  ask({ dimensions: ['labels'], measures: [count, { field: 'pieces', aggregation: 'sum', alias: 'pieces' }] }, [
+    { labels: 'Straße "1"', count: 1, pieces: 2 },
+    { labels: 'new', count: 2, pieces: 5 },
+    { labels: null, count: 2, pieces: 5 },
+  ]),
+  ask({ dimensions: ['kind', 'colours'], measures: [count], filter: { colours: { $anyOf: ['red'] } } }, [
+    { kind: 'a', colours: 'blue', count: 1 },
+    { kind: 'a', colours: 'red', count: 1 },
+  ]),
+  ask(
+    {
+      dimensions: ['labels'],
+      measures: [count],
+      having: { count: { $gt: 1 } },
+      orders: [{ alias: 'labels', order: 'desc' }],
+      limit: 1,
+    },
+    [{ labels: 'new', count: 2 }],
+  ),
+  refused({ dimensions: ['labels', 'colours'] }, 'PARAMETER_INVALID'),
+  refused({ dimensions: [{ field: 'labels', format: 'YYYY' }] }, 'OPERATOR_MISFIT'),
+  refused({ dimensions: ['extra'] }, 'SORT_INVALID'),
   ask({ dimensions: [{ field: 'kind' }], measures: [count] }, [
     { kind: 'a', count: 2 },
     { kind: 'b', count: 1 },

@@ -24,8 +24,15 @@ test.each([
     ],
   ],
   [
-    'bcc:ada "label:red" label: x',
-    [text('ada', { kind: 'bcc' }), text('label:red', { phrase: true }), text('label:'), text('x', last)],
+    'bcc:ada "tag:red" tag: x',
+    [text('ada', { kind: 'bcc' }), text('tag:red', { phrase: true }), text('tag:'), text('x', last)],
+  ],
+  [
+    'label:Invoices -Label:"To do"',
+    [
+      { negated: false, kind: 'label', label: 'Invoices' },
+      { negated: true, kind: 'label', label: 'To do' },
+    ],
   ],
   ['', []],
   ['  \t ', []],
@@ -78,12 +85,12 @@ test.each([
   ['after:2026-02-30', 'after:2026-02-30 is no day; write after:2026-03-01.'],
   ['after:0000-00-00', 'after:0000-00-00 is no day; write after:2026-03-01.'],
   [
-    'x label:red',
-    'label: is not supported; these are: from: to: cc: bcc: subject: filename: in: has: is: before: after: larger: smaller:. To look for the text itself, put it in quotation marks: "label:red".',
+    'x tag:red',
+    'tag: is not supported; these are: from: to: cc: bcc: subject: filename: in: label: has: is: before: after: larger: smaller:. To look for the text itself, put it in quotation marks: "tag:red".',
   ],
   [
     '-older_than:2d',
-    'older_than: is not supported; these are: from: to: cc: bcc: subject: filename: in: has: is: before: after: larger: smaller:. To look for the text itself, put it in quotation marks: "older_than:2d".',
+    'older_than: is not supported; these are: from: to: cc: bcc: subject: filename: in: label: has: is: before: after: larger: smaller:. To look for the text itself, put it in quotation marks: "older_than:2d".',
   ],
   ['larger:10X', 'larger:10X is no size; write larger:10M, or a number of bytes.'],
   ['x "no end', 'The phrase "no end has no end; close it with a quotation mark.'],

@@ -89,6 +89,30 @@ describeEngines('a store of an earlier version', (engine) => {
     await server.stop();
   });
 
+  test('gives conversations the labels of their e-mails', async () => {
+    const server = await startMailAccountServer(engine);
+    const [id] = (await upload(server, 'ann', 1, makeRawMail({ subject: 'Old' }))).ids;
+    await server.data(`PATCH /api/emails/${id}`, { as: 'ann', body: { labels: ['Bills'] } });
+    const { database, registry } = server.running.applications.main;
+    const field = registry.get('emails').byName.get('labels')!;
+    const old = JSON.stringify({ ...field.definition, type: 'json' });
+    await database.write(async (transaction) => {
+      const run = (statement: string): Promise<unknown> => transaction.run({ text: statement, values: [] });
+      await run(`UPDATE _fields SET definition='${old}' WHERE id=${field.id}`);
+      await run(`DELETE FROM _fields WHERE id=${registry.get('conversations').byName.get('labels')!.id}`);
+      await run('ALTER TABLE conversations DROP COLUMN labels');
+      await run('UPDATE accounts SET "threadsVersion"=2');
+    });
+    await server.running.stop();
+    await server.boot();
+    const filter = '{"labels":{"$anyOf":["Bills"]}}';
+    expect(await server.data(`GET /api/emails?filter=${filter}`, { as: 'ann' })).toMatchObject([{ id }]);
+    await expect
+      .poll(() => server.data(`GET /api/conversations?filter=${filter}`, { as: 'ann' }), { timeout: 10_000 })
+      .toMatchObject([{ labels: ['Bills'] }]);
+    await server.stop();
+  });
+
   test('gets missing indexes, also over a Message-ID that is too long for an index', async () => {
     const server = await startMailAccountServer(engine);
     await upload(server, 'ann', 1, makeRawMail({ subject: 'Old', id: 'old@example.net' }));

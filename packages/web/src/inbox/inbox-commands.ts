@@ -35,6 +35,8 @@ export interface InboxActions {
   readonly search: () => void;
   readonly help: () => void;
   readonly select: () => void;
+  /** Prints the open conversation. */
+  readonly print: () => void;
 }
 
 export function inboxCommands(
@@ -54,7 +56,7 @@ export function inboxCommands(
       isAllowed: write,
       run: startReply('forward', true),
     },
-    { name: 'archive', icon: 'archive', keys: ['e'], isAllowed: move, run: mail.archive },
+    { name: 'archive', icon: 'archive', keys: ['e'], isAllowed: move, run: () => mail.archive() },
     { name: 'trash', icon: 'trash', keys: ['#', 'Delete'], isAllowed: destroy, run: mail.trash },
     { name: 'unread', icon: 'mail', keys: ['u'], isAllowed: mark, run: mail.toggleRead },
     { name: 'star', icon: 'star', keys: ['s'], isAllowed: mark, run: () => mail.toggleStar() },
@@ -65,6 +67,7 @@ export function inboxCommands(
     { name: 'assignMe', icon: 'user', keys: ['i'], isAllowed: mayTeam, run: team.assignMe },
     { name: 'labels', icon: 'tag', keys: ['l'], isAllowed: mark, run: actions.openLabels },
     { name: 'note', icon: 'note', keys: ['n'], isAllowed: note, run: actions.writeNote },
+    { name: 'print', icon: 'printer', keys: ['p'], run: actions.print },
     { name: 'search', icon: 'search', keys: ['/'], run: actions.search },
     { name: 'help', icon: 'info', keys: ['?'], run: actions.help },
     { name: null, icon: 'arrowDown', keys: ['j'], run: () => cursor.step(1) },

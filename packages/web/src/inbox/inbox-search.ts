@@ -8,6 +8,8 @@ export interface InboxSearch {
   readonly folder?: string;
   readonly unread?: boolean;
   readonly starred?: boolean;
+  /** Conversations with this label. */
+  readonly label?: string;
   /** Conversations in this state; those in the inbox that are open by default. */
   readonly state?: 'closed' | 'snoozed' | 'any';
   /** Open conversations of this user, or of nobody. */
@@ -25,13 +27,14 @@ export function parseInboxSearch(raw: Record<string, unknown>): InboxSearch {
     Number.isSafeInteger(Number(value)) ? Number(value) || null : null;
   const account = parseId(raw['account']);
   const c = parseId(raw['c']);
-  const { folder, q, state } = raw;
+  const { folder, q, state, label } = raw;
   const assignee = raw['assignee'] === 'none' ? 'none' : parseId(raw['assignee']);
   return {
     ...(account !== null && { account }),
     ...(typeof folder === 'string' && folder !== '' && folder !== 'inbox' && { folder }),
     ...(raw['unread'] === true && { unread: true }),
     ...(raw['starred'] === true && { starred: true }),
+    ...(label !== undefined && label !== '' && { label: String(label) }),
     ...((state === 'closed' || state === 'snoozed' || state === 'any') && { state }),
     ...(assignee !== null && { assignee }),
     ...(q !== undefined && q !== '' && { q: String(q) }),
@@ -64,7 +67,7 @@ export function matchesTeamView(view: InboxView, row: Pick<TeamFields, 'state' |
  * @param readsState whether the role may read the state of conversations.
  */
 export function buildListParameters(view: InboxView, readsState = true): object {
-  const { account, unread, starred, q, assignee } = view;
+  const { account, unread, starred, label, q, assignee } = view;
   const states = readsState ? listStates(view) : null;
   const folder = getSingleFolder(view);
   const searchText = q === undefined ? '' : removeEverywhereOperators(q);
@@ -73,6 +76,7 @@ export function buildListParameters(view: InboxView, readsState = true): object 
     ...(folder !== null && { folder }),
     ...(unread && { unread: true }),
     ...(starred && { starred: true }),
+    ...(label !== undefined && { label }),
     ...(states && { state: states.join(',') }),
     ...(assignee !== undefined && { assigneeId: assignee }),
     ...(searchText !== '' && { search: searchText }),

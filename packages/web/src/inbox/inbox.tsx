@@ -8,6 +8,7 @@ import { ExplainHost } from '../data/explain-denied.tsx';
 import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
+import { useStore } from '../ui/store.ts';
 import { ActivityLine } from './activity/activity-line.tsx';
 import { Composer } from './compose/composer.tsx';
 import { OutgoingLine } from './compose/outgoing-line.tsx';
@@ -16,6 +17,7 @@ import type { InboxActions } from './inbox-commands.ts';
 import classes from './inbox-page.module.css';
 import { getSingleFolder } from './inbox-search.ts';
 import { KeyHelp } from './key-help.tsx';
+import { listLayout } from './list/list-layout.ts';
 import { ListSection } from './list/list-section.tsx';
 import type { Account, Conversation } from './mail-types.ts';
 import { MovePicker } from './move-picker.tsx';
@@ -34,6 +36,8 @@ const mediumWidth = '(max-width: 79em)';
 export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode {
   const t = useInboxTexts();
   const isNarrow = useMediaQuery(narrowWidth, matchMedia(narrowWidth).matches);
+  const { split } = useStore(listLayout);
+  const isSinglePane = isNarrow || split === 'list';
   const isMedium = useMediaQuery(mediumWidth, matchMedia(mediumWidth).matches);
   const [isHelpOpen, help] = useDisclosure(false);
   const [isMovePickerOpen, movePicker] = useDisclosure(false);
@@ -42,7 +46,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   const searchField = useRef<HTMLInputElement>(null);
   const inbox = useInboxState({
     accounts,
-    isNarrow,
+    isNarrow: isSinglePane,
     openHelp: help.open,
     openMovePicker: movePicker.open,
     openSnoozeDialog: snoozeDialog.open,
@@ -53,11 +57,13 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   const isInThread = inbox.composer.conversation !== null && inbox.composer.conversation === opened;
   const composer = inbox.composer.message && <OpenComposer inbox={inbox} accounts={accounts} />;
   const title =
-    view.state === 'snoozed' || view.state === 'closed'
-      ? t.team.views[view.state]
-      : view.starred && getSingleFolder(view) === null
-        ? t.starred
-        : t.folderName(view.folder ?? 'inbox');
+    view.label !== undefined && getSingleFolder(view) === null
+      ? view.label
+      : view.state === 'snoozed' || view.state === 'closed'
+        ? t.team.views[view.state]
+        : view.starred && getSingleFolder(view) === null
+          ? t.starred
+          : t.folderName(view.folder ?? 'inbox');
   return (
     <Page
       filled
@@ -72,14 +78,14 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
         />
       }
     >
-      <div className={classes.panes} data-thread={opened !== null || undefined}>
+      <div className={classes.panes} data-split={isNarrow ? 'list' : split}>
         {!isMedium && (
           <aside className={classes.folders}>
             <FolderPane accounts={accounts} view={view} setView={setView} />
           </aside>
         )}
-        {(!isNarrow || opened === null) && <ListSection inbox={inbox} accounts={accounts} />}
-        <OpenThread inbox={inbox} isNarrow={isNarrow} composer={isInThread && composer} />
+        {(!isSinglePane || opened === null) && <ListSection inbox={inbox} accounts={accounts} isNarrow={isNarrow} />}
+        <OpenThread inbox={inbox} isNarrow={isSinglePane} composer={isInThread && composer} />
       </div>
       <ActivityLine />
       <OutgoingLine />
@@ -155,12 +161,13 @@ function OpenThread({ inbox, isNarrow, composer }: OpenThreadProps): ReactNode {
 }
 
 /** The commands of the buttons above a conversation. */
-function threadCommands({ mail, cursor, startReply, move }: InboxActions): ThreadCommands {
+function threadCommands({ mail, cursor, startReply, move, print }: InboxActions): ThreadCommands {
   return {
     close: cursor.back,
-    archive: mail.archive,
+    archive: () => mail.archive(),
     trash: mail.trash,
     move,
+    print,
     unread: mail.toggleRead,
     reply: startReply('reply'),
     replyAll: startReply('replyAll'),

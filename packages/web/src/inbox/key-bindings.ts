@@ -29,9 +29,14 @@ export function useKeyBindings(keys: Readonly<Record<string, () => void>>): void
 
 /** Whether the key belongs to an input, an open dialog or menu, or a focused button or link. */
 function isHandledElsewhere({ target, key }: KeyboardEvent): boolean {
-  if (document.querySelector('[role=dialog], [role=menu]')) return true;
+  if ([...document.querySelectorAll<HTMLElement>('[role=dialog], [role=menu]')].some(isOpen)) return true;
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
     return !(target instanceof HTMLInputElement && target.type === 'checkbox' && key !== ' ');
   return (key === 'Enter' || key === ' ') && target.closest('button, a') !== null;
+}
+
+/** Whether a dialog or menu is open: one that is closing stays in the page while it fades out. */
+function isOpen(element: HTMLElement): boolean {
+  return element.style.opacity !== '0' || element.contains(document.activeElement);
 }

@@ -67,6 +67,8 @@ export interface Conversation extends TeamFields {
   readonly attachments: number;
   readonly lastAt: string | null;
   readonly snippet: string | null;
+  /** The labels of its e-mails, each once; null for none. Absent where the role may not read them. */
+  readonly labels?: readonly string[] | null;
   /** The number of internal notes. */
   readonly notes: number;
 }

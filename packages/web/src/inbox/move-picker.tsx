@@ -2,7 +2,7 @@ import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChoiceList } from '../ui/choice-list.tsx';
 import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
-import { getFolderKey } from './folders/folder-pane.tsx';
+import { getFolderKey } from './folders/folder-key.ts';
 import type { Mailbox } from './mail-types.ts';
 
 interface MovePickerProps {

@@ -7,7 +7,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { FolderPane } from './folders/folder-pane.tsx';
 import type { InboxView } from './inbox-search.ts';
 import type { Account } from './mail-types.ts';
-import { SearchField } from './search-field.tsx';
+import { SearchField } from './search/search-field.tsx';
 import { NotificationBell } from './team/notification-bell.tsx';
 
 interface PageActionsProps {
@@ -60,6 +60,8 @@ export function PageActions({
       )}
       <SearchField
         value={q ?? ''}
+        accounts={accounts}
+        setView={setView}
         fieldRef={searchField}
         search={(text) => setView({ ...remaining, ...(text !== '' && { q: text }) })}
       />

@@ -1,4 +1,6 @@
 import { useEffect } from 'react';
+import { getClient, useApplication } from '../data/application.tsx';
+import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import type { DraftOrigin } from './compose/draft-state.ts';
 import { type ComposerState, useComposer } from './compose/use-composer.ts';
 import { type InboxActions, inboxCommands, useInboxCommands } from './inbox-commands.ts';
@@ -53,6 +55,8 @@ interface InboxStateOptions {
 /** The list, the open conversation and the message that is being written; binds the keys and commands of the inbox. */
 export function useInboxState(options: InboxStateOptions): InboxState {
   const { accounts, isNarrow, openHelp, openMovePicker, openSnoozeDialog, openLabelDialog, focusSearch } = options;
+  const application = useApplication();
+  const texts = useInboxTexts();
   const address = useInboxAddress();
   const { view, opened } = address;
   const { list, state } = useConversationList(view);
@@ -100,6 +104,11 @@ export function useInboxState(options: InboxStateOptions): InboxState {
     noteForm.set(id);
     if (opened === null) cursor.open(id);
   };
+  const print = (): void => {
+    if (!thread) return;
+    const options = { client: getClient(application), texts };
+    void import('./print/print-thread.ts').then(({ printThread }) => printThread(thread, options));
+  };
   const actions: InboxActions = {
     mail: commands,
     team,
@@ -115,6 +124,7 @@ export function useInboxState(options: InboxStateOptions): InboxState {
     search: focusSearch,
     help: openHelp,
     select: toggleSelected,
+    print,
   };
   useInboxCommands(inboxCommands(actions, rights));
   const { open } = address;

@@ -15,7 +15,7 @@ import type { Selection } from './use-selection.ts';
 /** The commands of keys, buttons and the palette on the selected conversations, else on the one at the cursor. */
 export interface MailCommands {
   readonly actions: MailActions;
-  archive(): void;
+  archive(rows?: readonly Conversation[]): void;
   /** Moves to the trash; in the trash, deletes permanently after a confirmation. */
   trash(): void;
   moveTo(mailbox: Mailbox): void;
@@ -42,8 +42,10 @@ export function useMailCommands({ list, accounts, address, selection, cursor }: 
     [application, list, folder, inboxTexts],
   );
   /** Moves the cursor to the next conversation, then runs the action. */
-  const removeTargets = (action: (rows: readonly Conversation[]) => void): void => {
-    const rows = cursor.targets();
+  const removeTargets = (
+    action: (rows: readonly Conversation[]) => void,
+    rows: readonly Conversation[] = cursor.targets(),
+  ): void => {
     if (rows.length === 0) return;
     cursor.skip(rows);
     action(rows);
@@ -56,12 +58,14 @@ export function useMailCommands({ list, accounts, address, selection, cursor }: 
   };
   return {
     actions,
-    archive: () =>
-      removeTargets((rows) =>
-        actions.archive(
-          rows,
-          accounts.flatMap(({ mailboxes }) => mailboxes),
-        ),
+    archive: (targets = cursor.targets()) =>
+      removeTargets(
+        (rows) =>
+          actions.archive(
+            rows,
+            accounts.flatMap(({ mailboxes }) => mailboxes),
+          ),
+        targets,
       ),
     trash: () => (folder === 'trash' ? void destroy() : removeTargets((rows) => actions.trash(rows))),
     moveTo: (mailbox) => removeTargets((rows) => actions.move(rows, mailbox)),

@@ -1,5 +1,6 @@
 /** Counts of conversations. They are always computed from the e-mails, never incremented. */
 import { splitIntoChunks } from '../../base/split-into-chunks.ts';
+import { mailLimits } from '../../protocol/mail-limits.ts';
 import type { Database } from '../database.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 import { keysPerSecond } from './email-keys.ts';
@@ -33,6 +34,13 @@ function selectCounts({ dialect }: Database): Sql {
   return sql`SELECT count(*),${unread},${starred},${attached},coalesce(max(e.id),0) FROM emails e WHERE e."conversationId"=conversations.id AND e.folder<>'trash'`;
 }
 
+/** The labels of the e-mails that count in a conversation, each once and at most as many as one e-mail may have; null without any. */
+function selectLabels({ dialect }: Database): Sql {
+  const { rows, text, isText } = dialect.jsonElements(sql`e.labels`, 'l');
+  const labels = sql`SELECT DISTINCT ${text} AS v FROM emails e,${rows} WHERE e."conversationId"=conversations.id AND e.folder<>'trash' AND ${isText}`;
+  return dialect.textList(sql`${labels} ORDER BY 1 LIMIT ${mailLimits.labels}`);
+}
+
 /** Conversations of one statement, so that it is short even on the event loop. */
 const conversationsPerStatement = 8;
 
@@ -42,7 +50,7 @@ export function buildRecount(database: Database, conversations: readonly number[
     const which = database.dialect.isIn(sql`id`, listValue('integer', some));
     return [
       sql`UPDATE conversations SET (${countColumns})=(${selectCounts(database)}),_v=_v+1 WHERE ${which}`,
-      sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}),(${responseColumns})=(${selectResponse(database)}) WHERE ${which}`,
+      sql`UPDATE conversations SET ("lastAt",snippet)=(${selectLatest}),(${responseColumns})=(${selectResponse(database)}),labels=${selectLabels(database)} WHERE ${which}`,
     ];
   });
 }
@@ -59,5 +67,7 @@ export function selectMiscounted(database: Database, conversations: readonly num
   const isWronglyMerged = sql`("mergedInto" IS NOT NULL AND EXISTS (SELECT 1 FROM emails e WHERE e."conversationId"=conversations.id))`;
   const response = (name: string): Sql => sql`(SELECT x.${name} FROM (${selectResponse(database)}) x)`;
   const isWrongResponse = sql`"firstReceivedAt" IS DISTINCT FROM ${response('received')} OR "responseSeconds" IS DISTINCT FROM ${response('seconds')}`;
-  return sql`SELECT id FROM conversations WHERE ${which} AND (${wrong} OR ${late} OR ${isWrongResponse} OR ${isWronglyMerged})`;
+  const asText = (labels: Sql): Sql => sql`CAST(${labels} AS text)`;
+  const areWrongLabels = sql`${asText(sql`labels`)} IS DISTINCT FROM ${asText(selectLabels(database))}`;
+  return sql`SELECT id FROM conversations WHERE ${which} AND (${wrong} OR ${late} OR ${isWrongResponse} OR ${areWrongLabels} OR ${isWronglyMerged})`;
 }

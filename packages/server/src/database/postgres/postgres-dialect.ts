@@ -297,6 +297,12 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
     const missing = sql`SELECT 1 FROM unnest(${elements}) w WHERE w NOT IN (${present})`;
     return sql`(json_typeof(${list})='array' AND NOT EXISTS (${others}) AND NOT EXISTS (${missing}))`;
   },
+  jsonElements: (list, alias) => ({
+    rows: sql`LATERAL json_array_elements(${asJsonList(list)}) ${identifier(alias)}`,
+    text: sql`((${identifier(alias)}.value#>>'{}') COLLATE "C")`,
+    isText: sql`json_typeof(${identifier(alias)}.value)='string'`,
+  }),
+  textList: (query) => sql`(SELECT json_agg(q.v) FROM (${query}) q)`,
   hasObjectWithId: (json, isList, id) =>
     isList ? sql`EXISTS (${selectElements(json)} WHERE e.value->>'id'=${id}::text)` : sql`${json}->>'id'=${id}::text`,
   keyFromText: (storage, text) => sql`${text}::${toColumnType(castTypes, storage)}`,

@@ -247,8 +247,15 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     foldCase
       ? sql`${buildFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
       : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
-  anyElement: (list, elements) => sql`_any_element(${list},${elements})=1`,
+  // Most rows of a field with labels have none, and calling a function for each is slow.
+  anyElement: (list, elements) => sql`(${list} IS NOT NULL AND _any_element(${list},${elements})=1)`,
   sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
+  jsonElements: (list, alias) => ({
+    rows: sql`json_each(${list}) ${identifier(alias)}`,
+    text: sql`${identifier(alias)}.value`,
+    isText: sql`${identifier(alias)}.type='text'`,
+  }),
+  textList: (query) => sql`(SELECT nullif(json_group_array(q.v),'[]') FROM (${query}) q)`,
   hasObjectWithId: (json, isList, id) =>
     isList ? sql`EXISTS (SELECT 1 FROM json_each(${json}) e WHERE e.value->>'id'=${id})` : sql`${json}->>'id'=${id}`,
   keyFromText: (storage, text) => (storage === 'text' || storage === 'uuid' ? text : sql`CAST(${text} AS INTEGER)`),

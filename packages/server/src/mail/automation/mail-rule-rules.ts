@@ -4,7 +4,7 @@ import { countRules, isAccountMember, readRule, setRuleOwner } from '../../datab
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { RecordContext, TransactionContext } from '../../records/record-context.ts';
-import type { Body, PreparedBody, RecordRules } from '../../records/record-rules.ts';
+import type { Body, PreparedBody } from '../../records/record-rules.ts';
 import { automationLimits } from './automation-limits.ts';
 import { InputProblems } from './input-problems.ts';
 import { parseActions, type RuleAction } from './rule-actions.ts';
@@ -21,36 +21,32 @@ const meaningful = ['enabled', 'matches', 'conditions', 'actions', 'stop'];
  * Rules are checked completely when they are saved: their form before the transaction, and what they refer to after the write, when it
  * is certain that the caller may write the rule.
  */
-export const mailRuleRules: RecordRules = {
-  changesAccess: false,
-
-  async prepare(body, key, context): Promise<PreparedBody> {
-    if (!isObject(body)) return { body: body as Body };
-    const row: Record<string, unknown> = Object.fromEntries(
-      Object.entries(body).filter(([name]) => !serverManaged.has(name)),
-    );
-    const isNew = key === null;
-    if (!isNew && ('accountId' in row || 'account' in row))
-      throw new ApiError('SYSTEM_PROTECTED', 'The account of a rule cannot be changed; leave "accountId" out.');
-    const problems = new InputProblems();
-    if (isNew && row['accountId'] == null && row['account'] == null)
-      problems.add('accountId', 'Name the account by its id. You must be its owner or a member.');
-    if (isNew || 'conditions' in row) row['conditions'] = parseConditions(row['conditions'], problems);
-    if (isNew || 'actions' in row) row['actions'] = parseActions(row['actions'], problems);
-    problems.throwIfAny();
-    const changesMeaning = isNew || meaningful.some((name) => name in row);
-    const owner = changesMeaning ? requireRuleOwner(context) : null;
-    return {
-      body: row,
-      afterWrite: async (transaction, id) => {
-        if (owner === null) return [];
-        await checkWrittenRule({ ...context, tx: transaction }, id as number, isNew);
-        await setRuleOwner(context.database, transaction, id as number, owner);
-        return ['ownerId', 'role', 'problem'];
-      },
-    };
-  },
-};
+export async function prepareMailRule(body: unknown, key: unknown, context: RecordContext): Promise<PreparedBody> {
+  if (!isObject(body)) return { body: body as Body };
+  const row: Record<string, unknown> = Object.fromEntries(
+    Object.entries(body).filter(([name]) => !serverManaged.has(name)),
+  );
+  const isNew = key === null;
+  if (!isNew && ('accountId' in row || 'account' in row))
+    throw new ApiError('SYSTEM_PROTECTED', 'The account of a rule cannot be changed; leave "accountId" out.');
+  const problems = new InputProblems();
+  if (isNew && row['accountId'] == null && row['account'] == null)
+    problems.add('accountId', 'Name the account by its id. You must be its owner or a member.');
+  if (isNew || 'conditions' in row) row['conditions'] = parseConditions(row['conditions'], problems);
+  if (isNew || 'actions' in row) row['actions'] = parseActions(row['actions'], problems);
+  problems.throwIfAny();
+  const changesMeaning = isNew || meaningful.some((name) => name in row);
+  const owner = changesMeaning ? requireRuleOwner(context) : null;
+  return {
+    body: row,
+    afterWrite: async (transaction, id) => {
+      if (owner === null) return [];
+      await checkWrittenRule({ ...context, tx: transaction }, id as number, isNew);
+      await setRuleOwner(context.database, transaction, id as number, owner);
+      return ['ownerId', 'role', 'problem'];
+    },
+  };
+}
 
 /** As whom the rule acts: the user who saves it, in the role of the request. */
 function requireRuleOwner({ caller }: RecordContext): { readonly user: number; readonly role: string } {

@@ -1,6 +1,7 @@
 /** Rules for arriving mail, the e-mails that wait for them, and the automatic replies that were sent. */
+
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
-import { mailRuleRules } from '../automation/mail-rule-rules.ts';
+import type { RecordRules } from '../../records/record-rules.ts';
 import {
   accountField,
   commonTraits,
@@ -10,12 +11,19 @@ import {
   waitingEmailFields,
 } from './mail-fields.ts';
 
+/** The rules of mail rules, which are only loaded when one is saved. */
+const loadedRules: RecordRules = {
+  changesAccess: false,
+  prepare: async (body, key, context) =>
+    (await import('../automation/mail-rule-rules.ts')).prepareMailRule(body, key, context),
+};
+
 /** Rules for arriving mail. A rule acts as the user who last changed it, in the role of that change. */
 export const mailRules: IndexedSystemCollection = {
   name: 'mailRules',
   title: 'Rules for arriving mail',
   ...commonTraits,
-  rules: mailRuleRules,
+  rules: loadedRules,
   timestamps: true,
   indexes: [{ fields: ['accountId', 'position'] }],
   fields: [

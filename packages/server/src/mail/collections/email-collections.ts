@@ -44,6 +44,8 @@ export const conversations: IndexedSystemCollection = {
     defineCount('unread'),
     defineCount('starred'),
     defineCount('attachments'),
+    // The labels of its e-mails, each once; null if they have none.
+    { name: 'labels', type: 'array' },
     { name: 'lastAt', type: 'datetime' },
     // The order of lists; 0 where no e-mail is left, because an index gives the order only without nulls.
     { name: 'lastEmailId', type: 'bigInt', notNull: true },
@@ -165,7 +167,7 @@ export const emails: IndexedSystemCollection = {
     defineFlag('outgoing'),
     defineFlag('hasAttachments'),
     // Keywords of the mail server that users set (Gmail: its labels), and those that programs set, such as "$Junk".
-    { name: 'labels', type: 'json' },
+    { name: 'labels', type: 'array' },
     { name: 'keywords', type: 'json' },
     // The mail server's own ids of the message and of its conversation: EMAILID and THREADID, or those of Gmail.
     { name: 'providerId', type: 'string', maxLength: 255 },

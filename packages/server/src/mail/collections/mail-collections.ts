@@ -12,6 +12,7 @@ import { attachments, conversations, emails, mailContents } from './email-collec
 import { conversationNotes, mailNotifications } from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
 import { mailProblems, mailWorkers } from './problem-collections.ts';
+import { mailSavedSearches } from './saved-search-collections.ts';
 import {
   mailMissingBodies,
   mailOutbox,
@@ -49,6 +50,7 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   mailSuppressions,
   conversationNotes,
   mailNotifications,
+  mailSavedSearches,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */

@@ -11,6 +11,7 @@ export const mailResources = [
   'mailSuppressions',
   'conversationNotes',
   'mailNotifications',
+  'mailSavedSearches',
 ] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);

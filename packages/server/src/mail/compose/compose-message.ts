@@ -83,11 +83,21 @@ function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
   return {
     filename: filename ?? (false as const),
     content: Buffer.from(bytes),
-    contentType: type,
+    contentType: contentType === 'text/calendar' ? buildCalendarType(bytes) : type,
     contentTransferEncoding: embedded ?? 'base64',
     ...(isInline ? { cid: contentId, contentDisposition: 'inline' } : { contentDisposition: 'attachment' }),
   };
 }
+
+/** A message about a calendar names its method in the type too (RFC 6047), by which programs recognise invitations and answers. */
+function buildCalendarType(bytes: Uint8Array): string {
+  const head = Buffer.from(bytes.subarray(0, calendarHead)).toString('latin1');
+  const method = /^METHOD:([A-Za-z-]{1,40})\s*$/m.exec(head)?.[1];
+  return `text/calendar; charset=utf-8${method === undefined ? '' : `; method=${method.toUpperCase()}`}`;
+}
+
+/** The bytes of a calendar in which its method is looked for. */
+const calendarHead = 4000;
 
 /**
  * How a forwarded message is embedded (RFC 2046, section 5.2.1: never in base64).

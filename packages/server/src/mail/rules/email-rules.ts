@@ -6,7 +6,6 @@ import { refuseQueued, updateConversations } from '../store/mail-changes.ts';
 import { findEmailLocks, findMemberLocks } from '../store/mail-transaction.ts';
 import { MailboxCounts } from '../store/mailbox-counts.ts';
 import { prepareRemoval } from '../store/remove-emails.ts';
-import { parseLabels } from './email-labels.ts';
 import { createPartRules, restrictToFields } from './part-rules.ts';
 
 /** Fields that can be changed, and that the mail server of the account gets. */
@@ -26,6 +25,7 @@ export const emailRules: RecordRules = {
         'Only "read", "starred" and "labels" can be changed; use emails:move and emails:destroy for the rest.',
     });
     if (!isObject(prepared.body) || prepared.body['labels'] === undefined) return prepared;
+    const { parseLabels } = await import('./email-labels.ts');
     return { ...prepared, body: { ...prepared.body, labels: parseLabels(prepared.body['labels']) } };
   },
 

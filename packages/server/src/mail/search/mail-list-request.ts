@@ -5,8 +5,7 @@
 import { hasOwnRowFilter } from '../../access/grants.ts';
 import type { FullTextColumn, FullTextTerm } from '../../database/full-text-index.ts';
 import { keysPerSecond } from '../../database/mail/email-keys.ts';
-import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
-import { parseJson } from '../../protocol/json-text.ts';
+import { ApiError } from '../../protocol/api-error.ts';
 import type { RecordRequest } from '../../protocol/record-request.ts';
 import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { requireRelationAccess } from '../../query/filter-plan.ts';
@@ -16,6 +15,7 @@ import { requireRelation } from '../../schema/field-parts.ts';
 import { type Field, getField } from '../../schema/registry.ts';
 import { isMailboxRole } from '../collections/mailbox-roles.ts';
 import { absentToken, extractEmojiTokens, toStemToken } from './indexed-text.ts';
+import { isDay, parseBoolean, parseDay, parseFilterJson, parseListKey, parseText } from './list-parameters.ts';
 import { parseSearch, type SearchedText, type SearchTerm } from './search-query.ts';
 import { parseTeamConditions } from './team-conditions.ts';
 import { endsInWord, readWords, searchTokens, type TextWord } from './text-words.ts';
@@ -35,6 +35,7 @@ export const mailParameters = [
   'from',
   'to',
   'before',
+  'label',
   'state',
   'assigneeId',
   'muted',
@@ -135,8 +136,20 @@ class MailListRequestParser {
 
   /** Extracts the parameters of mail lists; returns the others. */
   parse(parameters: Parameters): Record<string, unknown> {
-    const { search, unread, starred, folder, accountId, conversationId, hasAttachment, from, to, before, ...more } =
-      parameters;
+    const {
+      search,
+      unread,
+      starred,
+      folder,
+      accountId,
+      conversationId,
+      hasAttachment,
+      from,
+      to,
+      before,
+      label,
+      ...more
+    } = parameters;
     const { conditions, rest } = parseTeamConditions(more);
     this.#conditions.push(...(this.#isEmails ? conditions.map((conversation) => ({ conversation })) : conditions));
     this.#isSearch = search !== undefined && search !== null && search !== '';
@@ -147,6 +160,7 @@ class MailListRequestParser {
     const given = { phrase: true, unfinished: false };
     if (from !== undefined) this.#add({ negated: false, kind: 'from', text: parseText('from', from), ...given });
     if (to !== undefined) this.#add({ negated: false, kind: 'to', text: parseText('to', to), ...given });
+    if (label !== undefined) this.#filterByLabel(parseText('label', label).normalize('NFC'), false);
     if (before !== undefined) this.#add({ negated: false, kind: 'before', time: parseDay('before', before) });
     if (isDay(rest['after'])) {
       this.#add({ negated: false, kind: 'after', time: parseDay('after', rest['after']) });
@@ -156,8 +170,8 @@ class MailListRequestParser {
     if (unread !== undefined) this.#filterByState('unread', parseBoolean('unread', unread));
     if (starred !== undefined) this.#filterByState('starred', parseBoolean('starred', starred));
     if (hasAttachment !== undefined) this.#filterByAttachment(parseBoolean('hasAttachment', hasAttachment));
-    if (accountId !== undefined) this.#conditions.push({ accountId: parseKey('accountId', accountId) });
-    if (conversationId !== undefined) this.#filterByConversation(parseKey('conversationId', conversationId));
+    if (accountId !== undefined) this.#conditions.push({ accountId: parseListKey('accountId', accountId) });
+    if (conversationId !== undefined) this.#filterByConversation(parseListKey('conversationId', conversationId));
     return rest;
   }
 
@@ -198,6 +212,9 @@ class MailListRequestParser {
         break;
       case 'in':
         this.#filterByFolder(term.mailbox, term.negated);
+        break;
+      case 'label':
+        this.#filterByLabel(term.label, term.negated);
         break;
       case 'has':
         this.#filterByAttachment(!term.negated);
@@ -285,6 +302,10 @@ class MailListRequestParser {
     else this.#conditions.push({ [state]: wanted ? { $gt: 0 } : 0 });
   }
 
+  #filterByLabel(label: string, not: boolean): void {
+    this.#conditions.push({ labels: { [not ? '$noneOf' : '$anyOf']: [label] } });
+  }
+
   #filterByAttachment(wanted: boolean): void {
     if (this.#isEmails) this.#conditions.push({ hasAttachments: wanted });
     else this.#conditions.push({ attachments: wanted ? { $gt: 0 } : 0 });
@@ -359,37 +380,4 @@ function findStemTokens({ text, phrase }: SearchedText, words: readonly TextWord
 /** The lowest key of an e-mail that was received at or after a time, in seconds since the epoch. */
 function computeLowestKey(second: number): number {
   return Math.min(Math.max(0, second) * keysPerSecond, Number.MAX_SAFE_INTEGER);
-}
-
-function parseText(name: string, input: unknown): string {
-  if (typeof input === 'string') return input;
-  if (typeof input === 'number') return String(input);
-  throw new ApiError('PARAMETER_INVALID', `${name} must be text.`);
-}
-
-function parseBoolean(name: string, input: unknown): boolean {
-  if (input === true || input === 'true' || input === '1' || input === null || input === '') return true;
-  if (input === false || input === 'false' || input === '0') return false;
-  throw booleanExpected(name);
-}
-
-function parseKey(name: string, input: unknown): number {
-  const key = typeof input === 'string' && /^\d{1,15}$/.test(input) ? Number(input) : input;
-  if (typeof key === 'number' && Number.isSafeInteger(key)) return key;
-  throw new ApiError('PARAMETER_INVALID', `${name} must be the id of a record.`);
-}
-
-/** A date, which no cursor looks like. */
-function isDay(input: unknown): boolean {
-  return typeof input === 'string' && /^\d{4}-\d\d-\d\d/.test(input);
-}
-
-function parseDay(name: string, input: unknown): number {
-  const moment = isDay(input) ? Date.parse(input as string) : Number.NaN;
-  if (Number.isFinite(moment)) return moment;
-  throw new ApiError('PARAMETER_INVALID', `${name} takes a day such as 2026-03-01, or a moment in ISO 8601.`);
-}
-
-function parseFilterJson(text: string): unknown {
-  return parseJson(text, () => new ApiError('PARAMETER_INVALID', 'filter is not valid JSON.'));
 }

@@ -8,6 +8,7 @@ import { mailLimits } from '../../protocol/mail-limits.ts';
 export type SearchTerm = { readonly negated: boolean } & (
   | (SearchedText & { readonly kind: 'text' | TextOperator })
   | { readonly kind: 'in'; readonly mailbox: string }
+  | { readonly kind: 'label'; readonly label: string }
   | { readonly kind: 'has'; readonly what: 'attachment' }
   | { readonly kind: 'is'; readonly state: MessageState }
   /** Received before, or at or after, the beginning of that day in UTC, in milliseconds since the Unix epoch. */
@@ -36,6 +37,7 @@ const operatorExamples: Readonly<Record<string, string>> = {
   subject: 'subject:"order 12"',
   filename: 'filename:invoice',
   in: 'in:inbox',
+  label: 'label:Invoices',
   has: 'has:attachment',
   is: 'is:unread, is:read or is:starred',
   before: 'before:2026-03-01',
@@ -45,15 +47,15 @@ const operatorExamples: Readonly<Record<string, string>> = {
 };
 /** Operators of other mail programs. As words they would find nothing, and users would not see why. */
 const unsupportedOperators: ReadonlySet<string> = new Set(
-  'label labels tag keyword category list folder mailbox participants deliveredto older newer older_than newer_than date received sent size body flag flagged attachment attachments hasattachment importance priority rfc822msgid'.split(
+  'labels tag keyword category list folder mailbox participants deliveredto older newer older_than newer_than date received sent size body flag flagged attachment attachments hasattachment importance priority rfc822msgid'.split(
     ' ',
   ),
 );
 const units: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /**
- * Parses a search: `from: to: cc: bcc: subject: filename: in: has:attachment is:unread|read|starred before: after:
- * larger: smaller:`, quoted phrases, and words; a `-` before any of them negates it. Other words with a colon, such as
+ * Parses a search: `from: to: cc: bcc: subject: filename: in: label: has:attachment is:unread|read|starred
+ * before: after: larger: smaller:`, quoted phrases, and words; a `-` before any of them negates it. Other words with a colon, such as
  * `colour:red`, are searched as text. Operators of other mail programs are refused.
  *
  * @throws ApiError `PARAMETER_INVALID` naming the invalid word and the correct form.
@@ -118,6 +120,7 @@ function toTerm({ negated, name, value, quoted }: QueryPart, isLast: boolean): S
     throw invalid(`${name}: stands alone; write what it looks for right behind it: ${operatorExamples[name]}.`);
   const textOperator = textOperators.find((each) => each === name);
   if (textOperator) return { negated, kind: textOperator, ...searched };
+  if (name === 'label') return { negated, kind: 'label', label: value.normalize('NFC') };
   if (name === 'in') return { negated, kind: 'in', mailbox: value };
   if (name === 'has') return parseHasTerm(value, negated);
   if (name === 'is') return parseIsTerm(value, negated);

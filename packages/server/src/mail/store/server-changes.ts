@@ -19,7 +19,7 @@ export interface ChangedEmails {
 }
 
 /** Fields by which conversations count. */
-const countedFields: ReadonlySet<string> = new Set(['read', 'starred', 'folder']);
+const countedFields: ReadonlySet<string> = new Set(['read', 'starred', 'folder', 'labels']);
 
 /**
  * Runs a change of the placements and flags of e-mails, then updates their primary mailboxes, the counts of mailboxes and

@@ -8,7 +8,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { saveFile } from '../../ui/save-file.ts';
 import { formatSize } from '../../ui/size-text.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { getFolderKey } from '../folders/folder-pane.tsx';
+import { getFolderKey } from '../folders/folder-key.ts';
 import type { AccountRecord } from './account-data.ts';
 
 /** Exports the mail of an account or of one folder as a file. */

@@ -4,10 +4,15 @@ import { useApplication } from '../../data/application.tsx';
 import { useMay } from '../../data/schema.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { TextLink } from '../../ui/links.tsx';
 import type { InboxView } from '../inbox-search.ts';
 import type { Account, Mailbox } from '../mail-types.ts';
+import { isSameView, useDeleteSearch, useSavedSearches } from '../search/saved-searches.ts';
+import { LabelViews } from '../team/label-views.tsx';
+import { getLabelColor } from '../team/labels.ts';
 import { TeamViews } from '../team/team-views.tsx';
+import { getFolderKey } from './folder-key.ts';
 import classes from './folder-pane.module.css';
 
 interface FolderPaneProps {
@@ -28,18 +33,12 @@ const icons: Readonly<Record<string, IconName>> = {
 };
 const roleOrder = ['inbox', 'drafts', 'outbox', 'sent', 'archive', 'junk', 'trash', 'all'];
 
-/** The key of a folder: its role, else its path. */
-export function getFolderKey({ role, path }: Pick<Mailbox, 'role' | 'path'>): string {
-  return role ?? path;
-}
-
 /** The list of views over all accounts, and of the folders of each account. */
 export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactNode {
   const t = useInboxTexts();
   const app = useApplication();
-  const may = useMay();
-  const { account, folder = 'inbox', starred, state, assignee } = view;
-  const isAllAccounts = account === undefined && state === undefined && assignee === undefined;
+  const { account, folder = 'inbox', starred, state, assignee, label } = view;
+  const isAllAccounts = account === undefined && state === undefined && assignee === undefined && label === undefined;
   const unread = accounts
     .flatMap(({ mailboxes }) => mailboxes.filter(({ role }) => role === 'inbox'))
     .reduce((sum, each) => sum + each.unread, 0);
@@ -64,6 +63,7 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
         current={isAllAccounts && folder === 'any' && !starred}
         go={() => setView({ folder: 'any' })}
       />
+      <SavedSearchEntries view={view} setView={setView} />
       <TeamViews
         accounts={accounts}
         render={(entries, title) => (
@@ -80,6 +80,31 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
                 go={() => setView(each.view)}
               />
             ))}
+          </div>
+        )}
+      />
+      <LabelViews
+        current={label}
+        render={(entries, title, showAll) => (
+          <div className={classes.account}>
+            <h2 className={classes.address}>{title}</h2>
+            {entries.map((each) => (
+              <Entry
+                key={each.label}
+                icon="tag"
+                iconColor={`var(--mantine-color-${getLabelColor(each.label)}-filled)`}
+                label={each.label}
+                count={each.conversations}
+                countLabel={t.team.labels.count(each.label, each.conversations)}
+                current={account === undefined && folder === 'any' && label === each.label}
+                go={() => setView(each.view)}
+              />
+            ))}
+            {showAll && (
+              <UnstyledButton className={classes.entry} onClick={showAll} c="dimmed">
+                {t.team.labels.all}
+              </UnstyledButton>
+            )}
           </div>
         )}
       />
@@ -114,27 +139,63 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
           ))}
         </div>
       ))}
-      <div className={classes.end}>
-        <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
-          {t.accounts.manage}
-        </TextLink>
-        {may('conversations', 'list') && (
-          <TextLink to="/a/$app/inbox/reports" params={{ app }} size="sm" c="dimmed">
-            {t.reports.link}
-          </TextLink>
-        )}
-        {may('mailCampaigns', 'list') && (
-          <TextLink to="/a/$app/inbox/campaigns" params={{ app }} size="sm" c="dimmed">
-            {t.campaigns.link}
-          </TextLink>
-        )}
-      </div>
+      <FolderLinks />
     </nav>
+  );
+}
+
+/** The saved searches of the user, each with a menu to delete it. */
+function SavedSearchEntries({ view, setView }: Pick<FolderPaneProps, 'view' | 'setView'>): ReactNode {
+  const t = useInboxTexts().search;
+  const saved = useSavedSearches();
+  const remove = useDeleteSearch();
+  if (saved.length === 0) return null;
+  return (
+    <div className={classes.account}>
+      <h2 className={classes.address}>{t.saved}</h2>
+      {saved.map((each) => (
+        <div key={each.id} className={classes.saved}>
+          <Entry
+            icon="bookmark"
+            label={each.name}
+            current={isSameView(each.view, view)}
+            go={() => setView(each.view)}
+          />
+          <IconButton icon="x" size="sm" label={t.deleteSaved(each.name)} onClick={() => void remove(each.id)} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Links to the other pages of the inbox, as far as the role may use them. */
+function FolderLinks(): ReactNode {
+  const t = useInboxTexts();
+  const app = useApplication();
+  const may = useMay();
+  return (
+    <div className={classes.end}>
+      <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
+        {t.accounts.manage}
+      </TextLink>
+      {may('conversations', 'list') && (
+        <TextLink to="/a/$app/inbox/reports" params={{ app }} size="sm" c="dimmed">
+          {t.reports.link}
+        </TextLink>
+      )}
+      {may('mailCampaigns', 'list') && (
+        <TextLink to="/a/$app/inbox/campaigns" params={{ app }} size="sm" c="dimmed">
+          {t.campaigns.link}
+        </TextLink>
+      )}
+    </div>
   );
 }
 
 interface EntryProps {
   readonly icon: IconName;
+  /** The CSS colour of the icon; that of the text by default. */
+  readonly iconColor?: string;
   readonly label: string;
   readonly count?: number;
   /** What the count means; unread messages by default. */
@@ -143,7 +204,7 @@ interface EntryProps {
   readonly go: () => void;
 }
 
-function Entry({ icon, label, count = 0, countLabel, current, go }: EntryProps): ReactNode {
+function Entry({ icon, iconColor, label, count = 0, countLabel, current, go }: EntryProps): ReactNode {
   const t = useInboxTexts();
   const meaning = countLabel ?? t.unreadCount(count);
   return (
@@ -153,7 +214,9 @@ function Entry({ icon, label, count = 0, countLabel, current, go }: EntryProps):
       aria-current={current || undefined}
       onClick={go}
     >
-      <Icon name={icon} />
+      <span className={classes.icon} style={{ color: iconColor }}>
+        <Icon name={icon} />
+      </span>
       <span className={classes.name} dir="auto">
         {label}
       </span>

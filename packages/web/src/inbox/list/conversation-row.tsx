@@ -6,6 +6,8 @@ import { formatPeople } from '../people.ts';
 import { RowTeam } from '../team/row-team.tsx';
 import { formatFullTime, formatShortTime } from '../times.ts';
 import classes from './conversation-row.module.css';
+import { RowLabels } from './row-labels.tsx';
+import { useSwipe } from './use-swipe.ts';
 
 interface RowProps {
   readonly row: Conversation;
@@ -21,6 +23,9 @@ interface RowProps {
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
+  /** What swipes do; null where the role may not. */
+  readonly archive: ((row: Conversation) => void) | null;
+  readonly snooze: ((row: Conversation) => void) | null;
 }
 
 /** One conversation. It consists of plain elements, because many rows are created while the user scrolls. */
@@ -35,8 +40,11 @@ export const ConversationRow = memo(function ConversationRow({
   open,
   select,
   star,
+  archive,
+  snooze,
 }: RowProps): ReactNode {
   const t = useInboxTexts();
+  const swipe = useSwipe({ right: archive && (() => archive(row)), left: snooze && (() => snooze(row)) });
   const people = formatPeople(row, ownAddresses, t) || t.nobody;
   const subject = row.subject || t.noSubject;
   const handleClick = (event: MouseEvent): void => {
@@ -51,6 +59,9 @@ export const ConversationRow = memo(function ConversationRow({
       data-unread={row.unread > 0 || undefined}
       data-current={current || undefined}
       data-selected={selected || undefined}
+      data-swipe-right={t.commands.archive}
+      data-swipe-left={t.team.swipeSnooze}
+      {...swipe}
     >
       <span className={classes.mark}>
         {maySelect && <RowCheckbox row={row} selected={selected} subject={subject} select={select} />}
@@ -64,7 +75,9 @@ export const ConversationRow = memo(function ConversationRow({
       >
         <span className={classes.line}>
           {row.unread > 0 && <span className="visually-hidden">{t.unread}</span>}
-          <span className={classes.who}>{people}</span>
+          <span className={classes.who} dir="auto">
+            {people}
+          </span>
           {row.messages > 1 && <span className={classes.count}>{row.messages}</span>}
           {row.attachments > 0 && <Icon name="paperclip" size={13} />}
           <RowTeam row={row} />
@@ -72,8 +85,13 @@ export const ConversationRow = memo(function ConversationRow({
             {formatShortTime(row.lastAt)}
           </time>
         </span>
-        <span className={classes.subject}>{subject}</span>
-        <span className={classes.snippet}>{row.snippet}</span>
+        <span className={classes.subject}>
+          <RowLabels labels={row.labels} />
+          <bdi>{subject}</bdi>
+        </span>
+        <span className={classes.snippet} dir="auto">
+          {row.snippet}
+        </span>
       </a>
       <RowStar row={row} mayStar={mayStar} star={star} />
     </div>

@@ -5,6 +5,8 @@ import { IconButton } from '../../ui/icon-button.tsx';
 import type { InboxView } from '../inbox-search.ts';
 import type { MailRights } from '../rights.ts';
 import type { Selection } from '../use-selection.ts';
+import { LabelFilter } from './label-filter.tsx';
+import { LayoutMenu } from './layout-menu.tsx';
 import classes from './list-bar.module.css';
 
 interface ListBarProps {
@@ -13,6 +15,8 @@ interface ListBarProps {
   readonly view: InboxView;
   readonly setView: (view: InboxView) => void;
   readonly rights: MailRights;
+  /** One pane is shown at a time, because the screen is narrow. */
+  readonly isNarrow: boolean;
   readonly archive: () => void;
   readonly trash: () => void;
   readonly move: () => void;
@@ -68,6 +72,7 @@ export function ListBar(props: ListBarProps): ReactNode {
       ) : (
         <>
           <span className={classes.space} />
+          <LabelFilter view={view} setView={setView} />
           {(['unread', 'starred'] as const).map((name) => (
             <Button
               key={name}
@@ -82,6 +87,7 @@ export function ListBar(props: ListBarProps): ReactNode {
               {t[name]}
             </Button>
           ))}
+          <LayoutMenu isNarrow={props.isNarrow} />
         </>
       )}
     </div>

@@ -1,13 +1,15 @@
 import { Button } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react';
+import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react';
 import { Problem } from '../../data/problem.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Waiting } from '../../ui/states.tsx';
+import { useStore } from '../../ui/store.ts';
 import type { Conversation } from '../mail-types.ts';
 import type { ConversationList, ListState } from './conversation-list.ts';
 import { ConversationRow } from './conversation-row.tsx';
+import { getRowHeight, listLayout } from './list-layout.ts';
 import classes from './list-pane.module.css';
 
 interface ListPaneProps {
@@ -25,17 +27,24 @@ interface ListPaneProps {
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
+  /** Swipes archive and snooze, if the role may do so. */
+  readonly mayArchive: boolean;
+  readonly maySnooze: boolean;
+  readonly archive: (row: Conversation) => void;
+  readonly snooze: (row: Conversation) => void;
+  /** One pane is shown at a time, because the screen is narrow. */
+  readonly isNarrow: boolean;
   /** Shown while the list has no rows. */
   readonly empty: { readonly title: string; readonly text: string; readonly step?: ReactNode };
 }
-
-const rowHeight = 76;
 
 /** The conversations. Only the visible rows are drawn; more are read as the user scrolls. */
 export function ListPane(props: ListPaneProps): ReactNode {
   const { list, state, cursor, empty } = props;
   const t = useInboxTexts();
-  const { scroller, virtual } = useConversationScroller(list, state, cursor);
+  const layout = useStore(listLayout);
+  const rowHeight = getRowHeight(layout, props.isNarrow);
+  const { scroller, virtual } = useConversationScroller({ list, state, cursor, rowHeight });
   const { rows } = state;
   const handleScroll = (): void => {
     list.isAtTop = (scroller.current?.scrollTop ?? 0) < rowHeight / 2;
@@ -46,7 +55,11 @@ export function ListPane(props: ListPaneProps): ReactNode {
   };
   if (!state.isLoaded) return <LoadingPane error={state.error} retry={() => void list.loadMore()} />;
   return (
-    <div className={classes.holder}>
+    <div
+      className={classes.holder}
+      data-density={layout.density}
+      data-wide={(!props.isNarrow && layout.split !== 'left') || undefined}
+    >
       {state.arrived > 0 && (
         <Button
           className={classes.arrived}
@@ -87,6 +100,8 @@ export function ListPane(props: ListPaneProps): ReactNode {
                     open={props.open}
                     select={props.select}
                     star={props.star}
+                    archive={props.mayArchive ? props.archive : null}
+                    snooze={props.maySnooze ? props.snooze : null}
                   />
                 </li>
               )
@@ -100,7 +115,11 @@ export function ListPane(props: ListPaneProps): ReactNode {
 }
 
 /** Draws the visible rows, reads more of them near the end, and keeps the cursor in view when it moves. */
-function useConversationScroller(list: ConversationList, state: ListState, cursor: number | null) {
+interface ScrollerOptions extends Pick<ListPaneProps, 'list' | 'state' | 'cursor'> {
+  readonly rowHeight: number;
+}
+
+function useConversationScroller({ list, state, cursor, rowHeight }: ScrollerOptions) {
   const scroller = useRef<HTMLDivElement>(null);
   const { rows, isLoaded, hasMore } = state;
   const virtual = useVirtualizer({
@@ -110,6 +129,9 @@ function useConversationScroller(list: ConversationList, state: ListState, curso
     getItemKey: (index) => rows[index]?.id ?? index,
     overscan: 8,
   });
+  // The density has changed: the rows are measured again.
+  const measure = useEffectEvent((_height: number) => virtual.measure());
+  useLayoutEffect(() => measure(rowHeight), [rowHeight]);
   const last = virtual.getVirtualItems().at(-1)?.index ?? 0;
   useEffect(() => {
     if (isLoaded && hasMore && last >= rows.length - 20) void list.loadMore();

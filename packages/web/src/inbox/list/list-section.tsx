@@ -6,6 +6,8 @@ import { useStable } from '../../ui/use-stable.ts';
 import classes from '../inbox-page.module.css';
 import { buildInboxUrl } from '../inbox-search.ts';
 import type { Account, Conversation } from '../mail-types.ts';
+import { SaveSearch } from '../search/save-search.tsx';
+import { listSnoozeChoices } from '../team/snooze-times.ts';
 import type { InboxState } from '../use-inbox-state.ts';
 import { ListBar } from './list-bar.tsx';
 import { ListPane } from './list-pane.tsx';
@@ -14,10 +16,12 @@ import { SearchScope } from './search-scope.tsx';
 interface ListSectionProps {
   readonly inbox: InboxState;
   readonly accounts: readonly Account[];
+  /** One pane is shown at a time, because the screen is narrow. */
+  readonly isNarrow: boolean;
 }
 
 /** The list of conversations; above it the filters, or the buttons for the selected conversations. */
-export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
+export function ListSection({ inbox, accounts, isNarrow }: ListSectionProps): ReactNode {
   const { list, state, view, setView, selection, cursor, commands, rights } = inbox;
   const t = useInboxTexts();
   const application = useApplication();
@@ -25,9 +29,11 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
     open: cursor.open,
     select: selection.toggle,
     star: (row) => commands.toggleStar([row]),
+    archive: (row) => commands.archive([row]),
+    snooze: (row) => inbox.actions.team.snooze(getNextMorning(), [row]),
   });
   const ownAddressesByAccount = useMemo(() => listOwnAddresses(accounts), [accounts]);
-  const isFiltered = view.q !== undefined || view.unread || view.starred;
+  const isFiltered = view.q !== undefined || view.unread || view.starred || view.label !== undefined;
   const clearFiltersButton = (
     <Button variant="default" onClick={() => setView({})}>
       {t.empty.clearFilters}
@@ -41,7 +47,8 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
         view={view}
         setView={setView}
         rights={rights}
-        archive={commands.archive}
+        isNarrow={isNarrow}
+        archive={() => commands.archive()}
         trash={commands.trash}
         move={inbox.actions.move}
         markRead={() => commands.setRead(true)}
@@ -51,6 +58,7 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
         snooze={inbox.actions.openSnooze}
       />
       <SearchScope view={view} setView={setView} />
+      <SaveSearch view={view} />
       <ListPane
         key={JSON.stringify(view)}
         list={list}
@@ -61,6 +69,9 @@ export function ListSection({ inbox, accounts }: ListSectionProps): ReactNode {
         selected={selection.ids}
         maySelect={rights.mark || rights.move || rights.destroy || rights.team}
         mayStar={rights.mark}
+        mayArchive={rights.move}
+        maySnooze={rights.team}
+        isNarrow={isNarrow}
         {...actions}
         empty={
           isFiltered
@@ -88,8 +99,16 @@ function listOwnAddresses(accounts: readonly Account[]): ReadonlyMap<number, Rea
   );
 }
 
+/** When a conversation returns that is snoozed by a swipe: the next morning, ISO 8601. */
+function getNextMorning(): string {
+  const choices = listSnoozeChoices(new Date());
+  return (choices.find(({ name }) => name === 'tomorrow') ?? choices[0]!).until.toISOString();
+}
+
 interface RowActions {
   readonly open: (id: number) => void;
   readonly select: (id: number, range: boolean) => void;
   readonly star: (row: Conversation) => void;
+  readonly archive: (row: Conversation) => void;
+  readonly snooze: (row: Conversation) => void;
 }

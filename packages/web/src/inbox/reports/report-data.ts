@@ -5,7 +5,7 @@ import { useApiQuery } from '../../data/queries.ts';
 import { mergeRows, noFigures, type QueriedRow, type ReportRow } from './report-rows.ts';
 
 /** What the rows of a report stand for. */
-export const groupings = ['day', 'week', 'month', 'account', 'member'] as const;
+export const groupings = ['day', 'week', 'month', 'account', 'member', 'label'] as const;
 export type Grouping = (typeof groupings)[number];
 
 /** Days as `YYYY-MM-DD`, both included. */
@@ -75,5 +75,6 @@ async function readReport(
 function toDimension(field: string, grouping: Grouping): object {
   if (grouping === 'account') return { field: 'accountId', alias: 'group' };
   if (grouping === 'member') return { field: 'assigneeId', alias: 'group' };
+  if (grouping === 'label') return { field: 'labels', alias: 'group' };
   return { field, format: formats[grouping], alias: 'group' };
 }

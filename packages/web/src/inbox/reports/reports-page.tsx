@@ -64,6 +64,10 @@ export function ReportsPage(): ReactNode {
             value={grouping}
             onChange={(value) => setGrouping((value ?? 'day') as Grouping)}
             allowDeselect={false}
+            {...(grouping === 'label' && {
+              description: t.reports.labelHint,
+              inputWrapperOrder: ['label', 'input', 'description'],
+            })}
           />
         </Group>
         {isValid && (
@@ -178,7 +182,7 @@ function useGroupNames(grouping: Grouping): (row: ReportRow) => string {
     { enabled: grouping === 'member' && accounts.length > 0 },
   );
   return ({ group }) => {
-    if (group === null) return t.nobody;
+    if (group === null) return grouping === 'label' ? t.noLabel : t.nobody;
     if (grouping === 'account')
       return accounts.find(({ id }) => id === Number(group))?.address ?? t.account(Number(group));
     if (grouping === 'member') return members.find(({ id }) => id === Number(group))?.name ?? t.user(Number(group));

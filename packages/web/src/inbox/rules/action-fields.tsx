@@ -3,7 +3,8 @@ import type { ReactNode } from 'react';
 import { type InboxTexts, useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { type AccountRecord, getMemberName, useMembers } from '../accounts/account-data.ts';
-import { getFolderKey, sortFolders } from '../folders/folder-pane.tsx';
+import { getFolderKey } from '../folders/folder-key.ts';
+import { sortFolders } from '../folders/folder-pane.tsx';
 import { type ActionType, actionTypes, createAction, type RuleAction } from './rule-types.ts';
 
 interface ActionFieldsProps {

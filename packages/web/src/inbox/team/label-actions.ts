@@ -6,6 +6,7 @@ import type { InboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { writeInBatches } from '../actions/email-placements.ts';
 import type { MailActions } from '../actions/mail-actions.ts';
+import type { ConversationList } from '../list/conversation-list.ts';
 import { invalidateThread, patchThread } from '../mail-queries.ts';
 import type { Conversation } from '../mail-types.ts';
 import { changeLabels, type LabelChange } from './labels.ts';
@@ -13,6 +14,7 @@ import { changeLabels, type LabelChange } from './labels.ts';
 interface LabelActionContext {
   readonly client: Client;
   readonly application: string;
+  readonly list: ConversationList;
   /** Offers the key that undoes the last action. */
   readonly mail: MailActions;
   readonly texts: InboxTexts;
@@ -32,13 +34,14 @@ export async function applyLabels(
   rows: readonly Conversation[],
   change: LabelChange,
 ): Promise<void> {
-  const { client, application, mail, texts } = context;
+  const { client, application, list, mail, texts } = context;
   const keys = rows.map(({ id }) => id);
   const show = (labels: (before: readonly string[]) => readonly string[]): void => {
     for (const key of keys)
       patchThread(application, key, (email) => ({ ...email, labels: labels(email.labels ?? []) }));
   };
   show((before) => changeLabels(before, change));
+  const end = list.patch(keys, (row) => ({ ...row, labels: changeLabels(row.labels ?? [], change) }));
   try {
     const emails = await readLabelled(client, keys);
     await writeLabels(client, emails, (before) => changeLabels(before, change));
@@ -57,7 +60,11 @@ export async function applyLabels(
   } catch (error) {
     handleError(context, error);
   }
-  for (const key of keys) invalidateThread(application, key);
+  end();
+  for (const key of keys) {
+    list.markStale(key);
+    invalidateThread(application, key);
+  }
 }
 
 async function readLabelled(client: Client, conversations: readonly number[]): Promise<readonly LabelledEmail[]> {

@@ -1,6 +1,7 @@
 import { Badge, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
+import { useLabels } from './label-data.ts';
 import { getLabelColor, type LabelChange } from './labels.ts';
 
 /** Labels that were used in this tab, which are offered for other conversations. */
@@ -35,8 +36,12 @@ export function LabelDialog({ opened, close, present, apply }: LabelDialogProps)
 function LabelChoices({ present, apply }: Pick<LabelDialogProps, 'present' | 'apply'>): ReactNode {
   const t = useInboxTexts().team.labels;
   const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(present));
+  const existing = useLabels();
   const [typed, setTyped] = useState('');
-  const offered = [...new Set([...present, ...chosen, ...usedLabels])].slice(0, maxOffered);
+  const offered = [...new Set([...present, ...chosen, ...usedLabels, ...existing.map(({ label }) => label)])].slice(
+    0,
+    maxOffered,
+  );
   const name = typed.trim();
   const isValid = name.length <= maxLength && !name.startsWith('\\');
   const toggle = (label: string): void => {

@@ -18,7 +18,7 @@ export interface TeamCommands {
   /** Closes open conversations; reopens them if all are closed, archived or snoozed. */
   toggleDone(): void;
   /** @param until ISO 8601. */
-  snooze(until: string): void;
+  snooze(until: string, rows?: readonly Conversation[]): void;
   toggleMute(): void;
   /** @param user null: nobody. */
   assign(user: number | null, name: string): void;
@@ -70,8 +70,7 @@ export function useTeamCommands({ list, address, cursor, mail }: TeamCommandOpti
       if (open.length > 0) change(open, { state: 'closed' }, done.closed(open.length));
       else change(rows, { state: 'open' }, done.opened(rows.length));
     },
-    snooze: (until) => {
-      const rows = cursor.targets();
+    snooze: (until, rows = cursor.targets()) => {
       change(rows, { state: 'snoozed', snoozedUntil: until }, done.snoozed(rows.length, formatMoment(until)));
     },
     toggleMute: () => {
@@ -84,7 +83,7 @@ export function useTeamCommands({ list, address, cursor, mail }: TeamCommandOpti
       if (self !== null) assign(self, texts.team.you);
     },
     changeLabels: (labelChange) => {
-      const context = { client: getClient(application), application, mail: mailActions, texts };
+      const context = { client: getClient(application), application, list, mail: mailActions, texts };
       void applyLabels(context, cursor.targets(), labelChange);
     },
   };

@@ -8,6 +8,7 @@ import { getClient, useApplication } from '../../data/application.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
 import type { Attachment } from '../mail-types.ts';
+import { applyMailPolicy, createSheet } from './frame-sheets.ts';
 import classes from './mail-frame.module.css';
 import { MailImages } from './mail-images.ts';
 import { applyStyles, type CleanMail, cleanMail } from './purify.ts';
@@ -92,17 +93,13 @@ function RemoteImages({ isRequested, failed, load }: RemoteImagesProps): ReactNo
   );
 }
 
-const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob: data:";
-
 /** @returns a function that ends it. */
 function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDark: boolean): () => void {
   const frameDocument = frame.contentDocument!;
-  const policyElement = frameDocument.createElement('meta');
-  policyElement.httpEquiv = 'Content-Security-Policy';
-  policyElement.content = policy;
-  frameDocument.head.replaceChildren(policyElement);
+  applyMailPolicy(frameDocument);
   const body = frameDocument.createElement('div');
   body.className = 'mail';
+  body.dir = 'auto';
   body.append(frameDocument.importNode(content, true));
   frameDocument.body.replaceChildren(body);
   applyStyles(body);
@@ -121,14 +118,6 @@ function fillFrame(frame: HTMLIFrameElement, { content, style }: CleanMail, isDa
   return () => observer.disconnect();
 }
 
-/** A style sheet can only be adopted by the document whose window has created it. */
-function createSheet(frame: HTMLIFrameElement, rules: string): CSSStyleSheet {
-  const world = frame.contentWindow as Window & typeof globalThis;
-  const sheet = new world.CSSStyleSheet();
-  sheet.replaceSync(rules);
-  return sheet;
-}
-
 function buildBaseStyle(isDark: boolean): string {
   return `
     :root { color-scheme: ${isDark ? 'dark' : 'light'}; }
@@ -139,10 +128,11 @@ function buildBaseStyle(isDark: boolean): string {
     }
     a { color: ${isDark ? '#82d1c7' : '#0d6b63'}; }
     img { max-width: 100%; height: auto; }
+    .mail :is(p, div, li, td, th, blockquote, h1, h2, h3, h4, h5, h6):not([dir]) { unicode-bidi: plaintext; }
     img:not([src]) { display: none; }
     table { max-width: 100%; }
     pre { white-space: pre-wrap; }
-    blockquote { margin: 8px 0 0; padding-left: 12px; border-left: 2px solid ${isDark ? '#46534f' : '#d5dcda'}; }
+    blockquote { margin: 8px 0 0; padding-inline-start: 12px; border-inline-start: 2px solid ${isDark ? '#46534f' : '#d5dcda'}; }
     summary { cursor: pointer; width: max-content; list-style: none; padding: 0 8px; border-radius: 8px; line-height: 16px;
       background: ${isDark ? '#28322f' : '#e5eae8'}; margin: 8px 0; font-size: 10px; }
   `;

@@ -9,13 +9,14 @@ import type { Attachment } from '../mail-types.ts';
 const maxConcurrent = 3;
 
 export class MailImages {
-  readonly #frameDocument: Document;
+  /** The document or shadow tree with the images. */
+  readonly #root: ParentNode;
   readonly #client: Client;
   readonly #addresses: string[] = [];
   #isEnded = false;
 
-  constructor(frameDocument: Document, client: Client) {
-    this.#frameDocument = frameDocument;
+  constructor(root: ParentNode, client: Client) {
+    this.#root = root;
     this.#client = client;
   }
 
@@ -64,7 +65,7 @@ export class MailImages {
 
   #images(attribute: string): ReadonlyMap<string, HTMLImageElement[]> {
     const found = new Map<string, HTMLImageElement[]>();
-    for (const image of this.#frameDocument.querySelectorAll<HTMLImageElement>(`img[${attribute}]`)) {
+    for (const image of this.#root.querySelectorAll<HTMLImageElement>(`img[${attribute}]`)) {
       const named = image.getAttribute(attribute) ?? '';
       found.set(named, [...(found.get(named) ?? []), image]);
     }

@@ -4,6 +4,7 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Avatar } from '../avatar.tsx';
+import { InvitationCard } from '../calendar/invitation-card.tsx';
 import type { Email, MailAddress } from '../mail-types.ts';
 import { getName } from '../people.ts';
 import { formatFullTime, formatShortTime } from '../times.ts';
@@ -19,6 +20,8 @@ import { splitLinks, splitQuotation } from './plain-text.ts';
 
 interface MessageProps {
   readonly email: Email;
+  /** The id of its conversation. */
+  readonly conversation: number;
   readonly opened: boolean;
   readonly toggle: () => void;
   /** Null if the role may not set stars. */
@@ -30,7 +33,15 @@ interface MessageProps {
 }
 
 /** One e-mail of a conversation, collapsed to one line or expanded. */
-export function Message({ email, opened, toggle, star, canDecideDelivery, continueDraft }: MessageProps): ReactNode {
+export function Message({
+  email,
+  conversation,
+  opened,
+  toggle,
+  star,
+  canDecideDelivery,
+  continueDraft,
+}: MessageProps): ReactNode {
   const t = useInboxTexts();
   const sender = email.from?.[0];
   return (
@@ -45,7 +56,9 @@ export function Message({ email, opened, toggle, star, canDecideDelivery, contin
           <Avatar name={getName(sender)} />
           <span className={classes.who}>
             <span className={classes.line}>
-              <span className={classes.name}>{getName(sender) || t.nobody}</span>
+              <span className={classes.name} dir="auto">
+                {getName(sender) || t.nobody}
+              </span>
               {opened && sender?.name && <span className={classes.address}>{sender.address}</span>}
               {email.draft && (
                 <Badge size="xs" variant="light" color="yellow">
@@ -53,7 +66,9 @@ export function Message({ email, opened, toggle, star, canDecideDelivery, contin
                 </Badge>
               )}
             </span>
-            <span className={classes.second}>{opened ? formatReceivers(email, t.to) : email.snippet}</span>
+            <span className={classes.second} dir="auto">
+              {opened ? formatReceivers(email, t.to) : email.snippet}
+            </span>
           </span>
         </UnstyledButton>
         <time
@@ -86,6 +101,7 @@ export function Message({ email, opened, toggle, star, canDecideDelivery, contin
           <DeliveryState email={email} canDecide={canDecideDelivery} />
           {email.authentication && !email.outgoing && <Authenticity authentication={email.authentication} />}
           <MailWarnings email={email} />
+          <InvitationCard email={email} conversation={conversation} mayAnswer={canDecideDelivery} />
           {email.html ? (
             <MailFrame email={email.id} html={email.html} attachments={email.attachments ?? noFiles} />
           ) : (
@@ -123,7 +139,7 @@ function PlainText({ text }: { text: string }): ReactNode {
   const [unfolded, setUnfolded] = useState(false);
   const { body, quoted } = splitQuotation(text);
   return (
-    <div className={classes.text}>
+    <div className={classes.text} dir="auto">
       <Linked text={body} />
       {quoted !== null && (
         <>
@@ -136,7 +152,7 @@ function PlainText({ text }: { text: string }): ReactNode {
             •••
           </UnstyledButton>
           {unfolded && (
-            <div className={classes.quoted}>
+            <div className={classes.quoted} dir="auto">
               <Linked text={quoted} />
             </div>
           )}

@@ -37,6 +37,7 @@ export interface ThreadCommands {
   readonly reply: () => void;
   readonly replyAll: () => void;
   readonly forward: () => void;
+  readonly print: () => void;
   readonly next: () => void;
   readonly previous: () => void;
 }
@@ -82,6 +83,7 @@ export function ThreadPane(props: ThreadPaneProps): ReactNode {
             <span className={classes.space} />
           </>
         )}
+        <IconButton icon="printer" label={t.commands.print} onClick={commands.print} className={classes.print} />
         <IconButton icon="chevronUp" label={t.commands.previous} onClick={commands.previous} />
         <IconButton icon="chevronDown" label={t.commands.next} onClick={commands.next} />
       </div>
@@ -157,7 +159,9 @@ function Messages({
   const emails = thread.emails.filter(({ draft, folder }) => !(isComposing && draft && folder === 'drafts'));
   return (
     <div className={classes.thread}>
-      <h2 className={classes.subject}>{thread.subject || t.noSubject}</h2>
+      <h2 className={classes.subject} dir="auto">
+        {thread.subject || t.noSubject}
+      </h2>
       <div className={classes.facts}>
         {thread.messages > 1 && (
           <Badge variant="light" tt="none">
@@ -183,6 +187,7 @@ function Messages({
           <Message
             key={item.email.id}
             email={item.email}
+            conversation={thread.id}
             opened={opened.has(item.email.id)}
             toggle={() => toggle(item.email.id)}
             canDecideDelivery={rights.write}

@@ -1,0 +1,4 @@
+import type { Migration } from './migration.ts';
+
+/** The start adds the collections and fields; conversations get their labels in the background. */
+export const inboxWorkplace: Migration = { number: 2, title: 'labels, saved searches and templates of the inbox' };
