@@ -19,6 +19,7 @@ import type { DraftSession } from './draft-session.ts';
 import type { DraftOrigin, DraftState } from './draft-state.ts';
 import { isPicture } from './draft-uploads.ts';
 import type { EditorHandle } from './editor/rich-text-editor.tsx';
+import { FollowUpMenu } from './follow-up-menu.tsx';
 import { MessageBody } from './message-body.tsx';
 import { MessageFields } from './message-fields.tsx';
 import type { OpenMessage } from './open-message.ts';
@@ -198,6 +199,8 @@ function ComposerFooter(props: ComposerFooterProps): ReactNode {
   const { session, content, mayBeSent, isSending, send, attach, pickTemplate, discard } = props;
   const t = useInboxTexts().compose;
   const texts = useComposeTexts();
+  const { followUpDays } = useStore(session);
+  const mayRemind = useMay()('conversations', 'update');
   const format = useFormatChoice(session, content);
   const resetFileInput = useRef<() => void>(null);
   const chooseFiles = (files: readonly File[]): void => {
@@ -217,6 +220,13 @@ function ComposerFooter(props: ComposerFooterProps): ReactNode {
         {t.send}
       </Button>
       <ScheduleMenu disabled={!mayBeSent || isSending} send={send} />
+      {mayRemind && (
+        <FollowUpMenu
+          disabled={!mayBeSent || isSending}
+          value={followUpDays}
+          change={(days) => session.remindAfter(days)}
+        />
+      )}
       <FileButton multiple onChange={chooseFiles} resetRef={resetFileInput}>
         {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={content === null} />}
       </FileButton>

@@ -30,6 +30,13 @@ export const compose = {
       tooLate: 'Choose a time within a year.',
     },
   },
+  followUp: {
+    title: 'Remind me if nobody answers',
+    days: (n: number) => (n === 1 ? '1 day' : `${n} days`),
+    within: (n: number) => (n === 1 ? 'Within a day' : `Within ${n} days`),
+    chosen: (n: number) => `Reminder if nobody answers within ${n === 1 ? 'a day' : `${n} days`}`,
+    never: 'No reminder',
+  },
   templates: {
     title: 'Templates',
     description: 'Texts that are inserted into messages. Variables are filled with the values of the message.',

