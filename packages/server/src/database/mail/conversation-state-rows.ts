@@ -85,6 +85,9 @@ export async function settleState(
   );
 }
 
+/** Conversations with a reminder, as a range: SQLite does not look up IS NOT NULL in the index, and reads every conversation. */
+export const hasFollowUp: Sql = sql`"followUpAt">=${value('datetime', '1970-01-01T00:00:00.000Z')}`;
+
 /** When the next snooze ends or the next reminder is due, in milliseconds since the Unix epoch; null if there is none. */
 export async function readNextReturn(database: Database): Promise<number | null> {
   const { dialect } = database;
@@ -92,7 +95,7 @@ export async function readNextReturn(database: Database): Promise<number | null>
     dialect.scalar('datetime', sql`min(${name})`),
   );
   const [row] = await createReader(database)(
-    sql`SELECT (SELECT ${until!} FROM conversations WHERE state='snoozed'),(SELECT ${followUp!} FROM conversations WHERE "followUpAt" IS NOT NULL)`,
+    sql`SELECT (SELECT ${until!} FROM conversations WHERE state='snoozed'),(SELECT ${followUp!} FROM conversations WHERE ${hasFollowUp})`,
   );
   const times = (row ?? []).flatMap((time) => (typeof time === 'string' ? [Date.parse(time)] : []));
   return times.length === 0 ? null : Math.min(...times);

@@ -4,7 +4,7 @@ import { insertHistory } from '../history-rows.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { type OpeningStamp, readStateFields } from './conversation-state-rows.ts';
+import { hasFollowUp, type OpeningStamp, readStateFields } from './conversation-state-rows.ts';
 
 /** A reminder that was removed because it was due, answered or cancelled. */
 export interface FollowUpRow {
@@ -25,7 +25,7 @@ export async function readAnswerHeaders(
   emails: readonly number[],
 ): Promise<{ readonly email: number; readonly headers: readonly (readonly [string, string])[] }[]> {
   const { dialect } = database;
-  const isReminded = sql`EXISTS (SELECT 1 FROM conversations c WHERE c."followUpAt" IS NOT NULL AND COALESCE(c."mergedInto",c.id)=e."conversationId")`;
+  const isReminded = sql`EXISTS (SELECT 1 FROM conversations c WHERE ${hasFollowUp} AND COALESCE(c."mergedInto",c.id)=e."conversationId")`;
   const isReceived = sql`${dialect.isIn(sql`e.id`, listValue('bigint', emails))} AND NOT (${dialect.isTrue(sql`e.outgoing`)})`;
   const rows = await createTxRunner(
     database,
@@ -119,7 +119,7 @@ async function selectFollowUps(
     database,
     transaction,
   )(
-    sql`SELECT id,"accountId",state,${at},"followUpById","mergedInto" FROM conversations WHERE "followUpAt" IS NOT NULL AND ${condition} ORDER BY id LIMIT ${limit}`,
+    sql`SELECT id,"accountId",state,${at},"followUpById","mergedInto" FROM conversations WHERE ${hasFollowUp} AND ${condition} ORDER BY "followUpAt",id LIMIT ${limit}`,
   );
   const toNumber = (input: unknown): number | null => (input === null ? null : Number(input));
   return rows.map(([id, accountId, state, followUpAt, followUpById, mergedInto]) => ({
