@@ -6,7 +6,7 @@ import type { Application, BatchOperation, Event, ReadParameters, RecordValues }
 import { Files } from './files.ts';
 import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
-import { MailAccounts, MailCampaigns, MailRules } from './mail-accounts.ts';
+import { MailAccounts, MailCampaigns, MailRules, MailTemplates } from './mail-accounts.ts';
 import { Records } from './records.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
@@ -54,9 +54,11 @@ export {
 } from './mail.ts';
 export {
   type AccountMember,
+  type FilledTemplate,
   MailAccounts,
   MailRules,
   type MailServerSettings,
+  MailTemplates,
   type RuleScan,
   type TestedMailSettings,
   type WaitingCounts,
@@ -88,6 +90,7 @@ export class Client {
   readonly emails: Emails;
   readonly mailAccounts: MailAccounts;
   readonly mailRules: MailRules;
+  readonly mailTemplates: MailTemplates;
   readonly mailCampaigns: MailCampaigns;
   readonly files: Files;
   readonly imports: Imports;
@@ -104,6 +107,7 @@ export class Client {
     this.emails = new Emails(this.#transport, 'emails');
     this.mailAccounts = new MailAccounts(this.#transport, 'accounts');
     this.mailRules = new MailRules(this.#transport, 'mailRules');
+    this.mailTemplates = new MailTemplates(this.#transport, 'mailTemplates');
     this.mailCampaigns = new MailCampaigns(this.#transport, 'mailCampaigns');
     this.files = new Files(this.#transport, 'files');
     this.imports = new Imports(this.#transport, 'imports');

@@ -1,4 +1,7 @@
-/** Mail accounts, their rules and campaigns: the actions besides the record actions of `accounts`, `mailRules` and `mailCampaigns`. */
+/**
+ * Mail accounts, their rules, templates and campaigns: the actions besides the record actions of `accounts`, `mailRules`, `mailTemplates`
+ * and `mailCampaigns`.
+ */
 import type { RecordValues } from './dto.ts';
 import { type ActionOptions, Records } from './records.ts';
 
@@ -114,6 +117,29 @@ export class MailRules extends Records {
   /** Carries out the actions of a rule on existing e-mails, except replies. */
   apply(rule: { readonly id: number } & RuleScan, options: ActionOptions = {}): Promise<RecordValues> {
     return this.write('apply', rule, {}, options);
+  }
+}
+
+/** A template with the values for one message. */
+export interface FilledTemplate {
+  readonly subject: string;
+  readonly text: string | null;
+  readonly html: string | null;
+  /** Names of variables without a value, which stay in the text. */
+  readonly missing: readonly string[];
+}
+
+export class MailTemplates extends Records {
+  /** Fills a template for a message to a recipient, in a conversation. Changes nothing. */
+  fill(
+    message: {
+      readonly id: number;
+      readonly recipient?: string | { readonly name?: string | null; readonly address: string };
+      readonly conversation?: number;
+    },
+    options: ActionOptions = {},
+  ): Promise<FilledTemplate> {
+    return this.write('fill', message, {}, options) as Promise<object> as Promise<FilledTemplate>;
   }
 }
 

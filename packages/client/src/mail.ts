@@ -32,7 +32,7 @@ export interface MessageContent {
 /** A new message of an account, or an existing draft. */
 export type Draft = MessageContent & { readonly account?: Key; readonly id?: number };
 /** ISO 8601. Default: as soon as the time for undoing has passed. */
-type ScheduledSend = { readonly sendAt?: string | null };
+type ScheduledSend = { readonly sendAt?: string | null; readonly followUpAt?: string | null };
 /** With `draft` only a draft is saved. The original message is quoted unless `quote` is false. */
 export type ReplyContent = MessageContent & ScheduledSend & { readonly draft?: boolean; readonly quote?: boolean };
 /** With `asAttachment`, the whole message is attached unchanged instead of being quoted. */

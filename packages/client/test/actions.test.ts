@@ -51,7 +51,7 @@ const otherOperations = new Set([
 ]);
 /** Plain style says again what the actions say. */
 const isPlainPath = (path: string): boolean =>
-  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|conversationNotes|mailNotifications|mailSavedSearches)(\/\{key\})?$/.test(
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|mailTemplates|conversationNotes|mailNotifications|mailSavedSearches)(\/\{key\})?$/.test(
     path,
   );
 
@@ -151,6 +151,7 @@ async function callEveryMethod(
     mailAccounts.confirmAlias(1, { address: 'sales@example.com', code: '12345678' }),
     mailRules.try({ id: 1 }),
     mailRules.apply({ id: 1 }),
+    client.mailTemplates.fill({ id: 1 }),
     mailCampaigns.preview({ id: 1 }),
     mailCampaigns.test(1, 'ann@example.com'),
     mailCampaigns.start(1),

@@ -20,6 +20,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'openapi/mail-parameters.ts': 'texts of the OpenAPI document',
   'openapi/mail-rule-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-rule-schemas.ts': 'texts of the OpenAPI document',
+  'openapi/mail-template-operations.ts': 'texts of the OpenAPI document',
   'protocol/error-catalogue.ts': 'texts of errors name the action that helps',
 };
 

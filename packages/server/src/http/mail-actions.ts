@@ -55,6 +55,7 @@ const actionKinds: Readonly<Record<MailAction, ActionKind>> = {
   'mailCampaigns:pause': 'write',
   'mailCampaigns:resume': 'write',
   'mailCampaigns:cancel': 'write',
+  'mailTemplates:fill': 'read',
   'emails:move': 'write',
   'emails:destroy': 'write',
   'emails:batchUpdate': 'write',

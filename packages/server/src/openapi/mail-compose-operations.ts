@@ -61,6 +61,11 @@ const sendAtSchema: JsonSchema = {
   description:
     'When to send the message (ISO 8601). Default: at the end of the 10 seconds in which it can be cancelled.',
 };
+const followUpSchema: JsonSchema = {
+  type: ['string', 'null'],
+  description:
+    'When to remind the caller of the conversation unless somebody has answered (ISO 8601), see "followUpAt" of conversations. Needs the permission to update conversations.',
+};
 /** As a get shows it; without such a grant the key alone. */
 const draftReply = jsonReply('The draft.', { type: 'object', required: ['id'] }, schemaRef('WriteMeta'), etagHeader);
 const queuedReply = jsonReply(
@@ -95,6 +100,7 @@ const makeReplyOperation = (
       draft: schema.boolean,
       quote: schema.boolean,
       sendAt: sendAtSchema,
+      followUpAt: followUpSchema,
       ...more,
     }),
   ),
@@ -165,7 +171,13 @@ export const composeOperations: readonly OperationDefinition[] = [
     ],
     matches: true,
     body: jsonBody(
-      schema.object({ id: schema.integer, account: accountSchema, ...messageProperties, sendAt: sendAtSchema }),
+      schema.object({
+        id: schema.integer,
+        account: accountSchema,
+        ...messageProperties,
+        sendAt: sendAtSchema,
+        followUpAt: followUpSchema,
+      }),
     ),
     success: queuedReply,
   },

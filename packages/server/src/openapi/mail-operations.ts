@@ -9,6 +9,7 @@ import { composeOperations, composeSchemas } from './mail-compose-operations.ts'
 import { mailConnectOperations } from './mail-connect-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
 import { mailRuleOperations, mailRuleSchemas } from './mail-rule-operations.ts';
+import { mailTemplateOperations } from './mail-template-operations.ts';
 import { jsonBody, jsonReply, parametersBody } from './operation.ts';
 import { etagHeader, hasGrants, idParameter, type OperationDefinition } from './operation-definition.ts';
 import { type Parameter, parameterRef } from './parameters.ts';
@@ -339,6 +340,7 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   ...mailConnectOperations,
   ...mailRuleOperations,
   ...mailCampaignOperations,
+  ...mailTemplateOperations,
 ];
 
 const countProperties = {

@@ -28,6 +28,8 @@ describeEngines('mail of another user', (engine) => {
     await server.data('POST /api/tickets:create', { as: 'ann', body: { title: 'mine', mailId: emailId } });
     const note = { conversationId: 1, text: `A note about ${word}`, mentions: [2] };
     await server.data('POST /api/conversationNotes:create', { as: 'ann', body: note });
+    const template = { accountId: 1, name: 'Answer', text: `An answer about ${word}` };
+    await server.data('POST /api/mailTemplates:create', { as: 'ann', body: template });
     for (const name of ['bob', 'admin']) {
       const as = name;
       await server.data('POST /api/accounts:create', { as, body: { address: `${name}@example.com` } });
@@ -88,6 +90,11 @@ describeEngines('mail of another user', (engine) => {
     '/api/mailboxes',
     '/api/mailboxes/1',
     '/api/accounts:list?filter={"mailboxes":{"path":"INBOX"}}&appends=mailboxes',
+    '/api/mailTemplates',
+    '/api/mailTemplates/1',
+    '/api/mailTemplates:fill?filterByTk=1',
+    '/api/mailTemplates:history?filterByTk=1',
+    '/api/changes:list?resource=mailTemplates',
     '/api/conversationNotes',
     '/api/conversationNotes/1',
     `/api/conversationNotes:list?filter={"text":{"$includes":"${word}"}}`,
@@ -169,6 +176,9 @@ describeEngines('mail of another user', (engine) => {
           ['PATCH /api/conversations/1', { snoozedUntil: '2027-01-01T00:00:00Z' }],
           ['PATCH /api/conversationNotes/1', { text: 'trap' }],
           ['DELETE /api/conversationNotes/1', undefined],
+          ['PATCH /api/mailTemplates/1', { text: 'trap' }],
+          ['DELETE /api/mailTemplates/1', undefined],
+          ['POST /api/mailTemplates:create', { accountId: 1, name: 'trap' }],
           ['POST /api/conversationNotes:create', { conversationId: 1, text: 'trap' }],
           [`POST /api/emails:unsubscribe?filterByTk=${emailId}`, undefined],
           ['DELETE /api/attachments/1', undefined],

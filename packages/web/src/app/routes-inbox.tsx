@@ -39,6 +39,11 @@ export const inboxRoutes = [
   }),
   createRoute({
     getParentRoute: () => applicationRoute,
+    path: 'inbox/accounts/$account/templates',
+    component: lazyRouteComponent(() => import('../inbox/templates/templates-page.tsx'), 'TemplatesPage'),
+  }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
     path: 'inbox/campaigns',
     component: lazyRouteComponent(() => import('../inbox/campaigns/campaigns-page.tsx'), 'CampaignsPage'),
   }),

@@ -17,6 +17,8 @@ export interface ConversationStateRow {
   /** The user who snoozed it; null unless it is snoozed. */
   readonly snoozedById: number | null;
   readonly assigneeId: number | null;
+  /** When a user is reminded, ISO 8601; null: no reminder. */
+  readonly followUpAt: string | null;
 }
 
 /** The state of conversations, in the order of their keys. */
@@ -35,20 +37,22 @@ async function selectStates(
   rest: Sql = sql``,
 ): Promise<ConversationStateRow[]> {
   const until = database.dialect.scalar('datetime', sql`"snoozedUntil"`);
+  const followUp = database.dialect.scalar('datetime', sql`"followUpAt"`);
   const rows = await createTxRunner(
     database,
     transaction,
   )(
-    sql`SELECT id,"accountId",state,${until},"snoozedById","assigneeId" FROM conversations WHERE ${condition} ORDER BY id${rest}`,
+    sql`SELECT id,"accountId",state,${until},"snoozedById","assigneeId",${followUp} FROM conversations WHERE ${condition} ORDER BY id${rest}`,
   );
   const toNumber = (input: unknown): number | null => (input === null ? null : Number(input));
-  return rows.map(([id, accountId, state, snoozedUntil, snoozedById, assigneeId]) => ({
+  return rows.map(([id, accountId, state, snoozedUntil, snoozedById, assigneeId, followUpAt]) => ({
     id: Number(id),
     accountId: Number(accountId),
     state: state as string,
     snoozedUntil: snoozedUntil as string | null,
     snoozedById: toNumber(snoozedById),
     assigneeId: toNumber(assigneeId),
+    followUpAt: followUpAt as string | null,
   }));
 }
 
@@ -81,11 +85,35 @@ export async function settleState(
   );
 }
 
-/** The end of the snooze that ends first, in milliseconds since the Unix epoch; null if no conversation is snoozed. */
-export async function readNextSnoozeEnd(database: Database): Promise<number | null> {
-  const until = database.dialect.scalar('datetime', sql`min("snoozedUntil")`);
-  const [row] = await createReader(database)(sql`SELECT ${until} FROM conversations WHERE state='snoozed'`);
-  return typeof row?.[0] === 'string' ? Date.parse(row[0]) : null;
+/** Conversations with a reminder, as a range: SQLite does not look up IS NOT NULL in the index, and reads every conversation. */
+export const hasFollowUp: Sql = sql`"followUpAt">=${value('datetime', '1970-01-01T00:00:00.000Z')}`;
+
+/** When the next snooze ends or the next reminder is due, in milliseconds since the Unix epoch; null if there is none. */
+export async function readNextReturn(database: Database): Promise<number | null> {
+  const { dialect } = database;
+  const [until, followUp] = ['"snoozedUntil"', '"followUpAt"'].map((name) =>
+    dialect.scalar('datetime', sql`min(${name})`),
+  );
+  const [row] = await createReader(database)(
+    sql`SELECT (SELECT ${until!} FROM conversations WHERE state='snoozed'),(SELECT ${followUp!} FROM conversations WHERE ${hasFollowUp})`,
+  );
+  const times = (row ?? []).flatMap((time) => (typeof time === 'string' ? [Date.parse(time)] : []));
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+/** Sets the user whom the server reminds; none without a time. */
+export async function settleFollowUp(
+  database: Database,
+  transaction: Transaction,
+  id: number,
+  user: number | null,
+): Promise<void> {
+  await createTxRunner(
+    database,
+    transaction,
+  )(
+    sql`UPDATE conversations SET "followUpById"=CASE WHEN "followUpAt" IS NOT NULL THEN ${value('integer', user)} END WHERE id=${value('integer', id)}`,
+  );
 }
 
 /** Who opens conversations, and when. */
@@ -143,7 +171,7 @@ async function openConversations(
     if (changed.length > 0) opened.push(row);
   }
   if (opened.length === 0) return opened;
-  const fields = await readStateFields(database, transaction);
+  const fields = await readStateFields(database, transaction, stateFields);
   const entries = opened.map(({ id, ...before }) => ({
     tk: String(id),
     changes: Object.fromEntries(
@@ -159,20 +187,23 @@ async function openConversations(
 }
 
 const stateFields = ['state', 'snoozedUntil', 'snoozedById'] as const;
+/** Fields whose changes by the server have entries in the history. */
+type HistoryField = (typeof stateFields)[number] | 'followUpAt' | 'followUpById';
 
 /** The ids of the fields that an opening changes, and of their collection: history names both by their ids. */
-async function readStateFields(
+export async function readStateFields<Name extends HistoryField>(
   database: Database,
   transaction: Transaction,
-): Promise<{ readonly collection: number; readonly ids: readonly [name: (typeof stateFields)[number], id: string][] }> {
+  names: readonly Name[],
+): Promise<{ readonly collection: number; readonly ids: readonly [name: Name, id: string][] }> {
   const rows = await createTxRunner(
     database,
     transaction,
   )(
-    sql`SELECT f.name,f.id,f.collection_id FROM _fields f JOIN _collections c ON c.id=f.collection_id WHERE c.name='conversations' AND ${database.dialect.isIn(sql`f.name`, listValue('text', stateFields))}`,
+    sql`SELECT f.name,f.id,f.collection_id FROM _fields f JOIN _collections c ON c.id=f.collection_id WHERE c.name='conversations' AND ${database.dialect.isIn(sql`f.name`, listValue('text', names))}`,
   );
   return {
     collection: Number(rows[0]?.[2]),
-    ids: rows.map(([name, id]) => [name as (typeof stateFields)[number], String(id)]),
+    ids: rows.map(([name, id]) => [name as Name, String(id)]),
   };
 }

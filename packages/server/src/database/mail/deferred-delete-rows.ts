@@ -43,7 +43,14 @@ export async function isAccountOpen(
 /** Some of an account's records, the latest first. */
 export async function readAccountRecordKeys(
   database: Database,
-  table: 'emails' | 'conversations' | 'mailboxes' | 'mailCampaignMessages' | 'mailCampaigns' | 'mailSuppressions',
+  table:
+    | 'emails'
+    | 'conversations'
+    | 'mailboxes'
+    | 'mailCampaignMessages'
+    | 'mailCampaigns'
+    | 'mailSuppressions'
+    | 'mailTemplates',
   account: number,
   limit: number,
 ): Promise<number[]> {

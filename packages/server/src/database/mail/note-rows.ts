@@ -108,7 +108,7 @@ export async function findMembers(
 export interface NewNotification {
   readonly accountId: number;
   readonly userId: number;
-  readonly kind: 'mention' | 'assignment' | 'returned';
+  readonly kind: 'mention' | 'assignment' | 'returned' | 'followUp';
   readonly conversationId: number;
   readonly noteId: number | null;
   readonly actorId: number | null;

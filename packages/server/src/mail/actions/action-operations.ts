@@ -8,6 +8,7 @@ import { runImport } from './import-mail.ts';
 import { runCampaignStep, runPreviewCampaign, runScheduleCampaign, runTestCampaign } from './mail-campaigns.ts';
 import type { MailRequest, MailResult } from './mail-request.ts';
 import { runApplyRule, runTryRule } from './mail-rules.ts';
+import { runFillTemplate } from './mail-templates.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './read-mail.ts';
 import { runRethread } from './rebuild-conversations.ts';
 import { runAttach, runSaveDraft } from './save-draft.ts';
@@ -52,6 +53,7 @@ export const actionOperations = {
   'mailCampaigns:pause': (request) => runCampaignStep(request, 'pause'),
   'mailCampaigns:resume': (request) => runCampaignStep(request, 'resume'),
   'mailCampaigns:cancel': (request) => runCampaignStep(request, 'cancel'),
+  'mailTemplates:fill': runFillTemplate,
   'emails:move': runMove,
   'emails:destroy': runDestroy,
   'emails:batchUpdate': runBatchUpdate,

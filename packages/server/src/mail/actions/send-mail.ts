@@ -40,8 +40,8 @@ export async function runSend(request: MailRequest): Promise<MailData> {
   requireWriter(context, 'create');
   if (isDraftNamed(request)) requireWriter(context, 'update');
   const { filterByTk } = request.knownParameters(['filterByTk']);
-  const names = ['account', 'id', 'sendAt', 'signature', ...mailInputNames];
-  const { account, id, sendAt, signature = false, ...rest } = readBodyObject(request, names);
+  const names = ['account', 'id', 'sendAt', 'followUpAt', 'signature', ...mailInputNames];
+  const { account, id, sendAt, followUpAt = null, signature = false, ...rest } = readBodyObject(request, names);
   requireBooleans({ signature });
   const key = parseEmailKey(filterByTk, id);
   const sendTime = parseSendTime(sendAt, context.clock.now());
@@ -53,7 +53,9 @@ export async function runSend(request: MailRequest): Promise<MailData> {
   if (key !== null) await requireReadableMessage(context, key);
   const signed = signature === true ? await signMail(context, base, written) : written;
   const prepared = await prepareMail(request, base, signed, false);
-  return request.write(lockAccount(prepared), (tx) => queueMessage(tx, mail, prepared, sendTime));
+  return request.write(lockAccount(prepared), (tx) =>
+    queueMessage(tx, mail, prepared, { sendAt: sendTime, followUpAt }),
+  );
 }
 
 /** `emails:reply`, `emails:replyAll`, `emails:forward`: sends a message that refers to another one, or stores it as a draft. */
@@ -65,6 +67,7 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   const names = [
     'id',
     'sendAt',
+    'followUpAt',
     'draft',
     'quote',
     'signature',
@@ -74,6 +77,7 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   const {
     id,
     sendAt,
+    followUpAt = null,
     draft = false,
     quote = true,
     asAttachment = false,
@@ -103,13 +107,19 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
   const base = { account, previous: null, draft: { ...createDraft(account), ...reply, from, original: marked } };
   const prepared = await prepareMail(request, base, { ...written, files }, draft === true);
   return request.write(lockAccount(prepared), async (tx) =>
-    draft === true ? showEmail(tx, await storeDraft(tx, mail, prepared)) : queueMessage(tx, mail, prepared, sendTime),
+    draft === true
+      ? showEmail(tx, await storeDraft(tx, mail, prepared))
+      : queueMessage(tx, mail, prepared, { sendAt: sendTime, followUpAt }),
   );
 }
 
 /** `emails:cancelSend`: makes a draft of a message in the outbox, or ends the attempts for the recipients that it has not reached. */
 export function runCancelSend(request: MailRequest): Promise<MailData> {
-  return decide(request, cancelSending);
+  return decide(request, async (tx, key) => {
+    await cancelSending(tx, key);
+    const { cancelFollowUp } = await import('../team/follow-ups.ts');
+    await cancelFollowUp(tx, key);
+  });
 }
 
 /** `emails:retrySend`: sends a message again to the recipients that it has not reached, or whose outcome is unknown. */
@@ -138,10 +148,21 @@ async function queueMessage(
   tx: TransactionContext,
   mail: MailStore,
   prepared: PreparedMail,
-  sendAt: string,
+  { sendAt, followUpAt }: { readonly sendAt: string; readonly followUpAt: unknown },
 ): Promise<MailData> {
   const id = await storeQueued(tx, mail, prepared, sendAt);
+  if (followUpAt !== null) {
+    requireLater(followUpAt, sendAt);
+    const { setFollowUp } = await import('../team/follow-ups.ts');
+    await setFollowUp(tx, id, followUpAt);
+  }
   return { data: JSON.stringify({ id, accountId: prepared.account.id, status: 'queued', sendAt }) };
+}
+
+/** @throws ApiError 422 for a reminder that is due before the message is sent. What else is wrong with it, the rules of conversations say. */
+function requireLater(followUpAt: unknown, sendAt: string): void {
+  if (typeof followUpAt === 'string' && Date.parse(followUpAt) <= Date.parse(sendAt))
+    throw invalidValues({ followUpAt: 'Give a time after that at which the message is sent.' });
 }
 
 /** @returns ISO 8601: not before the end of the time in which sending can be cancelled. */

@@ -66,11 +66,26 @@ function fill(
   maxLength: number,
   encode: (text: string) => string,
 ): string {
-  return template.replaceAll(placeholder, (_match, name: string, fallback: string | undefined) => {
+  return fillPlaceholders(template, (name, fallback) => {
     if (name === unsubscribeVariable) return encode(unsubscribeUrl);
     const text = toText(record[name]).slice(0, maxLength);
     return encode(text === '' ? (fallback ?? '') : text);
   });
+}
+
+/**
+ * Replaces each placeholder of a template once.
+ *
+ * @param find the replacement, encoded; null: the placeholder stays. `fallback` is the text for an empty value.
+ */
+export function fillPlaceholders(
+  template: string,
+  find: (name: string, fallback: string | undefined) => string | null,
+): string {
+  return template.replaceAll(
+    placeholder,
+    (written, name: string, fallback: string | undefined) => find(name, fallback) ?? written,
+  );
 }
 
 /** Adds HTML at the end, before the end of the body if there is one. */
@@ -80,7 +95,7 @@ export function insertAtEnd(html: string, added: string): string {
 }
 
 /** Lists and objects have no text. */
-function toText(value: unknown): string {
+export function toText(value: unknown): string {
   if (typeof value === 'string')
     return value
       .replaceAll(/\r\n?/g, '\n')
@@ -89,4 +104,5 @@ function toText(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
-const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+/** A text without line breaks and control characters. */
+export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();

@@ -1,11 +1,21 @@
-/** Campaigns: one message to each record of a collection, the message of each recipient, and addresses that get none. */
+/** Campaigns: one message to each record of a collection, the message of each recipient, and addresses that get none. Templates. */
 
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
 import { campaignCounters } from '../../database/mail/campaign-rows.ts';
+import type { RecordRules } from '../../records/record-rules.ts';
 import { campaignLimits } from '../campaigns/campaign-limits.ts';
 import { campaignRules } from '../campaigns/campaign-rules.ts';
 import { campaignMessageRules, suppressionRules } from '../campaigns/recipient-rules.ts';
-import { accountField, commonTraits, defineCount, defineFlag, defineReference, keyField } from './mail-fields.ts';
+import {
+  accountField,
+  commonTraits,
+  defineCount,
+  defineFlag,
+  defineReference,
+  keyField,
+  memberFilter,
+  userIdVariable,
+} from './mail-fields.ts';
 
 const readActions = ['list', 'get', 'export'];
 
@@ -117,5 +127,37 @@ export const mailSuppressions: IndexedSystemCollection = {
       pattern: '^(manual|unsubscribed|bounced)$',
     },
     defineReference('campaign', 'mailCampaigns', { onDelete: 'setNull' }),
+  ],
+};
+
+/** Loaded with the first write of a template. */
+const templateRules: RecordRules = {
+  changesAccess: false,
+  isUnaudited: true,
+  prepare: async (...write) => (await import('../compose/template-rules.ts')).prepareTemplate(...write),
+  guard: async (write) => (await import('../compose/template-rules.ts')).guardTemplates(write),
+};
+
+/** A template is shared by the members of its account, or only its author sees it. */
+export const mailTemplates: IndexedSystemCollection = {
+  name: 'mailTemplates',
+  title: 'Templates of messages',
+  ...commonTraits,
+  visibility: {
+    filter: { $and: [memberFilter, { $or: [{ shared: true }, { authorId: userIdVariable }] }] },
+    bindsAdministrators: true,
+  },
+  rules: templateRules,
+  timestamps: true,
+  indexes: [{ fields: ['accountId', 'name'] }],
+  fields: [
+    keyField,
+    accountField,
+    { name: 'name', type: 'string', required: true, allowNull: false, maxLength: campaignLimits.nameLength },
+    { name: 'subject', type: 'string', defaultValue: '', allowNull: false, maxLength: 500 },
+    { name: 'text', type: 'text' },
+    { name: 'html', type: 'text' },
+    { name: 'shared', type: 'boolean', defaultValue: true, allowNull: false },
+    defineReference('author', 'users'),
   ],
 };

@@ -62,6 +62,9 @@ export const conversations: IndexedSystemCollection = {
     // When a snoozed conversation is opened again, and who snoozed it; null in any other state.
     { name: 'snoozedUntil', type: 'datetime' },
     defineReference('snoozedBy', 'users'),
+    // When the server opens it and reminds a user unless somebody has answered, and whom; null: no reminder.
+    { name: 'followUpAt', type: 'datetime', index: true },
+    defineReference('followUpBy', 'users'),
     // New mail does not open it.
     defineFlag('muted'),
     // Internal notes, see note-collections.ts.

@@ -7,7 +7,7 @@ import type { SystemField, SystemRelation } from '../../schema/system-collection
 import { accountMembers, accounts, mailboxes } from './account-collections.ts';
 import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
 import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
-import { mailCampaignMessages, mailCampaigns, mailSuppressions } from './campaign-collections.ts';
+import { mailCampaignMessages, mailCampaigns, mailSuppressions, mailTemplates } from './campaign-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
 import { conversationNotes, mailNotifications } from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
@@ -48,6 +48,7 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   mailCampaigns,
   mailCampaignMessages,
   mailSuppressions,
+  mailTemplates,
   conversationNotes,
   mailNotifications,
   mailSavedSearches,
@@ -83,6 +84,7 @@ export const mailRelations: readonly SystemRelation[] = [
     'mailCampaigns',
     'mailCampaignMessages',
     'mailSuppressions',
+    'mailTemplates',
     'conversationNotes',
   ].map((collection) => ({
     collection,

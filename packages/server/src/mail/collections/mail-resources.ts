@@ -9,6 +9,7 @@ export const mailResources = [
   'mailCampaigns',
   'mailCampaignMessages',
   'mailSuppressions',
+  'mailTemplates',
   'conversationNotes',
   'mailNotifications',
   'mailSavedSearches',

@@ -46,7 +46,7 @@ export const mailNotifications: IndexedSystemCollection = {
     keyField,
     accountField,
     defineReference('user', 'users', { onDelete: 'cascade' }),
-    { name: 'kind', type: 'string', maxLength: 20, pattern: '^(mention|assignment|returned)$' },
+    { name: 'kind', type: 'string', maxLength: 20, pattern: '^(mention|assignment|returned|followUp)$' },
     conversationField,
     // The note of a mention; it is deleted with the note.
     defineReference('note', 'conversationNotes', { onDelete: 'cascade' }),

@@ -44,6 +44,7 @@ const batchSizes = {
   mailCampaignMessages: 500,
   mailCampaigns: 100,
   mailSuppressions: 500,
+  mailTemplates: 100,
   mailboxes: 100,
 } as const;
 type DeletedCollection = keyof typeof batchSizes;

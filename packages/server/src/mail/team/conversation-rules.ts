@@ -2,6 +2,7 @@ import type { Transaction } from '../../database/database.ts';
 import {
   type ConversationStateRow,
   readConversationStates,
+  settleFollowUp,
   settleState,
 } from '../../database/mail/conversation-state-rows.ts';
 import { findMembers } from '../../database/mail/note-rows.ts';
@@ -16,10 +17,10 @@ import { getUserId, notifyUsers } from './notifications.ts';
 
 const partRules = createPartRules({
   resource: 'conversations',
-  writable: ['state', 'snoozedUntil', 'muted', 'assigneeId', 'assignee'],
+  writable: ['state', 'snoozedUntil', 'muted', 'assigneeId', 'assignee', 'followUpAt'],
   createCure: 'Conversations are created by the server, from the e-mails in them.',
   updateCure:
-    'Only "state", "snoozedUntil", "muted" and "assigneeId" can be changed; the rest comes from the e-mails and notes.',
+    'Only "state", "snoozedUntil", "followUpAt", "muted" and "assigneeId" can be changed; the rest comes from the e-mails and notes.',
   destroyCure: 'A conversation is deleted with its e-mails. Destroy those instead.',
 });
 
@@ -32,12 +33,18 @@ export const conversationRules: RecordRules = {
   async prepare(body, key, context): Promise<PreparedBody> {
     const prepared = await partRules.prepare?.(body, key, context);
     if (!prepared || !isObject(prepared.body)) return { body: body as Body };
-    const changed = prepareState(prepared.body, context.clock.now());
-    if (!('state' in changed)) return { ...prepared, body: changed };
+    const now = context.clock.now();
+    const changed = prepareFollowUp(prepareState(prepared.body, now), now);
+    const [hasState, hasFollowUp] = ['state' in changed, 'followUpAt' in changed];
+    if (!hasState && !hasFollowUp) return { ...prepared, body: changed };
     const afterWrite = async (transaction: Transaction, id: unknown): Promise<readonly string[]> => {
       const stamp = { time: context.clock.now(), user: getUserId(context) };
-      await settleState(context.database, transaction, id as number, stamp);
-      return ['snoozedUntil', 'snoozedById', 'closedAt', 'resolutionSeconds'];
+      if (hasState) await settleState(context.database, transaction, id as number, stamp);
+      if (hasFollowUp) await settleFollowUp(context.database, transaction, id as number, stamp.user);
+      return [
+        ...(hasState ? ['snoozedUntil', 'snoozedById', 'closedAt', 'resolutionSeconds'] : []),
+        ...(hasFollowUp ? ['followUpById'] : []),
+      ];
     };
     return { ...prepared, body: changed, afterWrite };
   },
@@ -64,10 +71,21 @@ function prepareState(body: Body, now: number): Body {
 
 /** @throws ApiError 422 for anything but a time in the future. */
 function parseSnoozeEnd(input: unknown, now: number): string {
+  return parseReturn(input, now, 'snoozedUntil', 'the conversation returns');
+}
+
+/** Null removes the reminder. @throws ApiError 422 for anything else but a time in the future. */
+function prepareFollowUp(body: Body, now: number): Body {
+  const { followUpAt } = body;
+  if (followUpAt === undefined || followUpAt === null) return body;
+  return { ...body, followUpAt: parseReturn(followUpAt, now, 'followUpAt', 'you are reminded') };
+}
+
+function parseReturn(input: unknown, now: number, field: string, what: string): string {
   const time = typeof input === 'string' && /^\d{4}-\d\d-\d\dT/.test(input) ? Date.parse(input) : Number.NaN;
   if (time > now && time <= now + mailLimits.snoozeMilliseconds) return new Date(time).toISOString();
   throw invalidValues({
-    snoozedUntil: `Give the time at which the conversation returns, in ISO 8601, such as ${new Date(now + 86_400_000).toISOString()}. It must be in the future, at most five years ahead.`,
+    [field]: `Give the time at which ${what}, in ISO 8601, such as ${new Date(now + 86_400_000).toISOString()}. It must be in the future, at most five years ahead.`,
   });
 }
 
@@ -111,5 +129,6 @@ async function finishUpdate(
         : [{ accountId, userId: assigneeId, kind: 'assignment' as const, conversationId: id, noteId: null, actorId }],
     ),
   );
-  if (after.some(({ state }) => state === 'snoozed')) transaction.afterDurable(() => context.mail.wakeSnoozes());
+  if (after.some(({ state, followUpAt }) => state === 'snoozed' || followUpAt !== null))
+    transaction.afterDurable(() => context.mail.wakeSnoozes());
 }

@@ -1,6 +1,6 @@
 /**
- * Opens conversations again: those whose snooze has ended, and those that receive an answer. The end of a snooze is in the store, so
- * it survives restarts, and one of several servers opens each conversation.
+ * Opens conversations again: those whose snooze has ended, those whose reminder is due, and those that receive an answer. These times
+ * are in the store, so they survive restarts, and one of several servers opens each conversation.
  */
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
@@ -10,7 +10,7 @@ import type { Database, Transaction } from '../../database/database.ts';
 import {
   type ConversationStateRow,
   endSnoozes,
-  readNextSnoozeEnd,
+  readNextReturn,
   reopenAnswered,
 } from '../../database/mail/conversation-state-rows.ts';
 import { appendMailEvent } from '../store/mail-events.ts';
@@ -54,9 +54,9 @@ export class SnoozeReturns {
     this.#worker.wake();
   }
 
-  /** When the next snooze ends, in milliseconds since the Unix epoch; null if nothing is snoozed. */
+  /** When the next snooze ends or reminder is due, in milliseconds since the Unix epoch; null if there is none. */
   nextDue(): Promise<number | null> {
-    return readNextSnoozeEnd(this.#parts.database);
+    return readNextReturn(this.#parts.database);
   }
 
   /** Resolves when every conversation whose snooze has ended is open. */
@@ -71,6 +71,8 @@ export class SnoozeReturns {
   /** Opens the conversations of e-mails that have just arrived, in the transaction that stores them. Muted ones stay as they are. */
   async reopenAnswered(transaction: Transaction, emails: readonly number[]): Promise<void> {
     const mail = this.#toMailTransaction(transaction);
+    const { endAnsweredFollowUps } = await import('./follow-ups.ts');
+    await endAnsweredFollowUps(mail, emails);
     const stamp = { time: isoTime(this.#parts.clock.now()), actor: null, requestId: null };
     await report(mail, await reopenAnswered(mail.database, transaction, stamp, emails));
   }
@@ -80,14 +82,16 @@ export class SnoozeReturns {
     let count = conversationsPerTransaction;
     while (count === conversationsPerTransaction && !this.#worker.isStopped) {
       const time = isoTime(clock.now());
-      const due = await readNextSnoozeEnd(database);
+      const due = await readNextReturn(database);
       if (due === null) return;
       if (due > clock.now()) return this.#worker.wake(Math.min(due - clock.now(), scanMilliseconds));
+      const { endDueFollowUps } = await import('./follow-ups.ts');
       count = await database.write(async (transaction) => {
+        const mail = this.#toMailTransaction(transaction);
         const stamp = { time, actor: null, requestId: null };
         const opened = await endSnoozes(database, transaction, stamp, conversationsPerTransaction);
-        await report(this.#toMailTransaction(transaction), opened);
-        return opened.length;
+        await report(mail, opened);
+        return Math.max(opened.length, await endDueFollowUps(mail, conversationsPerTransaction));
       });
     }
     this.#worker.wake(0);

@@ -20,6 +20,7 @@ import { toast } from '../../ui/toasts.tsx';
 import { useAccounts } from '../mail-queries.ts';
 import { noRights, useMailRights } from '../rights.ts';
 import { RulesLink } from '../rules/rules-link.tsx';
+import { TemplatesLink } from '../templates/templates-link.tsx';
 import { type AccountRecord, accountKeys, useAccount, useAccountEvents, useMembers } from './account-data.ts';
 import { AccountForm } from './account-form.tsx';
 import { ExportSection } from './export-section.tsx';
@@ -81,7 +82,9 @@ function isNotFound(error: Error | null): boolean {
 function Content({ account }: { account: AccountRecord }): ReactNode {
   const t = useInboxTexts().accounts;
   const rights = useMailRights() ?? noRights;
-  const mayReadRules = useSchema().data?.may('mailRules', 'list') ?? false;
+  const { data: schema } = useSchema();
+  const mayReadRules = schema?.may('mailRules', 'list') ?? false;
+  const mayReadTemplates = schema?.may('mailTemplates', 'list') ?? false;
   const otherAccounts = useAccounts().data?.otherAccounts ?? [];
   const members = useMembers(account.id);
   /** The account as it was when the page was opened, or saved last: the form starts again with it after every save. */
@@ -103,6 +106,7 @@ function Content({ account }: { account: AccountRecord }): ReactNode {
       {isMember && rights.exportMail && account.mailboxes.length > 0 && <ExportSection account={account} />}
       {isMember && <FoldersSection account={account} rights={rights} />}
       {isMember && mayReadRules && <RulesLink account={account.id} />}
+      {isMember && mayReadTemplates && <TemplatesLink account={account.id} />}
       {rights.changeAccounts && members.isFetched && (
         <Section title={t.details}>
           <AccountForm

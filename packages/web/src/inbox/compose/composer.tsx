@@ -1,6 +1,8 @@
-import { Button, FileButton, Skeleton } from '@mantine/core';
-import { type DragEvent, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
+import { Alert, Button, FileButton, Skeleton } from '@mantine/core';
+import type { FilledTemplate } from '@tablinum/client';
+import { type DragEvent, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { FormProblem } from '../../data/problem.tsx';
+import { useMay } from '../../data/schema.ts';
 import { useComposeTexts } from '../../ui/i18n/compose-texts.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -12,14 +14,19 @@ import { AttachedFiles, listAttached } from './attached-files.tsx';
 import classes from './composer.module.css';
 import { DraftConflict } from './draft-conflict.tsx';
 import type { DraftContent } from './draft-content.ts';
+import { textToHtml } from './draft-html.ts';
 import type { DraftSession } from './draft-session.ts';
 import type { DraftOrigin, DraftState } from './draft-state.ts';
 import { isPicture } from './draft-uploads.ts';
 import type { EditorHandle } from './editor/rich-text-editor.tsx';
+import { FollowUpMenu } from './follow-up-menu.tsx';
 import { MessageBody } from './message-body.tsx';
 import { MessageFields } from './message-fields.tsx';
 import type { OpenMessage } from './open-message.ts';
+import { findPlaceholders } from './placeholders.ts';
+import { htmlToPlainText } from './plain-text.ts';
 import { ScheduleMenu } from './schedule-menu.tsx';
+import { TemplatePicker } from './template-picker.tsx';
 import { useFormatChoice } from './use-format-choice.ts';
 import { useMessageActions } from './use-message-actions.ts';
 
@@ -50,6 +57,14 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
       else attach([file]);
     return true;
   };
+  const [isPicking, setPicking] = useState(false);
+  const mayUseTemplates = useMay()('mailTemplates', 'list');
+  const insertTemplate = ({ subject, text, html }: FilledTemplate): void => {
+    if (content === null) return;
+    if (content.subject.trim() === '' && subject !== '') session.write({ subject });
+    if (content.html === null) editor.current?.insertText(text ?? htmlToPlainText(html ?? ''));
+    else editor.current?.insertHtml(html ?? textToHtml(text ?? ''));
+  };
   useEffect(() => {
     session.resume();
     // The draft is saved at once when the user leaves the page.
@@ -59,6 +74,9 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
     if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) {
       event.preventDefault();
       void send();
+    } else if (event.key.toLowerCase() === 'l' && event.shiftKey && (event.metaKey || event.ctrlKey)) {
+      event.preventDefault();
+      if (isReady && mayUseTemplates) setPicking(true);
     } else if (event.key === 'Escape' && !event.defaultPrevented) {
       event.stopPropagation();
       void close();
@@ -90,6 +108,15 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
           editorRef={editor}
         />
       )}
+      {content && <UnfilledVariables content={content} />}
+      <TemplatePicker
+        opened={isPicking}
+        close={() => setPicking(false)}
+        accountId={accountId}
+        recipient={content?.to[0]}
+        conversation={'conversation' in beginning ? beginning.conversation : null}
+        insert={insertTemplate}
+      />
       <AttachedFiles session={session} files={listAttached(attachments, content)} />
       <FormProblem error={error} />
       <ComposerFooter
@@ -99,6 +126,7 @@ export function Composer({ message, accounts, done, reopen }: ComposerProps): Re
         isSending={isSending}
         send={(sendAt) => void send(sendAt)}
         attach={attach}
+        pickTemplate={mayUseTemplates ? () => setPicking(true) : null}
         discard={() => void discard()}
       />
     </section>
@@ -142,6 +170,18 @@ function ComposerHeader({ kind, state, accounts, close }: ComposerHeaderProps): 
   );
 }
 
+/** Warns while the message contains variables of a template. */
+function UnfilledVariables({ content }: { readonly content: DraftContent }): ReactNode {
+  const t = useComposeTexts().templates;
+  const names = findPlaceholders(content);
+  if (names.length === 0) return null;
+  return (
+    <Alert icon={<Icon name="warning" />} color="yellow" p="xs">
+      {t.unfilled(names)}
+    </Alert>
+  );
+}
+
 interface ComposerFooterProps {
   readonly session: DraftSession;
   /** Null until it is known. */
@@ -150,13 +190,17 @@ interface ComposerFooterProps {
   readonly isSending: boolean;
   readonly send: (sendAt?: string) => void;
   readonly attach: (files: readonly File[]) => void;
+  /** Null if the role may not read templates. */
+  readonly pickTemplate: (() => void) | null;
   readonly discard: () => void;
 }
 
 function ComposerFooter(props: ComposerFooterProps): ReactNode {
-  const { session, content, mayBeSent, isSending, send, attach, discard } = props;
+  const { session, content, mayBeSent, isSending, send, attach, pickTemplate, discard } = props;
   const t = useInboxTexts().compose;
   const texts = useComposeTexts();
+  const { followUpDays } = useStore(session);
+  const mayRemind = useMay()('conversations', 'update');
   const format = useFormatChoice(session, content);
   const resetFileInput = useRef<() => void>(null);
   const chooseFiles = (files: readonly File[]): void => {
@@ -176,9 +220,19 @@ function ComposerFooter(props: ComposerFooterProps): ReactNode {
         {t.send}
       </Button>
       <ScheduleMenu disabled={!mayBeSent || isSending} send={send} />
+      {mayRemind && (
+        <FollowUpMenu
+          disabled={!mayBeSent || isSending}
+          value={followUpDays}
+          change={(days) => session.remindAfter(days)}
+        />
+      )}
       <FileButton multiple onChange={chooseFiles} resetRef={resetFileInput}>
         {(props) => <IconButton icon="paperclip" label={t.attach} {...props} disabled={content === null} />}
       </FileButton>
+      {pickTemplate && (
+        <IconButton icon="note" label={texts.templates.insertKey} onClick={pickTemplate} disabled={content === null} />
+      )}
       <IconButton
         icon="plainText"
         label={format.isPlain ? texts.toRichText : texts.toPlainText}

@@ -23,6 +23,7 @@ import {
   type DraftOptions,
   type DraftOrigin,
   type DraftState,
+  emptyState,
   toReference,
 } from './draft-state.ts';
 import { type AttachOptions, type AttachResult, DraftUploads, isSameFile, listUsedFiles } from './draft-uploads.ts';
@@ -54,7 +55,7 @@ export class DraftSession extends ObservableState<DraftState> {
 
   constructor(client: Client, beginning: DraftOrigin, { senders = [], format = 'text' }: DraftOptions = {}) {
     const accountId = beginning.kind === 'new' ? beginning.accountId : null;
-    super({ content: null, textVersion: 0, accountId, attachments: [], saving: 'no', conflict: null, error: null });
+    super({ ...emptyState, accountId });
     this.#draft = new StoredDraft(client, new Set(senders.map(({ address }) => address)));
     this.#beginning = beginning;
     this.#senders = senders;
@@ -139,6 +140,9 @@ export class DraftSession extends ObservableState<DraftState> {
     this.updateState({ content: { ...(this.state.content ?? emptyContent), ...change }, saving: 'soon' });
     this.#saveIn(saveDelay);
   }
+
+  /** Reminds the user a number of days after sending if nobody answers; null: never. It holds until the message is closed. */
+  readonly remindAfter = (followUpDays: number | null): void => this.updateState({ followUpDays });
 
   /** Changes the text outside of its field. */
   rewrite(change: Partial<DraftContent>): void {
@@ -304,7 +308,7 @@ export class DraftSession extends ObservableState<DraftState> {
   /** @param mayRetryOnce sends again if only the flags of the draft were changed elsewhere. */
   async #sendNow(sendAt: string | null, mayRetryOnce: boolean): Promise<number | null> {
     try {
-      const id = await this.#draft.send(sendAt);
+      const id = await this.#draft.send(sendAt, this.state.followUpDays);
       this.#isClosed = true;
       return id;
     } catch (error) {

@@ -31,6 +31,8 @@ export interface DraftState {
   /** The sending account; null until it is known. */
   readonly accountId: number | null;
   readonly attachments: readonly Attachment[];
+  /** Days after sending after which the user is reminded if nobody answers; null: never. */
+  readonly followUpDays: number | null;
   readonly saving: 'no' | 'soon' | 'now' | 'saved';
   readonly conflict: Conflict | null;
   readonly error: Error | null;
@@ -46,3 +48,15 @@ export interface DraftOptions {
 export function toReference({ email, asAttachment = false }: Extract<DraftOrigin, { asAttachment?: boolean }>): object {
   return { id: email, draft: true, ...(asAttachment && { asAttachment }) };
 }
+
+/** A message that is not loaded yet. */
+export const emptyState: DraftState = {
+  content: null,
+  textVersion: 0,
+  accountId: null,
+  attachments: [],
+  followUpDays: null,
+  saving: 'no',
+  conflict: null,
+  error: null,
+};

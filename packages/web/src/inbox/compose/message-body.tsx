@@ -1,5 +1,5 @@
 import { Button, Skeleton, Textarea } from '@mantine/core';
-import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react';
+import { type ReactNode, type Ref, useEffect, useImperativeHandle, useMemo, useRef } from 'react';
 import { getClient, useApplication } from '../../data/application.tsx';
 import { FormProblem } from '../../data/problem.tsx';
 import { useComposeTexts } from '../../ui/i18n/compose-texts.ts';
@@ -11,6 +11,7 @@ import { DraftPictures } from './draft-pictures.ts';
 import type { DraftSession } from './draft-session.ts';
 import type { EditorHandle } from './editor/rich-text-editor.tsx';
 import { useEditorModule } from './editor-module.ts';
+import { htmlToPlainText } from './plain-text.ts';
 import { QuotedOriginal } from './quoted-original.tsx';
 
 interface MessageBodyProps {
@@ -28,7 +29,8 @@ interface MessageBodyProps {
 /** The text of a message: with formatting and the quoted message below it, or plain. */
 export function MessageBody(props: MessageBodyProps): ReactNode {
   const { session, content, autoFocus, attachments } = props;
-  if (content.html === null) return <PlainText {...{ session, autoFocus }} text={content.text} />;
+  if (content.html === null)
+    return <PlainText {...{ session, autoFocus, editorRef: props.editorRef }} text={content.text} />;
   const { html, quote } = content;
   return (
     <>
@@ -86,9 +88,10 @@ interface PlainTextProps {
   readonly session: DraftSession;
   readonly text: string;
   readonly autoFocus: boolean;
+  readonly editorRef: Ref<EditorHandle>;
 }
 
-function PlainText({ session, text, autoFocus }: PlainTextProps): ReactNode {
+function PlainText({ session, text, autoFocus, editorRef }: PlainTextProps): ReactNode {
   const t = useComposeTexts();
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -96,6 +99,23 @@ function PlainText({ session, text, autoFocus }: PlainTextProps): ReactNode {
     field.current?.focus();
     field.current?.setSelectionRange(0, 0);
   }, [autoFocus]);
+  useImperativeHandle(editorRef, () => {
+    const insertText = (inserted: string): void => {
+      const { selectionStart = 0, selectionEnd = 0, value = '' } = field.current ?? {};
+      session.write({ text: value.slice(0, selectionStart) + inserted + value.slice(selectionEnd) });
+      requestAnimationFrame(() => {
+        const cursor = selectionStart + inserted.length;
+        field.current?.focus();
+        field.current?.setSelectionRange(cursor, cursor);
+      });
+    };
+    return {
+      focus: () => field.current?.focus(),
+      insertPicture: () => {},
+      insertHtml: (html) => insertText(htmlToPlainText(html)),
+      insertText,
+    };
+  }, [session]);
   return (
     <Textarea
       ref={field}

@@ -7,6 +7,7 @@ import { createIdempotencyKey } from '../../data/idempotency-key.ts';
 import type { Email } from '../mail-types.ts';
 import { type DraftContent, emptyContent, toDraftContent } from './draft-content.ts';
 import type { AttachOptions } from './draft-uploads.ts';
+import { getFollowUpTime } from './follow-up-times.ts';
 
 /** A request that creates a draft. */
 interface PendingCreate {
@@ -25,7 +26,7 @@ export class StoredDraft {
   /** Repeated unchanged while its outcome is unknown. */
   #pending: PendingCreate | null = null;
   /** Repeated unchanged while its outcome is unknown. */
-  #sending: { readonly key: string; readonly sendAt: string | null } | null = null;
+  #sending: { readonly key: string; readonly sendAt: string | null; readonly followUpAt: string | null } | null = null;
 
   readonly #senders: ReadonlySet<string>;
 
@@ -103,13 +104,16 @@ export class StoredDraft {
   /**
    * Puts the draft into the outbox once, however often it is called.
    *
-   * @param sendAt ISO 8601; null: as soon as possible. @returns the id of the message there.
+   * @param sendAt ISO 8601; null: as soon as possible.
+   * @param followUpDays days after that after which the user is reminded if nobody answers; null: never.
+   * @returns the id of the message there.
    */
-  async send(sendAt: string | null): Promise<number> {
-    this.#sending ??= { key: createIdempotencyKey(), sendAt };
-    const { key, sendAt: time } = this.#sending;
+  async send(sendAt: string | null, followUpDays: number | null): Promise<number> {
+    const followUpAt = followUpDays === null ? null : getFollowUpTime(followUpDays, sendAt);
+    this.#sending ??= { key: createIdempotencyKey(), sendAt, followUpAt };
+    const { key, sendAt: time, followUpAt: reminder } = this.#sending;
     try {
-      const body = { id: this.#id, ...(time !== null && { sendAt: time }) };
+      const body = { id: this.#id, ...(time !== null && { sendAt: time }), ...(reminder && { followUpAt: reminder }) };
       return (await this.#post<{ id: number }>('emails:send', { body, idempotencyKey: key, ...this.#match() })).data.id;
     } catch (error) {
       // A refused request had no effect, so the next one gets a new key. A lost request may have had an effect.

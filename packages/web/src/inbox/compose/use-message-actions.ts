@@ -11,6 +11,7 @@ import type { DraftOrigin } from './draft-state.ts';
 import type { AttachResult } from './draft-uploads.ts';
 import { getOpenMessage, type OpenMessage } from './open-message.ts';
 import { queueMessage } from './outgoing-messages.ts';
+import { findPlaceholders } from './placeholders.ts';
 
 interface MessageActions {
   readonly isSending: boolean;
@@ -56,6 +57,9 @@ export function useMessageActions({ message, done, reopen }: MessageActionsOptio
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     const { content } = session.snapshot();
     if (isSending || content === null || findInvalidAddress(content) !== null) return;
+    const names = findPlaceholders(content);
+    const { sendTitle: title, sendText, sendAct: confirmLabel } = texts.templates;
+    if (names.length > 0 && !(await confirm({ title, text: sendText(names), confirmLabel }))) return;
     setIsSending(true);
     const id = await session.send(sendAt);
     setIsSending(false);

@@ -41,7 +41,9 @@ function describeChanges(
   if (state?.after === 'open') {
     const until = values.get('snoozedUntil')?.before;
     const hasEnded = typeof until === 'string' && Date.parse(until) <= Date.parse(at);
-    sentences.push(actor !== null ? activity.opened(who) : hasEnded ? activity.returned : activity.answered);
+    // A reminder that is due opens the conversation, and has a sentence of its own.
+    if (actor !== null || !values.has('followUpAt'))
+      sentences.push(actor !== null ? activity.opened(who) : hasEnded ? activity.returned : activity.answered);
   }
   if (assignee) {
     const to = assignee.after === null ? null : Number(assignee.after);
@@ -49,5 +51,12 @@ function describeChanges(
     else sentences.push(String(to) === userId ? activity.took(who) : activity.assigned(who, getName(to)));
   }
   if (muted) sentences.push(muted.after === true ? activity.muted(who) : activity.unmuted(who));
+  const followUp = values.get('followUpAt');
+  if (followUp?.after) sentences.push(activity.followUp(who, formatMoment(String(followUp.after))));
+  else if (followUp) {
+    const isDue = Date.parse(String(followUp.before)) <= Date.parse(at);
+    const byServer = isDue ? activity.followUpDue : activity.followUpAnswered;
+    sentences.push(actor === null ? byServer : activity.followUpRemoved(who));
+  }
   return sentences;
 }

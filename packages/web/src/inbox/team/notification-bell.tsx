@@ -1,4 +1,4 @@
-/** What the server reports to the user: mentions, assignments, and snoozed conversations that have returned. */
+/** What the server reports to the user: mentions, assignments, and conversations that have returned. */
 import { ActionIcon, Button, Indicator, Popover, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { Client } from '@tablinum/client';
@@ -109,7 +109,7 @@ function Entry({ notification, choose }: { notification: MailNotification; choos
 }
 
 function describe({ kind }: MailNotification, t: InboxTexts['team']['notifications'], who: string): string {
-  return kind === 'mention' ? t.mention(who) : kind === 'assignment' ? t.assignment(who) : t.returned;
+  return kind === 'mention' || kind === 'assignment' ? t[kind](who) : t[kind];
 }
 
 async function readNotifications(client: Client): Promise<readonly MailNotification[]> {

@@ -5,6 +5,7 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { IconButton } from '../../ui/icon-button.tsx';
 import type { Conversation } from '../mail-types.ts';
 import type { MailRights } from '../rights.ts';
+import { FollowUpButton } from './follow-up-button.tsx';
 import { PresenceAvatars } from './presence-line.tsx';
 import classes from './team-bar.module.css';
 import { useMembers, useOwnId } from './team-data.ts';
@@ -48,6 +49,7 @@ export function TeamBar({ conversation, rights, commands, present }: TeamBarProp
             pressed={state === 'snoozed'}
             onClick={commands.openSnooze}
           />
+          <FollowUpButton conversation={conversation} />
           <IconButton icon="bellOff" label={t.commands.mute} pressed={muted} onClick={commands.toggleMute} />
         </>
       )}

@@ -8,6 +8,8 @@ export interface TeamFields {
   /** ISO 8601; null unless it is snoozed. */
   readonly snoozedUntil: string | null;
   readonly muted: boolean;
+  /** When a user is reminded if nobody answers, ISO 8601; null: no reminder. */
+  readonly followUpAt?: string | null;
 }
 
 export interface Note {
@@ -31,7 +33,7 @@ export interface HistoryEntry {
 
 export interface MailNotification {
   readonly id: number;
-  readonly kind: 'mention' | 'assignment' | 'returned';
+  readonly kind: 'mention' | 'assignment' | 'returned' | 'followUp';
   readonly conversationId: number;
   readonly actorId: number | null;
   readonly at: string;

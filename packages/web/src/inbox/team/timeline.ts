@@ -8,7 +8,7 @@ export type TimelineItem =
   | { readonly kind: 'change'; readonly time: string; readonly entry: HistoryEntry };
 
 /** Fields whose changes are shown. */
-const shownFields: ReadonlySet<string> = new Set(['state', 'assigneeId', 'muted']);
+const shownFields: ReadonlySet<string> = new Set(['state', 'assigneeId', 'muted', 'followUpAt']);
 
 /** Oldest first. E-mails keep their order: a note or change is shown after the last e-mail that is not newer. */
 export function buildTimeline(emails: readonly Email[], { notes, history }: Thread['team']): readonly TimelineItem[] {

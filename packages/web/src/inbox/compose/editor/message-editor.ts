@@ -90,6 +90,12 @@ export class MessageEditor extends ObservableState<Formatting> {
     this.#view.focus();
   }
 
+  /** Inserts text at the cursor, within its paragraph. */
+  insertText(text: string): void {
+    this.#view.dispatch(this.#view.state.tr.insertText(text).scrollIntoView());
+    this.#view.focus();
+  }
+
   destroy(): void {
     this.#view.destroy();
   }

@@ -11,6 +11,7 @@ export interface EditorHandle {
   readonly focus: () => void;
   readonly insertPicture: (cid: string, alt: string, width: number | null) => void;
   readonly insertHtml: (html: string) => void;
+  readonly insertText: (text: string) => void;
 }
 
 interface RichTextEditorProps {
@@ -75,6 +76,7 @@ export function RichTextEditor({
       focus: () => editor?.focus(),
       insertPicture: (...picture) => editor?.insertPicture(...picture),
       insertHtml: (inserted) => editor?.insertHtml(inserted),
+      insertText: (inserted) => editor?.insertText(inserted),
     }),
     [editor],
   );

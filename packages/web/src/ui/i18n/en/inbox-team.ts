@@ -54,6 +54,11 @@ export const inboxTeam = {
     apply: 'Snooze',
     past: 'Choose a time in the future.',
   },
+  followUp: {
+    until: (time: string) => `Reminder ${time} if nobody answers`,
+    done: (time: string) => `You are reminded ${time} unless somebody answers.`,
+    removed: 'The reminder was removed.',
+  },
   customer: {
     title: 'Customer',
     open: 'Customer and fields',
@@ -110,6 +115,10 @@ export const inboxTeam = {
     assigned: (who: string, to: string) => `${who} assigned the conversation to ${to}`,
     took: (who: string) => `${who} took the conversation`,
     unassigned: (who: string) => `${who} removed the assignee`,
+    followUp: (who: string, time: string) => `${who} set a reminder for ${time} if nobody answers`,
+    followUpRemoved: (who: string) => `${who} removed the reminder`,
+    followUpDue: 'Nobody has answered in time',
+    followUpAnswered: 'Somebody has answered, so there is no reminder',
   },
   notifications: {
     title: 'Notifications',
@@ -120,6 +129,7 @@ export const inboxTeam = {
     mention: (who: string) => `${who} mentioned you in a note`,
     assignment: (who: string) => `${who} assigned a conversation to you`,
     returned: 'A snoozed conversation has returned',
+    followUp: 'Nobody has answered',
   },
   keys: [
     ['d', 'Close or reopen'],
