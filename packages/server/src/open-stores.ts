@@ -159,7 +159,8 @@ export async function openPostgresStore(config: Config, url: string): Promise<(s
   };
 }
 
-const schemaName = (store: string): string => `app_${store.replaceAll('-', '')}`;
+/** The schema of a store in PostgreSQL. */
+export const schemaName = (store: string): string => `app_${store.replaceAll('-', '')}`;
 
 async function openPostgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
   const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');

@@ -1,0 +1,54 @@
+/** `tablinum backup` of PostgreSQL while a server works: each application is saved as of one moment, with its definition. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { readConfig } from '../../src/base/config.ts';
+import { runBackupCommand } from '../../src/cli-backup.ts';
+import { checkFiles, readManifest } from '../../src/database/backup-manifest.ts';
+import type { SavedSchema } from '../../src/database/postgres/save-application.ts';
+import { postgres } from '../support/engines.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'tablinum-schemas-'));
+
+describe.skipIf(inject('postgresSkipped') !== null)('backup of PostgreSQL', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start(postgres);
+    const fields = [
+      { name: 'n', type: 'integer', unique: true },
+      { name: 'text', type: 'text' },
+    ];
+    await server.data('POST /api/collections:create', { body: { name: 'pairs', fields } });
+    await server.data('POST /api/collections:create', { body: { name: 'notes', fields } });
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(root, { recursive: true });
+  });
+
+  test('all tables show one moment while records are written', async () => {
+    let ended = false;
+    const writer = (async () => {
+      for (let n = 1; !ended; n += 1) {
+        await server.data('POST /api/pairs:create', { body: { n, text: 'a\tb\nc\\.' } });
+        await server.data('POST /api/notes:create', { body: { n } });
+      }
+    })();
+    const target = join(root, 'live');
+    const config = readConfig({ DATA_DIR: server.store.dataDir, DATABASE_URL: server.store.databaseUrl! });
+    await runBackupCommand([target], config).finally(() => {
+      ended = true;
+    });
+    await writer;
+    const manifest = await readManifest(target);
+    await checkFiles(target, manifest);
+    expect(manifest).toMatchObject({ format: 1, engine: 'postgres', scope: 'all', applications: [{ name: 'main' }] });
+    const saved = JSON.parse(readFileSync(join(target, 'schemas/1/schema.json'), 'utf8')) as SavedSchema;
+    const rows = (name: string): number => saved.tables.find(({ table }) => table.includes(name))!.rows;
+    expect(rows('pairs')).toBeGreaterThan(0);
+    expect([0, 1]).toContain(rows('pairs') - rows('notes'));
+    expect([...saved.create, ...saved.index, ...saved.relate].join()).not.toContain('app_1');
+  });
+});
