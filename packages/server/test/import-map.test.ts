@@ -37,6 +37,8 @@ const roots = [
   'cli-mail.ts',
   'cli-export.ts',
   'cli-backup.ts',
+  'cli-restore.ts',
+  'cli-verify.ts',
   'cli-files.ts',
   'cli-import.ts',
   'cli-import-progress.ts',

@@ -73,6 +73,8 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
     );
   if (manifest.format !== backupFormat || digest !== digestOf(manifest)) throw damagedManifest(folder);
   for (const { path } of manifest.files) checkPath(folder, path);
+  // Names of files and schemas are made of it.
+  if (!manifest.applications.every(({ store }) => /^[0-9a-f-]{1,36}$/.test(store))) throw damagedManifest(folder);
   return manifest;
 }
 
@@ -99,11 +101,12 @@ function checkPath(folder: string, path: string): void {
 }
 
 /**
- * Compares the files of a backup with its manifest.
+ * Compares the files of a backup, or of a copy of it, with its manifest.
  *
+ * @param backup the name of the backup for messages.
  * @throws UnusableBackup naming the first file that is missing, has another size or other bytes, and how many there are.
  */
-export async function checkFiles(folder: string, manifest: BackupManifest): Promise<void> {
+export async function checkFiles(folder: string, manifest: BackupManifest, backup = folder): Promise<void> {
   const problems: string[] = [];
   for (const file of manifest.files) {
     const problem = await checkFile(folder, file);
@@ -112,7 +115,7 @@ export async function checkFiles(folder: string, manifest: BackupManifest): Prom
   const [first] = problems;
   if (first === undefined) return;
   const more = problems.length > 1 ? ` ${problems.length - 1} more files are damaged.` : '';
-  throw new UnusableBackup(`The backup "${folder}" is damaged: ${first}.${more} Use another backup.`);
+  throw new UnusableBackup(`The backup "${backup}" is damaged: ${first}.${more} Use another backup.`);
 }
 
 async function checkFile(folder: string, { path, bytes, sha256 }: BackupFile): Promise<string | null> {
@@ -120,6 +123,16 @@ async function checkFile(folder: string, { path, bytes, sha256 }: BackupFile): P
   if (!found?.isFile()) return 'is missing';
   if (found.size !== bytes) return `has ${found.size} bytes instead of ${bytes}`;
   return (await hashFile(join(folder, path))) === sha256 ? null : 'has other bytes (its SHA-256 differs)';
+}
+
+/** @throws UnusableBackup naming the first table that has another number of rows. */
+export function compareCounts(wanted: readonly BackupTable[], found: readonly BackupTable[]): void {
+  const counts = new Map(found.map(({ table, rows }) => [table, rows]));
+  for (const { file, table, rows } of wanted)
+    if (counts.get(table) !== rows)
+      throw new UnusableBackup(
+        `${file}: the table "${table}" has ${counts.get(table) ?? 'no'} rows instead of ${rows}. Use another backup.`,
+      );
 }
 
 /** The files of a folder with their sizes and hashes, by path, without the manifest. */

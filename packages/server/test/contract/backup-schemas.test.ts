@@ -20,8 +20,8 @@ describe.skipIf(inject('postgresSkipped') !== null)('backup of PostgreSQL', () =
       { name: 'n', type: 'integer', unique: true },
       { name: 'text', type: 'text' },
     ];
-    await server.data('POST /api/collections:create', { body: { name: 'pairs', fields } });
-    await server.data('POST /api/collections:create', { body: { name: 'notes', fields } });
+    await server.data('POST /api/collections:create', { body: { name: 'firsts', fields } });
+    await server.data('POST /api/collections:create', { body: { name: 'seconds', fields } });
   });
   afterAll(async () => {
     await server.stop();
@@ -30,10 +30,12 @@ describe.skipIf(inject('postgresSkipped') !== null)('backup of PostgreSQL', () =
 
   test('all tables show one moment while records are written', async () => {
     let ended = false;
+    await server.data('POST /api/firsts:create', { body: { n: 0 } });
+    await server.data('POST /api/seconds:create', { body: { n: 0 } });
     const writer = (async () => {
       for (let n = 1; !ended; n += 1) {
-        await server.data('POST /api/pairs:create', { body: { n, text: 'a\tb\nc\\.' } });
-        await server.data('POST /api/notes:create', { body: { n } });
+        await server.data('POST /api/firsts:create', { body: { n, text: 'a\tb\nc\\.' } });
+        await server.data('POST /api/seconds:create', { body: { n } });
       }
     })();
     const target = join(root, 'live');
@@ -47,8 +49,8 @@ describe.skipIf(inject('postgresSkipped') !== null)('backup of PostgreSQL', () =
     expect(manifest).toMatchObject({ format: 1, engine: 'postgres', scope: 'all', applications: [{ name: 'main' }] });
     const saved = JSON.parse(readFileSync(join(target, 'schemas/1/schema.json'), 'utf8')) as SavedSchema;
     const rows = (name: string): number => saved.tables.find(({ table }) => table.includes(name))!.rows;
-    expect(rows('pairs')).toBeGreaterThan(0);
-    expect([0, 1]).toContain(rows('pairs') - rows('notes'));
+    expect(rows('firsts')).toBeGreaterThan(0);
+    expect([0, 1]).toContain(rows('firsts') - rows('seconds'));
     expect([...saved.create, ...saved.index, ...saved.relate].join()).not.toContain('app_1');
   });
 });

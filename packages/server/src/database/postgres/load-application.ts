@@ -1,7 +1,7 @@
 /** Creates a schema from the files of a backup, beside those that servers use. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UnusableBackup } from '../backup-manifest.ts';
+import { type BackupManifest, compareCounts, UnusableBackup } from '../backup-manifest.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { type SavedSchema, schemaFile } from './save-application.ts';
 import { runQuery } from './schema-definition.ts';
@@ -29,6 +29,16 @@ export async function loadApplication(client: PostgresClient, schema: string, fo
   }
   for (const statement of [...saved.index, ...saved.relate]) await runQuery(client, statement);
   return saved;
+}
+
+/** Compares the definition of an application with the counts of the manifest. @throws UnusableBackup */
+export async function checkSavedCounts(folder: string, manifest: BackupManifest, store: string): Promise<void> {
+  const { tables } = await readSavedSchema(folder);
+  const prefix = `schemas/${store}/`;
+  compareCounts(
+    manifest.tables.filter(({ file }) => file.startsWith(prefix)),
+    tables.map(({ table, rows, file }) => ({ table, rows, file })),
+  );
 }
 
 /** Counts the rows of the files of an application without a database. @throws UnusableBackup */

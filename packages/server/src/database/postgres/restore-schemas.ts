@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type BackupApplication, type BackupManifest, UnusableBackup } from '../backup-manifest.ts';
 import { schemaFolder } from './backup-schemas.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
-import { compareRows, loadApplication } from './load-application.ts';
+import { checkSavedCounts, compareRows, loadApplication } from './load-application.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { dropPostgres } from './postgres-open.ts';
 import { connect } from './save-application.ts';
@@ -57,6 +57,7 @@ export async function restoreSchemas(options: SchemaRestoreOptions): Promise<str
     const loaded = new Map<string, string>();
     for (const { store } of applications) {
       const part = `${schemaName(store)}_part`;
+      await checkSavedCounts(schemaFolder(folder, store), manifest, store);
       await dropPostgres(url, part, budget);
       const saved = await loadApplication(client, part, schemaFolder(folder, store));
       if (!saved.tables.some(({ table }) => table === '_meta'))

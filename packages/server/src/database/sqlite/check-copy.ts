@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { type BackupManifest, type BackupTable, UnusableBackup } from '../backup-manifest.ts';
+import { type BackupManifest, type BackupTable, compareCounts, UnusableBackup } from '../backup-manifest.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 /** Counts the rows of all tables of a file that nobody writes, without files next to it. Those of a virtual table are in its own tables. */
@@ -60,14 +60,4 @@ function checkIntegrity(file: string, path: string): void {
   } finally {
     connection.close();
   }
-}
-
-/** @throws UnusableBackup naming the first table that has another number of rows. */
-export function compareCounts(wanted: readonly BackupTable[], found: readonly BackupTable[]): void {
-  const counts = new Map(found.map(({ table, rows }) => [table, rows]));
-  for (const { file, table, rows } of wanted)
-    if (counts.get(table) !== rows)
-      throw new UnusableBackup(
-        `${file}: the table "${table}" has ${counts.get(table) ?? 'no'} rows instead of ${rows}. Use another backup.`,
-      );
 }
