@@ -120,6 +120,8 @@ describeEngines('restore', (engine) => {
 
   test('a backup is good, and restored into an empty place it replies like the original', async () => {
     const store = await emptyStore();
+    const { files } = await readManifest(backup);
+    expect(files.filter(({ path }) => /-(wal|shm)$/.test(path))).toEqual([]);
     await runVerifyCommand([backup], config(store));
     await runRestoreCommand([backup], config(store));
     const server = await open(store);
@@ -150,6 +152,26 @@ describeEngines('restore', (engine) => {
     await replaced.stop();
     await runRestoreCommand(['--replace', 'all', backup], config(store));
     expect(await readStopping(store)).toEqual(original);
+  });
+
+  test('one application is saved, and restored into another server under its name', async () => {
+    const [source, target] = [await emptyStore(), await emptyStore()];
+    await runRestoreCommand([backup], config(source));
+    const folder = join(root, 'shop');
+    await runBackupCommand(['--app', 'shop', folder], config(source));
+    expect(await readManifest(folder)).toMatchObject({ scope: 'application', applications: [{ name: 'shop' }] });
+    await runVerifyCommand([folder], config(target));
+    await expect(runRestoreCommand([folder], config(target))).rejects.toThrow(/has no "main"/);
+    const first = await TestServer.start(shareStore(engine, target));
+    await first.data('POST /api/collections:create', { body: { name: 'own' } });
+    await first.stop();
+    await runRestoreCommand([folder], config(target));
+    const server = await open(target);
+    expect(await server.data('GET /api/things:list', { as: 'shop', headers: shop })).toHaveLength(5);
+    expect(await server.data('GET /api/audit:verify', { as: 'shop', headers: shop })).toMatchObject({ valid: true });
+    expect(await server.data('GET /api/own:list')).toEqual([]);
+    await server.stop();
+    await expect(runRestoreCommand([folder], config(target))).rejects.toThrow(/"shop" exists/);
   });
 
   test('a running server is not restored over', async () => {

@@ -1,5 +1,6 @@
 /** Restores the schemas of a backup, and verifies it by doing so beside the data. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type BackupApplication, type BackupManifest, UnusableBackup } from '../backup-manifest.ts';
 import { schemaFolder } from './backup-schemas.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
@@ -151,14 +152,23 @@ async function listSchemas(client: PostgresClient, options: SchemaRestoreOptions
     .filter((name) => schemas.includes(name));
 }
 
+/** Connections that have just ended are still listed for a moment. */
+const maxConnectionReads = 20;
+const connectionReadMilliseconds = 100;
+
 /** A server would continue with what it has read of the replaced data. @throws Error naming the connections. */
 async function requireNoServers(client: PostgresClient): Promise<void> {
-  const rows = await runQuery<{ pid: number }>(
-    client,
-    "SELECT pid FROM pg_stat_activity WHERE datname=current_database() AND backend_type='client backend' AND pid<>pg_backend_pid()",
-  );
-  if (rows.length > 0)
-    throw new Error(
-      `The database of DATABASE_URL is in use by other connections (processes ${rows.map(({ pid }) => pid).join(', ')} of PostgreSQL). Stop the servers and other programs that use it, then try again.`,
+  let processes: readonly number[] = [];
+  for (let attempt = 0; attempt < maxConnectionReads; attempt += 1) {
+    const rows = await runQuery<{ pid: number }>(
+      client,
+      "SELECT pid FROM pg_stat_activity WHERE datname=current_database() AND backend_type='client backend' AND pid<>pg_backend_pid()",
     );
+    if (rows.length === 0) return;
+    processes = rows.map(({ pid }) => pid);
+    await pause(connectionReadMilliseconds);
+  }
+  throw new Error(
+    `The database of DATABASE_URL is in use by other connections (processes ${processes.join(', ')} of PostgreSQL). Stop the servers and other programs that use it, then try again.`,
+  );
 }

@@ -14,7 +14,7 @@ import {
   nullIfNoFile,
   writeManifest,
 } from '../backup-manifest.ts';
-import { countTableRows } from './check-copy.ts';
+import { countTableRows, openCopy } from './check-copy.ts';
 
 /** Copies all pages in one step, so that the copy is consistent during writes. */
 const allPages = 2 ** 31 - 1;
@@ -52,12 +52,14 @@ export async function backupFolder(dataDir: string, target: string, options: Bac
   return makeDurableFolder(target, async (part) => {
     const copy = new BackupCopy(source, join(part, 'applications'));
     const { application } = options;
-    let applications = listApplications(main).filter(({ name }) => application === null || name === application);
+    let applications = listApplications(new DatabaseSync(main, { readOnly: true, timeout: 5000 })).filter(
+      ({ name }) => application === null || name === application,
+    );
     if (applications.length === 0) throw new Error(`There is no application "${application ?? ''}" to back up.`);
     await mkdir(join(part, 'applications'), { recursive: true, mode: 0o700 });
     if (application === null) {
       await copyAll(source, copy);
-      applications = listApplications(join(part, 'applications', `${mainStore}.db`));
+      applications = listApplications(openCopy(join(part, 'applications', `${mainStore}.db`)));
     } else for (const { store } of applications) await copy.store(store);
     await copyIfExists(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
     await writeManifest(part, {
@@ -80,9 +82,8 @@ async function copyAll(source: string, copy: BackupCopy): Promise<void> {
   for (const store of await listStores(source)) if (!copied.has(store)) await copy.store(store);
 }
 
-/** The applications that the database of `main` lists. */
-function listApplications(path: string): BackupApplication[] {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
+/** The applications that the database of `main` lists. Closes it. */
+function listApplications(database: DatabaseSync): BackupApplication[] {
   try {
     const rows = database
       .prepare(

@@ -9,11 +9,16 @@ import { pathToFileURL } from 'node:url';
 import { type BackupManifest, type BackupTable, compareCounts, UnusableBackup } from '../backup-manifest.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
-/** Counts the rows of all tables of a file that nobody writes, without files next to it. Those of a virtual table are in its own tables. */
-export function countTableRows(folder: string, path: string): BackupTable[] {
-  const url = pathToFileURL(join(folder, path));
+/** Opens a file that nobody writes, without making files next to it. */
+export function openCopy(path: string): DatabaseSync {
+  const url = pathToFileURL(path);
   url.searchParams.set('immutable', '1');
-  const database = new DatabaseSync(url, { readOnly: true });
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+/** Counts the rows of all tables of a copy. Those of a virtual table are in its own tables. */
+export function countTableRows(folder: string, path: string): BackupTable[] {
+  const database = openCopy(join(folder, path));
   try {
     const tables = database
       .prepare(
