@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { runBackupCommand } from '../../src/cli-backup.ts';
 import { runRestoreCommand } from '../../src/cli-restore.ts';
+import { runVerifyCommand } from '../../src/cli-verify.ts';
 import { checkFiles, readManifest } from '../../src/database/backup-manifest.ts';
 import type { SavedSchema } from '../../src/database/postgres/save-application.ts';
 import { postgres, type Store } from '../support/engines.ts';
@@ -38,6 +39,29 @@ describe.skipIf(inject('postgresSkipped') !== null)('backup of PostgreSQL', () =
     expect(after).toEqual(before);
     expect(before!.length).toBeGreaterThan(1000);
     for (const store of [original, restored]) await store.remove();
+  });
+
+  test('a change of definitions during the copy does not damage it', async () => {
+    const target = join(root, 'changed');
+    const store = await postgres.store();
+    const configOf = (databaseUrl: string): ReturnType<typeof readConfig> =>
+      readConfig({ DATA_DIR: store.dataDir, DATABASE_URL: databaseUrl });
+    await server.data('POST /api/collections:create', { body: { name: 'changing', fields: [] } });
+    let ended = false;
+    const copy = runBackupCommand([target], configOf(server.store.databaseUrl!)).finally(() => {
+      ended = true;
+    });
+    const change = async (): Promise<void> => {
+      for (let n = 0; n < 3 && !ended; n += 1) {
+        const field = { name: `f${n}`, type: 'string' };
+        await server.data('POST /api/fields:create?collectionName=changing', { body: field });
+        await server.data('POST /api/changing:create', { body: { [field.name]: 'x' } });
+        await server.data('POST /api/fields:destroy?collectionName=changing', { body: { name: field.name } });
+      }
+    };
+    await Promise.all([copy, change()]);
+    await runVerifyCommand([target], configOf(store.databaseUrl!));
+    await store.remove();
   });
 
   afterAll(async () => {

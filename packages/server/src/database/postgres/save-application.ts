@@ -57,42 +57,51 @@ export async function saveApplication(parts: SaveParts): Promise<BackupTable[]> 
 }
 
 /** @returns null if definitions were changed meanwhile. */
-async function trySave({ url, budget, schema, root, path }: SaveParts): Promise<BackupTable[] | null> {
+async function trySave(parts: SaveParts): Promise<BackupTable[] | null> {
+  const { url, budget, schema } = parts;
   const [holder, worker] = [await connect(url, budget), await connect(url, budget)];
   try {
     await begin(holder, schema);
     const [row] = await runQuery<{ snapshot: string }>(holder, 'SELECT pg_export_snapshot() AS snapshot');
     const before = await readStorage(holder, schema);
-    const definition = await readDefinition(holder, schema);
-    const tables: SavedSchema['tables'][number][] = [];
-    for (const [index, table] of definition.tables.entries()) {
-      const file = `${String(index + 1).padStart(5, '0')}.copy.zst`;
-      try {
-        await begin(worker, schema, row?.snapshot);
-        const copied = await saveTable(worker, table, join(root, path, file));
-        await runQuery(worker, 'COMMIT');
-        tables.push({ ...table, file, ...copied });
-      } catch (error) {
-        if ((await readStorage(await restart(worker), schema)) !== before) return null;
-        throw error;
-      }
+    const isChanged = async (): Promise<boolean> => (await readStorage(worker, schema)) !== before;
+    try {
+      const definition = await readDefinition(holder, schema);
+      const tables = await saveTables(worker, parts, definition, row!.snapshot);
+      return (await isChanged()) ? null : tables;
+    } catch (error) {
+      // A table or column may be gone. The error is that of a lost connection, if there is one.
+      await runQuery(worker, 'ROLLBACK').catch(() => Promise.reject(error));
+      if (await isChanged()) return null;
+      throw error;
     }
-    if ((await readStorage(worker, schema)) !== before) return null;
-    const saved: SavedSchema = { ...definition, tables };
-    await writeFile(join(root, path, schemaFile), JSON.stringify(saved, null, 1), { mode: 0o600 });
-    return tables.map(({ table, file, rows }) => ({ file: `${path}/${file}`, table, rows }));
   } finally {
     await Promise.allSettled([holder.end(), worker.end()]);
   }
+}
+
+/** Writes all files of an application, one table for each transaction. */
+async function saveTables(
+  client: PostgresClient,
+  { schema, root, path }: SaveParts,
+  definition: SchemaDefinition,
+  snapshot: string,
+): Promise<BackupTable[]> {
+  const tables: SavedSchema['tables'][number][] = [];
+  for (const [index, table] of definition.tables.entries()) {
+    const file = `${String(index + 1).padStart(5, '0')}.copy.zst`;
+    await begin(client, schema, snapshot);
+    const copied = await saveTable(client, table, join(root, path, file));
+    await runQuery(client, 'COMMIT');
+    tables.push({ ...table, file, ...copied });
+  }
+  const saved: SavedSchema = { ...definition, tables };
+  await writeFile(join(root, path, schemaFile), JSON.stringify(saved, null, 1), { mode: 0o600 });
+  return tables.map(({ table, file, rows }) => ({ file: `${path}/${file}`, table, rows }));
 }
 
 async function begin(client: PostgresClient, schema: string, snapshot?: string): Promise<void> {
   await runQuery(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   if (snapshot !== undefined) await runQuery(client, `SET TRANSACTION SNAPSHOT '${snapshot}'`);
   await runQuery(client, `SET LOCAL search_path TO ${schema},public; ${setForCopies('LOCAL')}`);
-}
-
-async function restart(client: PostgresClient): Promise<PostgresClient> {
-  await runQuery(client, 'ROLLBACK');
-  return client;
 }

@@ -47,11 +47,16 @@ export async function readDefinition(client: pg.Client, schema: string): Promise
   };
 }
 
-/** What changes if a table is created, dropped or written anew: the snapshot of a reader does not protect it from that. */
+/**
+ * What changes if a table is created, dropped, renamed or written anew, or a column is: the snapshot of a reader does not protect it from
+ * that.
+ */
 export async function readStorage(client: pg.Client, schema: string): Promise<string> {
   const [row] = await runQuery<{ storage: string | null }>(
     client,
-    `SELECT string_agg(oid||'.'||relfilenode,',' ORDER BY oid) AS storage FROM pg_class WHERE relnamespace=$1::regnamespace AND relkind='r'`,
+    `SELECT md5(string_agg(concat_ws('.',oid,relfilenode,relname,
+(SELECT string_agg(attname::text,',' ORDER BY attnum) FROM pg_attribute WHERE attrelid=oid AND attnum>0)),';' ORDER BY oid)) AS storage
+FROM pg_class WHERE relnamespace=$1::regnamespace AND relkind='r'`,
     [schema],
   );
   return row?.storage ?? '';
