@@ -1,8 +1,9 @@
 /** The manifest of a backup, `backup.json`: what the backup contains, so that a damaged or incomplete one is noticed. */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { syncToDisk, syncTree } from '../base/sync-to-disk.ts';
 
 /** A reader refuses a newer format than this one. */
 export const backupFormat = 1;
@@ -177,20 +178,6 @@ export async function makeDurableFolder<T>(target: string, work: (part: string) 
   await rename(part, target);
   await syncToDisk(dirname(target));
   return result;
-}
-
-/** Makes a file or folder durable. */
-export async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  await handle.sync().finally(() => handle.close());
-}
-
-/** Makes a folder with all its files and folders durable, and its own name. */
-export async function syncTree(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
-    await syncToDisk(join(entry.parentPath, entry.name));
-  await syncToDisk(folder);
-  await syncToDisk(dirname(folder));
 }
 
 function isMissing(error: unknown): boolean {

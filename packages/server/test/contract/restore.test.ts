@@ -39,6 +39,7 @@ describeEngines('restore', (engine) => {
   const stores: Store[] = [];
   let original: Json;
   let cursor: string;
+  let shopKey: string;
 
   const settings = (store: Store): Record<string, string> => ({
     DATA_DIR: store.dataDir,
@@ -92,6 +93,8 @@ describeEngines('restore', (engine) => {
       ...more,
       body: { name: 'things', fields: [{ name: 'n', type: 'integer' }] },
     });
+    const key = { body: { role: { name: 'admin' } } };
+    shopKey = (await server.data('POST /api/apiKeys:create', { ...more, ...key })).token;
     for (let n = 0; n < 5; n += 1) {
       await server.data('POST /api/things:create', {
         body: { n, text: `tab\t, line\n, \\N and \\. ${n}`, price: '1.10' },
@@ -170,6 +173,8 @@ describeEngines('restore', (engine) => {
     expect(await server.data('GET /api/things:list', { as: 'shop', headers: shop })).toHaveLength(5);
     expect(await server.data('GET /api/audit:verify', { as: 'shop', headers: shop })).toMatchObject({ valid: true });
     expect(await server.data('GET /api/own:list')).toEqual([]);
+    const withKey = { as: `header:Bearer ${shopKey}`, headers: shop };
+    expect(await server.data('GET /api/things:list', withKey)).toHaveLength(5);
     await server.stop();
     await expect(runRestoreCommand([folder], config(target))).rejects.toThrow(/"shop" exists/);
   });

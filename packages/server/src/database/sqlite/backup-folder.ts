@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import { backup, DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { thumbnailScope } from '../../base/blob-store.ts';
 import { copyIfExists } from '../../base/copy-if-exists.ts';
 import { incomingFolder } from '../../base/file-blobs.ts';
@@ -15,9 +15,8 @@ import {
   writeManifest,
 } from '../backup-manifest.ts';
 import { countTableRows, openCopy } from './check-copy.ts';
+import { copyDatabase } from './copy-database.ts';
 
-/** Copies all pages in one step, so that the copy is consistent during writes. */
-const allPages = 2 ** 31 - 1;
 const mainStore = '1';
 /** Thumbnails are left out, because they are made again when they are requested. */
 const thumbnailFolder = `${thumbnailScope}${sep}`;
@@ -119,19 +118,10 @@ class BackupCopy {
     await this.#newFiles(`${store}.files`);
   }
 
-  /**
-   * Copies pages instead of running VACUUM INTO, because expressions in indexes need functions that only the server
-   * defines.
-   */
   async #database(name: string): Promise<void> {
     const path = join(this.#source, name);
     if (!existsSync(path)) return; // the journal does not exist yet, or the application was destroyed meanwhile
-    const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
-    try {
-      await backup(database, join(this.#target, name), { rate: allPages });
-    } finally {
-      database.close();
-    }
+    await copyDatabase(path, join(this.#target, name));
     this.#databases.push({ path: `applications/${name}`, bytes: statSync(join(this.#target, name)).size });
   }
 

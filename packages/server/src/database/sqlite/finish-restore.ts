@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncToDisk } from '../backup-manifest.ts';
+import { syncToDisk } from '../../base/sync-to-disk.ts';
 
 export const intentName = 'restore.json';
 export const partName = 'restore.part';
