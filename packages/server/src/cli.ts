@@ -24,10 +24,15 @@ const [command = 'start'] = process.argv.slice(2);
 if (command === 'start') await start();
 else if (command === 'mail') await runMail();
 else if (command === 'backup') await runBackup();
+else if (command === 'verify') await runVerify();
+else if (command === 'restore') await runRestore();
 else if (command === 'export') await runExport();
 else if (command === 'import') await runImport();
 else if (command === 'files') await runFiles();
-else fail(`There is no command "${command}". Use "tablinum start", "mail", "import", "export", "files" or "backup".`);
+else
+  fail(
+    `There is no command "${command}". Use "tablinum start", "mail", "import", "export", "files", "backup", "verify" or "restore".`,
+  );
 
 async function start(): Promise<void> {
   limitHeapGrowth();
@@ -67,6 +72,18 @@ async function runBackup(): Promise<void> {
   loadEnv();
   const { runBackupCommand } = await import('./cli-backup.ts');
   await runBackupCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+}
+
+async function runVerify(): Promise<void> {
+  loadEnv();
+  const { runVerifyCommand } = await import('./cli-verify.ts');
+  await runVerifyCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+}
+
+async function runRestore(): Promise<void> {
+  loadEnv();
+  const { runRestoreCommand } = await import('./cli-restore.ts');
+  await runRestoreCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
 }
 
 async function runImport(): Promise<void> {

@@ -1,4 +1,5 @@
 /** Opens the stores of applications on either engine. Only this file and server.ts know both engines. */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApplicationStores } from './applications/application-stores.ts';
@@ -101,6 +102,10 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
   const lock = await FolderLock.acquire(dataDir, isoTime(clock.now())).catch((error: unknown) => {
     throw error instanceof StartFailure ? error : folderFailure('DATA_DIR', dataDir, error);
   });
+  if (existsSync(join(dataDir, 'restore.json'))) {
+    const { finishRestore } = await import('./database/sqlite/finish-restore.ts');
+    await finishRestore(dataDir);
+  }
   const storePath = (name: string): string => join(dataDir, 'applications', name);
   // The server is ready as long as `main` can be written: one damaged application does not take the others out of service.
   const reporter = (source: string): HealthReporter => {
@@ -164,7 +169,8 @@ export async function openPostgresStore(config: Config, url: string): Promise<(s
   };
 }
 
-const schemaName = (store: string): string => `app_${store.replaceAll('-', '')}`;
+/** The schema of a store in PostgreSQL. */
+export const schemaName = (store: string): string => `app_${store.replaceAll('-', '')}`;
 
 async function openPostgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
   const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');

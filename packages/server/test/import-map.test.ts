@@ -39,6 +39,8 @@ const roots = [
   'cli-upgrade.ts',
   'cli-export.ts',
   'cli-backup.ts',
+  'cli-restore.ts',
+  'cli-verify.ts',
   'cli-files.ts',
   'cli-import.ts',
   'cli-import-progress.ts',

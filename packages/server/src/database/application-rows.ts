@@ -105,6 +105,26 @@ VALUES (${main},${time},${time}) ON CONFLICT (name) DO NOTHING`;
   await runInTransaction(database, transaction, insert);
 }
 
+/** Lists an application whose store was restored; one of the same name gets this store. `options` is JSON text. */
+export async function listRestoredApplication(
+  database: Database,
+  application: { readonly name: string; readonly displayName: string | null; readonly options: string | null },
+  store: string,
+  at: string,
+): Promise<void> {
+  const { name, displayName, options } = application;
+  const time = value('datetime', at);
+  const born = value('boolean', true);
+  const described = sql`${value('text', name)},${value('text', displayName)},${value('json', JSON.parse(options ?? '{}'))}`;
+  const insert = sql`INSERT INTO applications (name,"displayName",options,status,born,store,"createdAt","updatedAt")
+VALUES (${described},'running',${born},${value('text', store)},${time},${time})
+ON CONFLICT (name) DO UPDATE SET store=excluded.store,status='running',born=${born},"updatedAt"=${time}`;
+  await database.write((transaction) => {
+    transaction.touch('applications');
+    return runInTransaction(database, transaction, insert);
+  });
+}
+
 /** Sets the owner of an application; null: none. */
 export async function setApplicationOwner(
   database: Database,

@@ -15,6 +15,7 @@ import { failMessage, WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-'));
 const env = { OUTBOUND_ALLOW: '127.0.0.1' };
+const manifest = { at: '2026-11-28T05:00:00.000Z', serverVersion: '0.1.0', bucket: null };
 const shop = { 'x-app': 'shop' };
 let server: TestServer;
 let receiver: WebhookReceiver;
@@ -62,7 +63,7 @@ test('a backup of a running server starts, is consistent, and sends no webhook w
     }
   };
   const writers = [writer({}), writer({ as: 'shop', headers: shop })];
-  const report = await backupFolder(server.store.dataDir, target).finally(() => {
+  const report = await backupFolder(server.store.dataDir, target, { application: null, manifest }).finally(() => {
     ended = true;
   });
   await Promise.all(writers);
@@ -102,9 +103,10 @@ test('a backup is refused before it changes anything', async () => {
     readConfig({ DATA_DIR: server.store.dataDir, ...more });
   const run = (words: string[], more: object = {}): Promise<void> => runBackupCommand(words, settings(more));
   const target = join(root, 'other');
-  await expect(run([])).rejects.toThrow(/^Usage: tablinum backup <folder>/);
+  await expect(run([])).rejects.toThrow(/^Usage: tablinum backup \[--app/);
   await expect(run([root])).rejects.toThrow(/already exists\. Name a folder that does not/);
   await expect(run([target], { DATA_DIR: root })).rejects.toThrow(/contains no database of a Tablinum server/);
-  await expect(run([target], { DATABASE_URL: 'postgres://x/y' })).rejects.toThrow(/Back that up with pg_dump/);
+  await expect(run(['--app', 'main', target])).rejects.toThrow(/Leave out --app/);
+  await expect(run(['--app', 'nothing', target])).rejects.toThrow(/There is no application "nothing"/);
   expect(existsSync(target)).toBe(false);
 });

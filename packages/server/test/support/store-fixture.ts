@@ -147,8 +147,8 @@ export function writeStoreFixture(
   writeFileSync(pathOf(version, engine), gzipSync(JSON.stringify({ files, dump, ...parts }), { level: 9 }));
 }
 
-/** Lines that begin with a backslash are commands of psql. */
-function dumpDatabase(url: string): string {
+/** A database as SQL, without the lines that begin with a backslash, which are commands of psql. */
+export function dumpDatabase(url: string): string {
   const options = ['--no-owner', '--no-privileges', '--inserts', '--rows-per-insert=100', '--no-comments', url];
   const { stdout, stderr, status } = spawnSync('pg_dump', options, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   if (status !== 0) throw new Error(stderr);

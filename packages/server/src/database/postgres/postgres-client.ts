@@ -72,6 +72,11 @@ export class PostgresClient extends pg.Client {
     });
   }
 
+  /** Starts a query of another kind, such as a COPY, which settles by itself and has no time limit. */
+  submit<T extends pg.Submittable>(item: T): T {
+    return super.query(item);
+  }
+
   override end(): Promise<void>;
   override end(callback: EndCallback): void;
   override end(callback?: EndCallback): Promise<void> | undefined {

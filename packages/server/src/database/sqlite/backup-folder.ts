@@ -1,9 +1,21 @@
-import { constants, existsSync, statSync } from 'node:fs';
-import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
+import { basename, join, relative, sep } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { thumbnailScope } from '../../base/blob-store.ts';
+import { copyIfExists } from '../../base/copy-if-exists.ts';
 import { incomingFolder } from '../../base/file-blobs.ts';
-import { copyDatabase, syncToDisk } from './copy-database.ts';
+import {
+  type BackupApplication,
+  type BackupManifest,
+  backupFormat,
+  describeFiles,
+  makeDurableFolder,
+  nullIfNoFile,
+  writeManifest,
+} from '../backup-manifest.ts';
+import { countTableRows, openCopy } from './check-copy.ts';
+import { copyDatabase } from './copy-database.ts';
 
 const mainStore = '1';
 /** Thumbnails are left out, because they are made again when they are requested. */
@@ -15,8 +27,14 @@ export interface BackupReport {
   readonly files: number;
 }
 
+export interface BackupOptions {
+  /** The only application to copy; null for all. */
+  readonly application: string | null;
+  readonly manifest: Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket'>;
+}
+
 /**
- * Copies a data folder, whether or not a server is using it. The copy can be used as a `DATA_DIR`.
+ * Copies a data folder, whether or not a server is using it. The copy of all applications can be used as a `DATA_DIR`.
  *
  * The order makes the copy consistent. The database of an application is copied before its audit journal, because the
  * journal may be newer than the database but not older. The bytes of files and mail are copied before the database, so that files
@@ -25,23 +43,57 @@ export interface BackupReport {
  *
  * @param target a folder that does not exist. It is created when the copy is complete and durable.
  */
-export async function backupFolder(dataDir: string, target: string): Promise<BackupReport> {
+export async function backupFolder(dataDir: string, target: string, options: BackupOptions): Promise<BackupReport> {
   const source = join(dataDir, 'applications');
-  if (!existsSync(join(source, `${mainStore}.db`)))
+  const main = join(source, `${mainStore}.db`);
+  if (!existsSync(main))
     throw new Error(`DATA_DIR "${dataDir}" contains no database of a Tablinum server (applications/${mainStore}.db).`);
-  if (existsSync(target)) throw new Error(`"${target}" already exists. Name a folder that does not exist yet.`);
-  const part = `${target}.part`;
-  await rm(part, { recursive: true, force: true });
-  const copy = new BackupCopy(source, join(part, 'applications'));
-  await mkdir(join(part, 'applications'), { recursive: true, mode: 0o700 });
+  return makeDurableFolder(target, async (part) => {
+    const copy = new BackupCopy(source, join(part, 'applications'));
+    const { application } = options;
+    let applications = listApplications(new DatabaseSync(main, { readOnly: true, timeout: 5000 })).filter(
+      ({ name }) => application === null || name === application,
+    );
+    if (applications.length === 0) throw new Error(`There is no application "${application ?? ''}" to back up.`);
+    await mkdir(join(part, 'applications'), { recursive: true, mode: 0o700 });
+    if (application === null) {
+      await copyAll(source, copy);
+      applications = listApplications(openCopy(join(part, 'applications', `${mainStore}.db`)));
+    } else for (const { store } of applications) await copy.store(store);
+    await copyIfExists(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
+    await writeManifest(part, {
+      format: backupFormat,
+      ...options.manifest,
+      engine: 'sqlite',
+      scope: application === null ? 'all' : 'application',
+      applications,
+      files: await describeFiles(part),
+      tables: copy.report.databases.flatMap(({ path }) => countTableRows(part, path)),
+    });
+    return copy.report;
+  });
+}
+
+async function copyAll(source: string, copy: BackupCopy): Promise<void> {
   const others = (await listStores(source)).filter((store) => store !== mainStore);
   for (const store of [...others, mainStore]) await copy.store(store);
   const copied = new Set([...others, mainStore]);
   for (const store of await listStores(source)) if (!copied.has(store)) await copy.store(store);
-  await copyIfExists(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
-  await rename(part, target);
-  await syncToDisk(dirname(target));
-  return copy.report;
+}
+
+/** The applications that the database of `main` lists. Closes it. */
+function listApplications(database: DatabaseSync): BackupApplication[] {
+  try {
+    const rows = database
+      .prepare(
+        `SELECT name,CASE WHEN name='main' THEN '${mainStore}' ELSE store END AS store,"displayName",options FROM applications
+WHERE status<>'destroying' AND born AND (name='main' OR store IS NOT NULL) ORDER BY name`,
+      )
+      .all();
+    return rows as unknown as BackupApplication[];
+  } finally {
+    database.close();
+  }
 }
 
 class BackupCopy {
@@ -76,7 +128,7 @@ class BackupCopy {
   /** Copies files that are missing in the copy. A file never changes, because its name is the hash of its bytes. */
   async #newFiles(name: string): Promise<void> {
     const root = join(this.#source, name);
-    const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(ignoreMissing);
+    const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(nullIfNoFile);
     for (const entry of entries ?? []) {
       if (!entry.isFile() || basename(entry.parentPath) === incomingFolder) continue;
       const path = join(entry.parentPath, entry.name);
@@ -92,17 +144,4 @@ async function listStores(folder: string): Promise<string[]> {
   return (await readdir(folder))
     .filter((name) => name.endsWith('.db') && !name.endsWith('.audit.db'))
     .map((name) => name.slice(0, -'.db'.length));
-}
-
-async function copyIfExists(from: string, to: string): Promise<boolean> {
-  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-  // Shares blocks with the original if the file system supports it.
-  if ((await copyFile(from, to, constants.COPYFILE_FICLONE).catch(ignoreMissing)) === null) return false;
-  await syncToDisk(to);
-  return true;
-}
-
-function ignoreMissing(error: unknown): null {
-  if ((error as { code?: string }).code === 'ENOENT') return null;
-  throw error;
 }

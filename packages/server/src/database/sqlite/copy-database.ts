@@ -1,5 +1,5 @@
-import { open } from 'node:fs/promises';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { syncToDisk } from '../../base/sync-to-disk.ts';
 
 /** Copies all pages in one step, so that the copy is consistent during writes. */
 const allPages = 2 ** 31 - 1;
@@ -17,10 +17,4 @@ export async function copyDatabase(path: string, target: string): Promise<void> 
     database.close();
   }
   await syncToDisk(target);
-}
-
-/** Waits until a file or folder is on the disk. */
-export async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  await handle.sync().finally(() => handle.close());
 }

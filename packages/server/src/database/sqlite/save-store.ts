@@ -2,7 +2,8 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { StartFailure } from '../../base/start-failure.ts';
-import { copyDatabase, syncToDisk } from './copy-database.ts';
+import { syncToDisk } from '../../base/sync-to-disk.ts';
+import { copyDatabase } from './copy-database.ts';
 
 /**
  * Copies a database and its audit journal before they are upgraded. The copy replaces an earlier one of the same version: each

@@ -1,0 +1,115 @@
+/** `tablinum restore [--app <name>] [--replace <name>] <folder>`: restores a backup while no server runs. */
+import { existsSync, readFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isoTime, systemClock } from './base/clock.ts';
+import type { Config } from './base/config.ts';
+import { copyIfExists } from './base/copy-if-exists.ts';
+import { type BackupApplication, type BackupManifest, checkFiles, readManifest } from './database/backup-manifest.ts';
+import { mainStoreName, schemaName } from './open-stores.ts';
+
+const usage =
+  'Usage: tablinum restore [--app <name>] [--replace all|<name>] <folder>. Set DATA_DIR or DATABASE_URL as for the server, which must be stopped.';
+const keyName = 'mail-secret.key';
+
+interface RestoreRequest {
+  readonly folder: string;
+  readonly manifest: BackupManifest;
+  /** Null: all, with `main`. */
+  readonly application: BackupApplication | null;
+  readonly replace: boolean;
+  /** Now, ISO 8601. */
+  readonly at: string;
+}
+
+/** Runs `tablinum restore`. @throws Error with a message for the operator. */
+export async function runRestoreCommand(args: readonly string[], config: Config): Promise<void> {
+  const { folder, app, replace } = readArguments(args);
+  const manifest = await readManifest(folder);
+  const engine = config.databaseUrl === null ? 'sqlite' : 'postgres';
+  if (manifest.engine !== engine)
+    throw new Error(
+      manifest.engine === 'sqlite'
+        ? 'The backup is of SQLite. Restore it without DATABASE_URL.'
+        : 'The backup is of PostgreSQL. Set DATABASE_URL to the database that receives it.',
+    );
+  const application = chooseApplication(manifest, app);
+  const target = application?.name ?? 'all';
+  if (replace !== undefined && replace !== target)
+    throw new Error(
+      `--replace ${replace} names other data than is restored. To replace it, write --replace ${target}.`,
+    );
+  const request = { folder, manifest, application, replace: replace !== undefined, at: isoTime(systemClock.now()) };
+  const kept = await (config.databaseUrl === null
+    ? restoreToFolder(request, config)
+    : restoreToDatabase(request, config, config.databaseUrl));
+  console.log(`The backup of ${manifest.at} in ${folder} is restored: ${application?.name ?? 'all applications'}.`);
+  if (kept !== null) console.log(`What it replaced is kept: ${kept}. Remove it when it is no longer needed.`);
+  if (manifest.bucket !== null)
+    console.log(
+      `The bytes of files and e-mails are not part of the backup. Restore the bucket "${manifest.bucket}" too.`,
+    );
+  if (application) warnOfOtherKey(folder, config);
+}
+
+function readArguments(args: readonly string[]): { folder: string; app?: string; replace?: string } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { app: { type: 'string' }, replace: { type: 'string' } },
+      allowPositionals: true,
+    });
+    const [folder] = positionals;
+    if (folder !== undefined && folder !== '' && positionals.length === 1) return { folder, ...values };
+  } catch {}
+  throw new Error(usage);
+}
+
+/** @returns null for a backup of all applications that is restored as a whole. */
+function chooseApplication(
+  { applications, scope }: BackupManifest,
+  name: string | undefined,
+): BackupApplication | null {
+  if (name === undefined) return scope === 'all' ? null : (applications[0] ?? null);
+  if (name === 'main')
+    throw new Error('"main" lists all applications, so it is only restored with them. Leave out --app.');
+  const found = applications.find((each) => each.name === name);
+  if (found) return found;
+  throw new Error(
+    `The backup has no application "${name}". It has ${applications.map((each) => each.name).join(', ')}.`,
+  );
+}
+
+async function restoreToFolder(request: RestoreRequest, { dataDir }: Config): Promise<string | null> {
+  const { restoreFolder } = await import('./database/sqlite/restore-folder.ts');
+  return restoreFolder({ ...request, dataDir, mainStore: mainStoreName });
+}
+
+async function restoreToDatabase(request: RestoreRequest, config: Config, url: string): Promise<string | null> {
+  const { folder, manifest, at, application } = request;
+  const { restoreSchemas } = await import('./database/postgres/restore-schemas.ts');
+  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  await checkFiles(folder, manifest);
+  const budget = new ConnectionBudget(config.databaseConnections);
+  const suffix = `replaced_${at.replace(/[^\d]/g, '').slice(0, 14)}`;
+  const kept = await restoreSchemas({ ...request, url, budget, suffix, mainStore: mainStoreName, schemaName });
+  if (!application) await restoreKey(folder, config.dataDir, suffix);
+  return kept.length === 0 ? null : `the schemas ${kept.join(', ')}`;
+}
+
+/** The key of mail passwords is a file on both engines. An earlier one is kept under another name. */
+async function restoreKey(folder: string, dataDir: string, suffix: string): Promise<void> {
+  const [from, to] = [join(folder, keyName), join(dataDir, keyName)];
+  if (!existsSync(from)) return;
+  if (existsSync(to) && !readFileSync(to).equals(readFileSync(from))) await rename(to, `${to}.${suffix}`);
+  await copyIfExists(from, to);
+}
+
+function warnOfOtherKey(folder: string, { dataDir }: Config): void {
+  const [from, to] = [join(folder, keyName), join(dataDir, keyName)];
+  if (existsSync(from) && !(existsSync(to) && readFileSync(to).equals(readFileSync(from))))
+    console.log(
+      `The backup has another ${keyName} than DATA_DIR. Enter the passwords of the mail accounts of this application again.`,
+    );
+}
