@@ -11,7 +11,6 @@ import {
   prepareStore,
 } from './applications/bootstrap.ts';
 import { makeSetupToken } from './applications/first-admin.ts';
-import { BoundedQueue } from './base/bounded-queue.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
 import type { Config } from './base/config.ts';
@@ -247,7 +246,10 @@ const minMailMilliseconds = 500;
 /** The library is loaded only if it is used: it costs start-up time and memory. */
 async function openMailer({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
   if (!smtp || !publicUrl) return null;
-  const { smtpMailer } = await import('./base/mailer.ts');
+  const [{ smtpMailer }, { BoundedQueue }] = await Promise.all([
+    import('./base/mailer.ts'),
+    import('./base/bounded-queue.ts'),
+  ]);
   const mailer = smtpMailer(smtp.url, smtp.from);
   // The reply of a mail server may contain addresses, so only its code is logged.
   const logFailure = (error: unknown): void =>
