@@ -102,6 +102,8 @@ export class HttpServer {
       applications: parts.applications,
       limits: this.#limits,
       isBehindProxies: parts.config.trustedProxies !== null,
+      operatorToken: parts.operatorToken,
+      host: parts.config.host,
     });
     this.#replies = new Replies(parts.logger, isCorsDisabled(parts.config.corsOrigins) ? sameOriginVary : corsVary);
     this.#fastify = Fastify({

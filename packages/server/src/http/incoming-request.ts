@@ -23,6 +23,8 @@ export interface HttpParts {
   readonly accounts: AccountSettings;
   readonly extensions: readonly Extension[];
   readonly health: ServerHealth;
+  /** The credential of the command line on this machine. */
+  readonly operatorToken: string;
   /** The threads that listen on the same port; null: none. */
   readonly readers: (ReaderCount & { readonly windows: SharedRequestWindows; readonly connections: number }) | null;
 }
