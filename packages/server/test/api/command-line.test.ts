@@ -3,13 +3,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { runAdminCommand } from '../../src/cli-admin.ts';
 import { commands } from '../../src/cli-commands.ts';
 import { findConfigProblem, reportSettings } from '../../src/cli-config.ts';
 import { diagnose } from '../../src/cli-doctor.ts';
-import { startCliProcess } from '../support/cli-process.ts';
+import { type CliProcess, startCliProcess } from '../support/cli-process.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
 import { sendRequest } from '../support/http-client.ts';
 import type { Json } from '../support/json.ts';
@@ -42,6 +42,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string>>, inp
 describeEngines('the command line', (engine) => {
   let store: Store;
   let env: Record<string, string>;
+  let started: CliProcess | null = null;
   beforeAll(async () => {
     store = await engine.store(false);
     env = {
@@ -51,6 +52,10 @@ describeEngines('the command line', (engine) => {
       ...(store.databaseUrl && { DATABASE_URL: store.databaseUrl }),
     };
   });
+  afterAll(async () => {
+    await started?.stop('SIGKILL');
+  });
+
   /** Runs a command in this process, which is faster. */
   const json = async (command: string, ...args: string[]): Promise<Json> => {
     const log = vi.spyOn(console, 'log').mockImplementation(() => {});
@@ -70,6 +75,7 @@ describeEngines('the command line', (engine) => {
     expect(existsSync(join(store.dataDir, 'operator.json'))).toBe(false);
 
     const server = await startCliProcess(store.dataDir, { ...env, RATE_LIMIT_CREDENTIAL: 'off' });
+    started = server;
     const file = join(store.dataDir, 'operator.json');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { token } = JSON.parse(readFileSync(file, 'utf8')) as { token: string };
