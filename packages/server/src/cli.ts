@@ -20,8 +20,10 @@ const stopTimeoutMilliseconds = 5000;
 const duplicateSignalMilliseconds = 500;
 const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
-const [command = 'start'] = process.argv.slice(2);
-if (command === 'start') await start();
+const [command = 'start', ...commandArguments] = process.argv.slice(2);
+const asksForHelp = commandArguments.length === 1 && ['--help', '-h'].includes(commandArguments[0] ?? '');
+if (asksForHelp) await runHelp(command);
+else if (command === 'start') await start();
 else if (command === 'mail') await runMail();
 else if (command === 'backup') await runBackup();
 else if (command === 'verify') await runVerify();
@@ -29,10 +31,30 @@ else if (command === 'restore') await runRestore();
 else if (command === 'export') await runExport();
 else if (command === 'import') await runImport();
 else if (command === 'files') await runFiles();
-else
-  fail(
-    `There is no command "${command}". Use "tablinum start", "mail", "import", "export", "files", "backup", "verify" or "restore".`,
-  );
+else await runOther(command);
+
+async function runHelp(name: string): Promise<void> {
+  const { runCommand } = await import('./cli-run.ts');
+  process.exitCode = (await runCommand('help', [name], loadConfig)) ?? 0;
+}
+
+/** Runs the commands of cli-run.ts. */
+async function runOther(name: string): Promise<void> {
+  const [{ runCommand }, { commandExitCodes, UsageError }] = await Promise.all([
+    import('./cli-run.ts'),
+    import('./cli-commands.ts'),
+  ]);
+  const own = Object.keys(process.env);
+  loadEnv();
+  try {
+    const code = await runCommand(name, process.argv.slice(3), loadConfig, own);
+    if (code === null) console.error(`There is no command "${name}". Use "tablinum help".`);
+    process.exitCode = code ?? commandExitCodes.usage;
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = error instanceof UsageError ? commandExitCodes.usage : commandExitCodes.failed;
+  }
+}
 
 async function start(): Promise<void> {
   limitHeapGrowth();

@@ -1,6 +1,7 @@
 /**
  * The composition root: from a configuration to a running server. Only this file and open-stores.ts know both engines.
  */
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Application, type CommonParts, mainApplicationName } from './applications/application.ts';
 import { Applications } from './applications/applications.ts';
@@ -11,7 +12,6 @@ import {
   prepareStore,
 } from './applications/bootstrap.ts';
 import { makeSetupToken } from './applications/first-admin.ts';
-import { BoundedQueue } from './base/bounded-queue.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
 import type { Config } from './base/config.ts';
@@ -21,6 +21,7 @@ import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
 import { ServerHealth } from './base/server-health.ts';
 import { listenFailure } from './base/start-failure.ts';
+import { makeToken } from './base/token.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
@@ -53,6 +54,8 @@ export interface ServerOptions {
   readonly mailSyncTimes?: Partial<SyncTimes> | undefined;
   /** Replaces the name servers that are asked about senders of mail; for tests. */
   readonly dns?: DnsResolver;
+  /** False: the command line of this machine does not find the server. Default: true. */
+  readonly isFound?: boolean;
   /** Replaces the processes that make thumbnails; for tests of their limits. */
   readonly thumbnailPool?: ThumbnailPool | undefined;
 }
@@ -62,6 +65,8 @@ export interface RunningServer {
   readonly engine: string;
   /** Creates the first admin, once; null if the server has users. A secret: show it only to the operator. */
   readonly setupToken: string | null;
+  /** The credential of the command line on this machine. A secret. */
+  readonly operatorToken: string;
   readonly applications: Applications;
   readonly health: ServerHealth;
   /** The threads that answer reads; null: none. */
@@ -89,7 +94,10 @@ interface StartParts {
   readonly logger: Logger;
   readonly health: ServerHealth;
   readonly opened: OpenedStores;
-  readonly options: Pick<ServerOptions, 'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool'>;
+  readonly options: Pick<
+    ServerOptions,
+    'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool' | 'isFound'
+  >;
 }
 
 async function startWithStores(parts: StartParts): Promise<RunningServer> {
@@ -116,12 +124,15 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     endSharing: readers ? (application) => readers.endSharing(application) : undefined,
   });
   const accounts = { signUpApplications: config.signUpApplications, mail };
-  const http = new HttpServer({ applications, config, logger, accounts, extensions, health, readers });
+  const operatorToken = makeToken('tbo');
+  const http = new HttpServer({ operatorToken, applications, config, logger, accounts, extensions, health, readers });
   const url = await http.listen().catch(async (error: unknown) => {
     await applications.close();
     throw listenFailure(config.host, config.port, error);
   });
   opened.announce(url);
+  const removeOperatorFile =
+    parts.options.isFound === false ? noop : writeOperatorFile(config.dataDir, url, operatorToken);
   health.begin();
   readers?.begin(http, applications);
   const delayWatch = main.database.eventLog.watchDelays(health.reporter('events'));
@@ -137,12 +148,39 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
       await parser.close();
       await starting;
     } finally {
+      removeOperatorFile();
       opened.release();
     }
   };
   const setupToken = (await applicationHasUsers(main)) ? null : await makeSetupToken(main);
-  return { url, engine: main.database.dialect.name, setupToken, applications, health, readers, stop };
+  return { url, operatorToken, engine: main.database.dialect.name, setupToken, applications, health, readers, stop };
 }
+
+/** Of a data folder: where the command line finds the running server, and its credential. Only the owner may read it. */
+export const operatorFileName = 'operator.json';
+
+/** @returns what removes the file, unless another server has written it meanwhile. */
+function writeOperatorFile(dataDir: string, url: string, token: string): () => void {
+  const path = join(dataDir, operatorFileName);
+  const part = `${path}.${process.pid}`;
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    writeFileSync(part, JSON.stringify({ url, token, pid: process.pid }), { mode: 0o600, flag: 'wx' });
+    renameSync(part, path);
+  } catch {
+    rmSync(part, { force: true });
+    return noop; // a folder that is read-only with PostgreSQL: the command line then starts a server of its own
+  }
+  return () => {
+    try {
+      if (readFileSync(path, 'utf8').includes(token)) rmSync(path, { force: true });
+    } catch {
+      // another process has removed it
+    }
+  };
+}
+
+function noop(): void {}
 
 /** Threads that share the port and answer reads; null if there are none. They cannot use the clock of a test. */
 function createReaderPool(
@@ -252,7 +290,10 @@ const minMailMilliseconds = 500;
 /** The library is loaded only if it is used: it costs start-up time and memory. */
 async function openMailer({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
   if (!smtp || !publicUrl) return null;
-  const { smtpMailer } = await import('./base/mailer.ts');
+  const [{ smtpMailer }, { BoundedQueue }] = await Promise.all([
+    import('./base/mailer.ts'),
+    import('./base/bounded-queue.ts'),
+  ]);
   const mailer = smtpMailer(smtp.url, smtp.from);
   // The reply of a mail server may contain addresses, so only its code is logged.
   const logFailure = (error: unknown): void =>

@@ -66,6 +66,7 @@ const bounded: Readonly<Record<string, string>> = {
   'readers/answer-read.ts #routes': 'LruMap',
   'readers/hand-over.ts #agents': 'connections that are open',
   'readers/reader-handle.ts #closing': 'applications that are being closed',
+  'readers/reader-pool.ts #connections': 'threads of the pool',
   'readers/reader-pool.ts #handles': 'threads of the pool',
   'readers/reader-pool.ts #shared': 'applications that are open',
   'readers/reader-pool.ts #timers': 'threads of the pool',

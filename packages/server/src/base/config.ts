@@ -24,6 +24,10 @@ export interface Config extends MailConfig {
   readonly rootEmail: string | null;
   readonly rootPassword: string | null;
   readonly logLevel: string;
+  /** Requests that take longer are logged, in milliseconds; null: none. */
+  readonly slowRequestMilliseconds: number | null;
+  /** The secret of /metrics; null: only this machine may read it. */
+  readonly metricsToken: string | null;
   readonly rateLimitCredential: RateLimit | null;
   readonly rateLimitAnonymous: RateLimit | null;
   readonly rateLimitSignIn: RateLimit | null;
@@ -92,6 +96,17 @@ export const settings: readonly Setting[] = [
   defineSetting('INIT_ROOT_EMAIL', '', 'E-mail address of the first administrator, who is created at the first start.'),
   defineSetting('INIT_ROOT_PASSWORD', '', 'Password of the first administrator.', true),
   defineSetting('LOG_LEVEL', 'info', 'fatal, error, warn, info, debug, trace or silent.'),
+  defineSetting(
+    'SLOW_REQUEST_MS',
+    '1000',
+    'Requests that take at least this many milliseconds are logged, with names and operators but without values; off: none.',
+  ),
+  defineSetting(
+    'METRICS_TOKEN',
+    '',
+    'Secret that Prometheus sends to read /metrics, at least 16 characters; empty: only this machine may read it.',
+    true,
+  ),
   defineSetting('RATE_LIMIT_CREDENTIAL', '6000/10s', 'Requests per credential, or off.'),
   defineSetting('RATE_LIMIT_ANONYMOUS', '100/10s', 'Requests per address without a credential, or off.'),
   defineSetting('RATE_LIMIT_SIGN_IN', '10/60s', 'Failed sign-ins per address and per account, or off.'),
@@ -212,6 +227,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     rootEmail: optional('INIT_ROOT_EMAIL'),
     rootPassword: optional('INIT_ROOT_PASSWORD'),
     logLevel: logLevel(read('LOG_LEVEL')),
+    slowRequestMilliseconds:
+      read('SLOW_REQUEST_MS') === 'off' ? null : parseInteger('SLOW_REQUEST_MS', read('SLOW_REQUEST_MS'), 1, 3_600_000),
+    metricsToken: metricsToken(optional('METRICS_TOKEN')),
     rateLimitCredential: rateLimit('RATE_LIMIT_CREDENTIAL', read('RATE_LIMIT_CREDENTIAL')),
     rateLimitAnonymous: rateLimit('RATE_LIMIT_ANONYMOUS', read('RATE_LIMIT_ANONYMOUS')),
     rateLimitSignIn: rateLimit('RATE_LIMIT_SIGN_IN', read('RATE_LIMIT_SIGN_IN')),
@@ -270,6 +288,12 @@ function parseInteger(name: string, text: string, min: number, max: number): num
   if (!/^\d+$/.test(text) || number < min || number > max)
     throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
   return number;
+}
+
+function metricsToken(text: string | null): string | null {
+  if (text !== null && !/^\S{16,}$/.test(text))
+    throw new ConfigError('METRICS_TOKEN must have at least 16 characters, without spaces.');
+  return text;
 }
 
 const maxReaders = 64;

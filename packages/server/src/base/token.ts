@@ -4,9 +4,9 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const bodyLength = 43; // ceil(256 / log2(62))
 const checkLength = 6;
 
-/** In this order: API keys, sessions (logins), password resets by e-mail, creation of the first admin. */
-export type TokenKind = 'tbk' | 'tbs' | 'tbr' | 'tbi';
-const kinds: ReadonlySet<string> = new Set<TokenKind>(['tbk', 'tbs', 'tbr', 'tbi']);
+/** In this order: API keys, sessions (logins), password resets by e-mail, creation of the first admin, the operator's command line. */
+export type TokenKind = 'tbk' | 'tbs' | 'tbr' | 'tbi' | 'tbo';
+const kinds: ReadonlySet<string> = new Set<TokenKind>(['tbk', 'tbs', 'tbr', 'tbi', 'tbo']);
 
 /** Generates a secret: prefix, 256 random bits in base62, and a checksum that detects truncation and typing errors. */
 export function makeToken(kind: TokenKind): string {

@@ -1,3 +1,4 @@
+import { processCounters } from '../base/metrics.ts';
 import { storableJson, storableText } from '../base/well-formed.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventLogStore } from './event-log-store.ts';
@@ -82,6 +83,8 @@ export interface Database {
    * @throws DatabaseFault as a write would.
    */
   probeWrite(): Promise<string | null>;
+  /** The bytes of the database with all its stores; null if each store is a file of its own. */
+  readStoredBytes(): Promise<number | null>;
   close(): Promise<void>;
 }
 
@@ -153,6 +156,7 @@ export class DatabaseFault extends Error {
   constructor(kind: FaultKind, cause: unknown, table: string | null = null, columns: readonly string[] = []) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'DatabaseFault';
+    if (kind === 'timeout') processCounters.statementsTimedOut += 1;
     this.kind = kind;
     this.table = table;
     this.columns = columns;

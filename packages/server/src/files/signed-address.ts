@@ -30,7 +30,7 @@ export function signAddress(
   sign: Sign,
 ): string {
   const { type, credentialId, role } = caller;
-  if (type === 'anonymous' || credentialId === null)
+  if (type === 'anonymous' || type === 'operator' || credentialId === null)
     throw new ApiError('NO_PERMISSION', 'An address is signed for a credential.');
   const text = encode({ application, file, type, credentialId, role, expiresAt });
   return `${text}.${sign(toSignedText(text))[0]}`;

@@ -1,11 +1,12 @@
 /** Who asks: credential and role of a request, the address it comes from, and the limits that both are held to. */
+import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { mainApplicationName } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
 import { verifyAddress } from '../files/signed-address.ts';
-import { anonymous, parseBearerToken, withRole } from '../identity/authenticator.ts';
+import { anonymous, operator, parseBearerToken, withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { toNetwork } from './network.ts';
@@ -16,6 +17,10 @@ export interface CallersParts {
   readonly limits: RateLimits;
   /** Whether trusted proxies pass on the addresses of their clients. */
   readonly isBehindProxies: boolean;
+  /** The credential of the command line on this machine. */
+  readonly operatorToken: string;
+  /** The address that the server listens on. */
+  readonly host: string;
 }
 
 /** Authenticates the caller of a request, and counts the request for the rate limits. */
@@ -37,9 +42,11 @@ export class Callers {
    *
    * @throws ApiError 401 for a credential that does not hold here, 403 for another application's key.
    */
-  authenticate({ headers }: FastifyRequest, lease: Lease, address: string): Caller | Promise<Caller> {
+  authenticate(request: FastifyRequest, lease: Lease, address: string): Caller | Promise<Caller> {
+    const { headers } = request;
     const { authorization } = headers;
     if (authorization === undefined) return anonymous;
+    if (authorization.startsWith('Bearer tbo_') && this.#isOperator(request)) return operator;
     const role = headers['x-role'] as string | undefined;
     const refuse = async (error: unknown): Promise<never> => {
       const wanted = headers['x-app'] as string | undefined;
@@ -81,6 +88,17 @@ export class Callers {
   count({ application }: Lease, caller: Caller, address: string): void {
     if (caller.type === 'anonymous') this.#parts.limits.countAnonymous(address);
     else this.#parts.limits.countCredential(application.name, caller);
+  }
+
+  /** Whether a request has the token of this start, and comes from this machine without a proxy. */
+  #isOperator({ headers, raw }: FastifyRequest): boolean {
+    const { operatorToken, host } = this.#parts;
+    const given = Buffer.from(headers.authorization ?? '');
+    const expected = Buffer.from(`Bearer ${operatorToken}`);
+    const from = raw.socket.remoteAddress ?? '';
+    const isLocal = /^(?:::ffff:)?127\.|^::1$/.test(from) || from === host;
+    const isForwarded = headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined;
+    return isLocal && !isForwarded && given.length === expected.length && timingSafeEqual(given, expected);
   }
 
   /** A credential that holds in another application is told apart from one that holds nowhere. */

@@ -44,6 +44,11 @@ export class Connections {
       });
   }
 
+  /** The number of open connections. */
+  get count(): number {
+    return this.#open.size;
+  }
+
   /** Ends all at once, whatever they wait for. */
   destroyAll(): void {
     for (const socket of this.#open) socket.destroy();

@@ -5,20 +5,15 @@
 import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
-import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
-import type { Config } from '../base/config.ts';
-import type { Logger } from '../base/logger.ts';
 import { LruMap } from '../base/lru-map.ts';
-import type { ServerHealth } from '../base/server-health.ts';
-import type { Extension } from '../extensions/extension.ts';
+import type { RequestMetrics } from '../base/metrics.ts';
 import { decodeAddress } from '../files/signed-address.ts';
 import { anonymous, tokenMissingError } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { hasParametersInBody } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
-import type { AccountSettings } from './account-settings.ts';
 import {
   type ActionTable,
   findSystemAction,
@@ -36,41 +31,26 @@ import { registerDocsPage } from './docs-page/docs-page.ts';
 import { extensionActions } from './extension-actions.ts';
 import { readAddressSignature } from './file-actions.ts';
 import { requireFreePort } from './free-port.ts';
-import { type ReaderCount, registerHealth } from './health.ts';
+import { registerHealth } from './health.ts';
 import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
+import type { HttpParts, IncomingRequest } from './incoming-request.ts';
 import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
-import { RateLimits, type SharedRequestWindows } from './rate-limits.ts';
+import type { MetricsReplies, MetricsRouteParts } from './metrics/metrics-replies.ts';
+import { RateLimits } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { registerRecipientPages } from './recipient-pages.ts';
 import { Replies } from './replies.ts';
-import {
-  disableBodyParsing,
-  discardRest,
-  hasBody,
-  parseBody,
-  type ReceivedBody,
-  RequestBodies,
-} from './request-body.ts';
-import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
+import { disableBodyParsing, discardRest, hasBody, parseBody, RequestBodies } from './request-body.ts';
+import type { ActionResult, RequestContext } from './request-context.ts';
 import { readCredential, readRequestId, readTimeZone, refuseRepeatedHeaders } from './request-head.ts';
+import { type ObservedRequest, RequestObserver } from './request-observer.ts';
 import { RequestOrder } from './request-order.ts';
 import { readParameters, readRecordRequest } from './request-reader.ts';
 import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { noContent } from './status.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
-import { openUpload, type RequestUpload, readUploadType, refuseIdempotencyKey } from './uploads.ts';
+import { openUpload, readUploadType, refuseIdempotencyKey } from './uploads.ts';
 import { registerWebInterface } from './web/web-interface.ts';
-
-export interface HttpParts {
-  readonly applications: Applications;
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly accounts: AccountSettings;
-  readonly extensions: readonly Extension[];
-  readonly health: ServerHealth;
-  /** The threads that listen on the same port; null: none. */
-  readonly readers: (ReaderCount & { readonly windows: SharedRequestWindows }) | null;
-}
 
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
@@ -78,29 +58,6 @@ const maxCachedPath = 300;
 const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 /** How long a stop waits for running requests. The complete stop takes less than five seconds. */
 const shutdownGraceMilliseconds = 3000;
-
-/** A request before its application and body are known. */
-interface IncomingRequest {
-  readonly action: SystemAction | undefined;
-  readonly route: Route;
-  /** Of the address of a file, which is the credential of the request; null for all others. */
-  readonly signature: string | null;
-  readonly reads: boolean;
-  readonly query: string;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly requestId: string;
-  readonly address: string;
-  readonly known: (application: Application) => boolean;
-  /** Null until the credential is verified. */
-  caller: Caller | null;
-  /** Whether a rate limit has counted the request. */
-  counted: boolean;
-  /** The bytes of an upload; null until the action runs, and without one. */
-  upload: RequestUpload | null;
-  /** Null until the body is read, which happens once, even if the action is repeated. */
-  received: Promise<ReceivedBody> | null;
-}
 
 /**
  * The HTTP server of all applications.
@@ -115,6 +72,7 @@ export class HttpServer {
   readonly #limits: RateLimits;
   readonly #callers: Callers;
   readonly #replies: Replies;
+  readonly #observer: RequestObserver;
   readonly #bodies = new RequestBodies();
   readonly #order = new RequestOrder();
   readonly #routes = new LruMap<Route>({
@@ -134,11 +92,18 @@ export class HttpServer {
     this.#limits = new RateLimits(parts.config, parts.readers?.windows);
     const added = extensionActions(parts.extensions, systemActions, parts.logger);
     this.#actions = { ...systemActions, ...added };
+    this.#observer = new RequestObserver({
+      actions: this.#actions,
+      slowMilliseconds: parts.config.slowRequestMilliseconds,
+      logger: parts.logger,
+    });
     this.#sockets = new RealtimeSockets(parts, this.#limits);
     this.#callers = new Callers({
       applications: parts.applications,
       limits: this.#limits,
       isBehindProxies: parts.config.trustedProxies !== null,
+      operatorToken: parts.operatorToken,
+      host: parts.config.host,
     });
     this.#replies = new Replies(parts.logger, isCorsDisabled(parts.config.corsOrigins) ? sameOriginVary : corsVary);
     this.#fastify = Fastify({
@@ -172,6 +137,11 @@ export class HttpServer {
     return this.#fastify.server.address() as AddressInfo;
   }
 
+  /** The requests of all threads. */
+  get metrics(): RequestMetrics {
+    return this.#observer.metrics;
+  }
+
   /** Serves a connection that another thread has accepted. */
   takeOver(socket: Socket): void {
     this.#fastify.server.emit('connection', socket);
@@ -202,6 +172,15 @@ export class HttpServer {
     const shared = { ...this.#parts, callers: this.#callers, replies: this.#replies };
     registerHealth(fastify, { ...shared, stopping: () => (this.#stopping ? stoppingError() : null) });
     registerRecipientPages(fastify, { ...shared, limits: this.#limits });
+    this.#registerMetrics({
+      ...shared,
+      token: this.#parts.config.metricsToken,
+      dataDir: this.#parts.config.dataDir,
+      requests: this.#observer.metrics,
+      requestsUnderWay: () => this.#observer.underWay,
+      connections: () => this.#connections.count + (this.#parts.readers?.connections ?? 0),
+      sockets: () => this.#limits.connections.count,
+    });
     registerDocsPage(fastify);
     registerWebInterface(fastify);
     fastify.server.on('checkExpectation', (request, response) => this.#replies.refuseExpectation(request, response));
@@ -213,6 +192,14 @@ export class HttpServer {
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: '/api/*',
       handler: (request, reply) => this.#handle(request, reply),
+    });
+  }
+
+  #registerMetrics(parts: MetricsRouteParts): void {
+    let metrics: Promise<MetricsReplies> | null = null;
+    this.#fastify.get('/metrics', async (request, reply) => {
+      metrics ??= import('./metrics/metrics-replies.ts').then((each) => new each.MetricsReplies(parts));
+      return (await metrics).answer(request, reply);
     });
   }
 
@@ -234,13 +221,19 @@ export class HttpServer {
 
   async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const requestId = readRequestId(request);
+    const observed = this.#observer.begin(request.headers);
     try {
       if (this.#stopping) throw stoppingError();
-      const result = await this.#order.run(request.raw, reply.raw, () => this.#answer(request, reply, requestId));
+      const result = await this.#order.run(request.raw, reply.raw, () =>
+        this.#answer(request, reply, requestId, observed),
+      );
       discardRest(request.raw);
+      this.#observer.addTiming(observed, reply.raw);
       return this.#replies.send(result, request, reply, requestId);
     } catch (error) {
       return this.#replies.refuse(error, request, reply);
+    } finally {
+      this.#observer.end(observed, reply.raw.statusCode);
     }
   }
 
@@ -260,13 +253,19 @@ export class HttpServer {
     return AbortSignal.any([closed.signal, this.#stopped.signal]);
   }
 
-  async #answer(request: FastifyRequest, reply: FastifyReply, requestId: string): Promise<ActionResult> {
+  async #answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    requestId: string,
+    observed: ObservedRequest,
+  ): Promise<ActionResult> {
     const { url = '' } = request.raw;
     const queryStart = url.indexOf('?');
     const path = queryStart < 0 ? url : url.slice(0, queryStart);
     const route = parsePlainRoute(path, request.method) ?? this.#route(path);
     const query = queryStart < 0 ? '' : url.slice(queryStart + 1);
     const action = findSystemAction(this.#actions, route);
+    this.#observer.setAction(observed, action, route);
     const reads = isReadRequest(request.method, action, route);
     refuseRepeatedHeaders(request.raw.rawHeaders);
     const signature = readAddressSignature(route, request);
@@ -276,7 +275,7 @@ export class HttpServer {
     const lease = found instanceof Promise ? await found : found;
     const address = this.#callers.readClientAddress(request);
     const known = (application: Application): boolean => action !== undefined || isKnownRoute(application, route);
-    const details = { action, route, signature, reads, query, request, reply, requestId, address, known };
+    const details = { action, route, signature, reads, query, request, reply, requestId, address, known, observed };
     const incoming: IncomingRequest = { ...details, caller: null, counted: false, upload: null, received: null };
     try {
       const result = await this.#run(lease, incoming);
@@ -357,6 +356,7 @@ export class HttpServer {
         idempotencyKey: this.#readIdempotencyKey(request, text, caller),
         tx: null,
       };
+      this.#observer.setContext(incoming.observed, context);
       return runAction(action, context);
     });
   }

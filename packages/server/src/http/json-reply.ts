@@ -45,13 +45,13 @@ export class JsonReplies {
     this.#common = buildCommonHeaders(vary);
   }
 
-  /** Written to the socket directly: Fastify's own reply would cost as much as reading a record by key. */
+  /** Written to the socket directly: Fastify's own reply would cost as much as reading a record by key. @returns the status. */
   send(
     send: Extract<ActionResult, { data: string }>,
     request: RequestHead,
     response: ServerResponse,
     requestId: string,
-  ): void {
+  ): number {
     const body =
       send.meta === undefined ? `{"data":${send.data}}` : `{"data":${send.data},"meta":${JSON.stringify(send.meta)}}`;
     const coding = chooseCoding(body, request);
@@ -61,7 +61,7 @@ export class JsonReplies {
       headers['etag'] = tag;
       if (isNotModified(request, tag)) {
         response.writeHead(notModified, headers).end();
-        return;
+        return notModified;
       }
     }
     if (send.replayed) headers['idempotency-replayed'] = 'true';
@@ -81,6 +81,7 @@ export class JsonReplies {
       headers['content-encoding'] = coding;
       sendCompressed(response, { status, headers }, compress(body, coding), request);
     }
+    return status;
   }
 }
 

@@ -13,6 +13,11 @@ export class OpenConnections {
     this.#what = what;
   }
 
+  /** The number of open connections. */
+  get count(): number {
+    return this.#open;
+  }
+
   /**
    * Counts one connection.
    *

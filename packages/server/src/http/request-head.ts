@@ -8,6 +8,9 @@ import { ApiError } from '../protocol/api-error.ts';
 import { findZone } from '../query/period.ts';
 import type { ConnectionCredential } from '../realtime/connection.ts';
 
+/** Asks for the header Server-Timing; only administrators get it, from the main thread. */
+export const serverTimingHeader = 'x-server-timing';
+
 /** The request id that the client has sent, or a generated one. */
 export function readRequestId(request: { readonly headers: IncomingHttpHeaders }): string {
   const given = request.headers['x-request-id'];

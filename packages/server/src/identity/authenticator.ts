@@ -2,7 +2,7 @@
  * Verifies the Authorization header: a caller, or 401. Verified credentials are cached until the application's version
  * changes, which every revocation, suspension and role change causes.
  */
-import { publicRole } from '../access/access-table.ts';
+import { adminRole, publicRole } from '../access/access-table.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { LruMap } from '../base/lru-map.ts';
 import { type TokenHasher, tokenKind } from '../base/token.ts';
@@ -33,6 +33,9 @@ export const anonymous: Caller = {
   roles: [],
   user: null,
 };
+
+/** The command line of the operator. It may what an administrator may, and is no user. */
+export const operator: Caller = { ...anonymous, type: 'operator', role: adminRole, roles: [adminRole] };
 
 /** Parses an Authorization header: exactly `Bearer`, one space, and the token. @throws ApiError 401. */
 export function parseBearerToken(header: string): string {

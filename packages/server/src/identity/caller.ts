@@ -1,6 +1,7 @@
 /** The caller of a request, from a verified credential or without one. */
 export interface Caller {
-  readonly type: 'session' | 'apiKey' | 'anonymous';
+  /** `operator`: the command line on the machine of the server. */
+  readonly type: 'session' | 'apiKey' | 'operator' | 'anonymous';
   /** The id of the key or login; null without a credential. */
   readonly credentialId: number | null;
   readonly credentialName: string | null;
@@ -24,8 +25,9 @@ export interface Origin {
   readonly action: string;
 }
 
-/** The actor of events: `user:3`, `apiKey:7`, or null for anonymous callers. */
+/** The actor of events: `user:3`, `apiKey:7`, `operator`, or null for anonymous callers. */
 export function formatActor(caller: Caller): string | null {
   if (caller.type === 'apiKey') return `apiKey:${caller.credentialId}`;
+  if (caller.type === 'operator') return 'operator';
   return caller.type === 'session' ? `user:${caller.user?.['id']}` : null;
 }

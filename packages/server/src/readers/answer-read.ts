@@ -8,7 +8,7 @@ import { formatEndpoint } from '../http/journaling.ts';
 import { toNetwork } from '../http/network.ts';
 import { credentialKey, openSharedWindow } from '../http/rate-limits.ts';
 import type { ActionResult } from '../http/request-context.ts';
-import { readTimeZone, refuseRepeatedHeaders } from '../http/request-head.ts';
+import { readTimeZone, refuseRepeatedHeaders, serverTimingHeader } from '../http/request-head.ts';
 import { readParameters, readRecordRequest } from '../http/request-reader.ts';
 import { parseRoute, type Route } from '../http/route.ts';
 import type { SharedWindow } from '../http/shared-window.ts';
@@ -22,19 +22,28 @@ import type { Collection } from '../schema/registry.ts';
 import type { ReaderApplication } from './reader-application.ts';
 import type { ReaderSettings } from './reader-messages.ts';
 
-export type AnsweredRead = Extract<ActionResult, { data: string }>;
+type AnsweredRead = Extract<ActionResult, { data: string }>;
+
+/** A read with its result. */
+export interface AnsweredRequest {
+  readonly result: AnsweredRead;
+  readonly read: ReadRoute;
+  readonly application: string;
+}
 
 export interface ReadAnswersParts extends Pick<ReaderSettings, 'windows' | 'isBehindProxies' | 'extensionActions'> {
   /** The open application of a name; null if it is not open here. */
   findApplication(name: string): ReaderApplication | null;
 }
 
-interface ReadRoute {
+export interface ReadRoute {
   readonly route: Route;
   readonly query: string;
 }
 
-const readActions: ReadonlySet<string> = new Set(['list', 'get', 'query']);
+/** The actions that readers answer. */
+export const readerActions = ['list', 'get', 'query'] as const;
+const readActions: ReadonlySet<string> = new Set(readerActions);
 const maxCachedPath = 300;
 
 /** Answers reads of records, or leaves them. */
@@ -57,7 +66,7 @@ export class ReadAnswers {
   }
 
   /** The result of a read; null: the main thread must answer it. Never rejects. */
-  async answer(request: IncomingMessage): Promise<AnsweredRead | null> {
+  async answer(request: IncomingMessage): Promise<AnsweredRequest | null> {
     const read = this.#recognise(request);
     if (read === null) return null;
     let refund: (() => void) | null = null;
@@ -74,7 +83,7 @@ export class ReadAnswers {
       const result = await readRecords(read, context, collection);
       if (result === null) refund();
       else application.countSuccess(caller, formatEndpoint(read.route));
-      return result;
+      return result && { result, read, application: application.name };
     } catch {
       refund?.();
       return null;
@@ -85,7 +94,7 @@ export class ReadAnswers {
   #recognise({ method, url = '', headers }: IncomingMessage): ReadRoute | null {
     if (method !== 'GET' && method !== 'HEAD') return null;
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return null;
-    if (headers.expect !== undefined) return null;
+    if (headers.expect !== undefined || headers[serverTimingHeader] !== undefined) return null;
     const queryStart = url.indexOf('?');
     const path = queryStart < 0 ? url : url.slice(0, queryStart);
     const route = this.#findRoute(path);

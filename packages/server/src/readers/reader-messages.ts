@@ -1,7 +1,9 @@
 /** What the main thread and its reader threads tell each other. */
+import type { ActionRequests } from '../base/metrics.ts';
 import type { KeyUseDelta } from '../database/key-use-rows.ts';
 import type { SharedStore } from '../database/shared-store.ts';
 import type { SharedRequestWindows } from '../http/rate-limits.ts';
+import type { SlowRequest } from '../http/slow-requests.ts';
 import type { CredentialUses } from '../identity/authenticator.ts';
 import type { ShapeUses } from '../records/request-shapes.ts';
 import type { SystemTraits } from '../schema/system-traits.ts';
@@ -27,6 +29,8 @@ export interface ReaderSettings {
   /** The traits of system collections, without their rules for writes. */
   readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly main: SharedApplication;
+  /** From which duration requests are reported as slow; null: never. */
+  readonly slowMilliseconds: number | null;
 }
 
 export type ToReader =
@@ -49,6 +53,10 @@ export interface ReaderUses {
 export interface RequestCounts {
   readonly answered: number;
   readonly handedOver: number;
+  /** Those that were answered, by action. */
+  readonly actions: readonly ActionRequests[];
+  /** Open connections now. */
+  readonly connections: number;
 }
 
 export type FromReader =
@@ -58,4 +66,5 @@ export type FromReader =
   | { readonly kind: 'closed'; readonly name: string }
   | { readonly kind: 'uses'; readonly uses: readonly ReaderUses[] }
   | { readonly kind: 'requests'; readonly requests: RequestCounts }
+  | { readonly kind: 'slow'; readonly request: SlowRequest }
   | { readonly kind: 'warning'; readonly message: string };

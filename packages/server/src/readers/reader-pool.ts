@@ -8,11 +8,13 @@ import type { Applications } from '../applications/applications.ts';
 import { readTraits } from '../applications/system-definitions.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
+import type { RequestMetrics } from '../base/metrics.ts';
 import type { HealthReporter } from '../base/server-health.ts';
 import type { StoreSharing } from '../database/shared-store.ts';
 import type { ReaderCount } from '../http/health.ts';
 import type { HttpServer } from '../http/http-server.ts';
 import { createSharedRequestWindows, type SharedRequestWindows } from '../http/rate-limits.ts';
+import type { SlowRequest } from '../http/slow-requests.ts';
 import { HandOverListener } from './hand-over-listener.ts';
 import { ReaderHandle } from './reader-handle.ts';
 import type { FromReader, ReaderSettings, ReaderUses, SharedApplication } from './reader-messages.ts';
@@ -56,6 +58,9 @@ export class ReaderPool implements ReaderCount {
   #settings: ReaderSettings | null = null;
   #listener: HandOverListener | null = null;
   #beginning: Promise<void> | null = null;
+  /** Open connections by reader. */
+  readonly #connections = new Map<ReaderHandle, number>();
+  #metrics: RequestMetrics | null = null;
   #restartMilliseconds = minRestartMilliseconds;
   #stopping = false;
   /** Requests that readers have answered, and handed over, since the server started. */
@@ -70,6 +75,13 @@ export class ReaderPool implements ReaderCount {
 
   get running(): number {
     return this.handles.length;
+  }
+
+  /** Open connections of all readers. */
+  get connections(): number {
+    let sum = 0;
+    for (const count of this.#connections.values()) sum += count;
+    return sum;
   }
 
   /** The threads that are listening. */
@@ -104,8 +116,10 @@ export class ReaderPool implements ReaderCount {
   }
 
   async #begin(http: HttpServer, applications: Applications): Promise<void> {
-    const { appKey, appKeyPrevious, corsOrigins, trustedProxies, dataDir } = this.#parts.config;
+    const { appKey, appKeyPrevious, corsOrigins, trustedProxies, dataDir, slowRequestMilliseconds } =
+      this.#parts.config;
     this.#applications = applications;
+    this.#metrics = http.metrics;
     this.#listener = await HandOverListener.open(dataDir, (socket) => http.takeOver(socket));
     const { address, port } = http.boundAddress;
     this.#settings = {
@@ -119,6 +133,7 @@ export class ReaderPool implements ReaderCount {
       extensionActions: this.#parts.extensionActions,
       systemTraits: readTraits,
       main: this.#share(applications.main),
+      slowMilliseconds: slowRequestMilliseconds,
     };
     if (!this.#stopping) for (let index = 0; index < this.configured; index += 1) this.#start(this.#settings);
   }
@@ -135,6 +150,7 @@ export class ReaderPool implements ReaderCount {
       onMessage: (message) => this.#receive(message, handle),
       onEnd: (error) => {
         this.#handles.delete(handle);
+        this.#connections.delete(handle);
         if (!this.#stopping) this.#replace(settings, performance.now() - startedAt, error);
       },
     });
@@ -161,10 +177,18 @@ export class ReaderPool implements ReaderCount {
     if (message.kind === 'requests') {
       this.answered += message.requests.answered;
       this.handedOver += message.requests.handedOver;
+      this.#metrics?.add(message.requests.actions);
+      this.#connections.set(handle, message.requests.connections);
     }
     if (message.kind === 'wanted') this.#open(message.name, handle);
     if (message.kind === 'uses') for (const uses of message.uses) this.#addUses(uses);
+    if (message.kind === 'slow') void this.#logSlow(message.request);
     if (message.kind === 'warning') this.#parts.logger.warn(`A reader thread reports: ${message.message}`);
+  }
+
+  async #logSlow(request: SlowRequest): Promise<void> {
+    const { logSlowRequest } = await import('../http/slow-requests.ts');
+    logSlowRequest(this.#parts.logger, request);
   }
 
   /** If the application is not open, the request that wanted it opens it, and the reader asks again. */

@@ -1,19 +1,24 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { RequestMetrics } from '../base/metrics.ts';
 import { connectionSettings } from '../http/connection-settings.ts';
 import { Connections, unreadLimits } from '../http/connections.ts';
 import { buildCorsHeaders, corsVary, isCorsDisabled, sameOriginVary } from '../http/cors.ts';
 import { JsonReplies } from '../http/json-reply.ts';
 import { readRequestId } from '../http/request-head.ts';
 import { RequestOrder } from '../http/request-order.ts';
-import type { ReadAnswers } from './answer-read.ts';
+import { readParameters, readRecordRequest } from '../http/request-reader.ts';
+import type { SlowRequest } from '../http/slow-requests.ts';
+import { type AnsweredRequest, type ReadAnswers, type ReadRoute, readerActions } from './answer-read.ts';
 import { HandOver } from './hand-over.ts';
 import type { ReaderSettings, RequestCounts } from './reader-messages.ts';
 
-export interface ReaderServerParts extends Pick<ReaderSettings, 'host' | 'port' | 'handOverPath' | 'corsOrigins'> {
+export interface ReaderServerParts
+  extends Pick<ReaderSettings, 'host' | 'port' | 'handOverPath' | 'corsOrigins' | 'slowMilliseconds'> {
   readonly reads: ReadAnswers;
   /** Refuses a request that could not be parsed. */
   readonly refuseRaw: (error: unknown, socket: Socket) => void;
+  readonly reportSlow: (request: SlowRequest) => void;
 }
 
 /** How long a stop waits for running requests. */
@@ -28,6 +33,8 @@ export class ReaderServer {
   readonly #handOver: HandOver;
   readonly #replies: JsonReplies;
   readonly #order = new RequestOrder();
+  readonly #metrics = new RequestMetrics(readerActions);
+  #reportedConnections = 0;
   #stopping = false;
   #answered = 0;
   #handedOver = 0;
@@ -69,12 +76,17 @@ export class ReaderServer {
     clearTimeout(grace);
   }
 
-  /** Returns the numbers of requests since the last call; null if there was none. */
+  /** Returns the numbers of requests since the last call; null if there was none, and no connection was opened or closed. */
   takeCounts(): RequestCounts | null {
-    const counts = { answered: this.#answered, handedOver: this.#handedOver };
+    const connections = this.#connections.count;
+    const hasRequests = this.#answered + this.#handedOver > 0;
+    if (!hasRequests && connections === this.#reportedConnections) return null;
+    const actions = this.#metrics.drain();
+    const counts = { answered: this.#answered, handedOver: this.#handedOver, actions, connections };
+    this.#reportedConnections = connections;
     this.#answered = 0;
     this.#handedOver = 0;
-    return counts.answered + counts.handedOver === 0 ? null : counts;
+    return counts;
   }
 
   /** Resolves when the main thread has answered. A request whose connection has ended has no address, and nobody reads its reply. */
@@ -85,14 +97,38 @@ export class ReaderServer {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const result = this.#stopping ? null : await this.#parts.reads.answer(request);
-    if (result === null) return this.#leave(request, response);
+    const startedAt = performance.now();
+    const answered = this.#stopping ? null : await this.#parts.reads.answer(request);
+    if (answered === null) return this.#leave(request, response);
     this.#answered += 1;
     const { corsOrigins } = this.#parts;
     if (!isCorsDisabled(corsOrigins))
       for (const [name, value] of Object.entries(buildCorsHeaders(corsOrigins, request.headers)))
         response.setHeader(name, value);
     const head = { method: request.method ?? 'GET', headers: request.headers };
-    this.#replies.send(result, head, response, readRequestId(request));
+    const status = this.#replies.send(answered.result, head, response, readRequestId(request));
+    this.#count(answered, status, performance.now() - startedAt);
+  }
+
+  #count({ application, read }: AnsweredRequest, status: number, milliseconds: number): void {
+    this.#metrics.count(this.#metrics.find(read.route.action), status, milliseconds);
+    const { slowMilliseconds } = this.#parts;
+    if (slowMilliseconds !== null && milliseconds >= slowMilliseconds)
+      void this.#reportSlow(application, read, { status, milliseconds });
+  }
+
+  async #reportSlow(
+    application: string,
+    { route, query }: ReadRoute,
+    outcome: Pick<SlowRequest, 'status' | 'milliseconds'>,
+  ): Promise<void> {
+    const { readShape } = await import('../http/slow-requests.ts');
+    const shape = readShape(
+      route,
+      () => readRecordRequest(route, query, undefined, false),
+      () => readParameters(route, query, undefined, false),
+    );
+    const { action, resource } = route;
+    this.#parts.reportSlow({ application, action, resource, ...outcome, shape });
   }
 }

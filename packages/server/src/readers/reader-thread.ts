@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import type { ReadOnlyStore, SharedStore } from '../database/shared-store.ts';
+import type { SlowRequest } from '../http/slow-requests.ts';
 import { ReadAnswers } from './answer-read.ts';
 import { ReaderApplication } from './reader-application.ts';
 import type { FromReader, ReaderSettings, SharedApplication, ToReader } from './reader-messages.ts';
@@ -32,7 +33,9 @@ export class ReaderThread {
   constructor(parts: ReaderThreadParts) {
     this.#parts = parts;
     const reads = new ReadAnswers({ ...parts.settings, findApplication: (name) => this.#find(name) });
-    this.#server = new ReaderServer({ ...parts.settings, reads, refuseRaw: parts.refuseRaw });
+    const { refuseRaw } = parts;
+    const reportSlow = (request: SlowRequest): void => parts.send({ kind: 'slow', request });
+    this.#server = new ReaderServer({ ...parts.settings, reads, refuseRaw, reportSlow });
   }
 
   /** Opens `main` and listens. */

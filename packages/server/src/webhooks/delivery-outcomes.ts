@@ -1,4 +1,5 @@
 import { type Clock, isoTime } from '../base/clock.ts';
+import { processCounters } from '../base/metrics.ts';
 import type { Database } from '../database/database.ts';
 import {
   type DeliveryOutcome,
@@ -9,6 +10,8 @@ import {
 
 /** Outcomes within this time are stored in one transaction, because the commit is the expensive part. */
 const gatherMilliseconds = 5;
+/** How outcomes are counted; null: nothing was sent. */
+const countedAs = { pending: 'retried', delivered: 'delivered', skipped: null, dead: 'failed' } as const;
 
 /** Stores the outcomes of attempts. If the process is killed before that, the message is sent again with the same id. */
 export class DeliveryOutcomes {
@@ -25,6 +28,8 @@ export class DeliveryOutcomes {
   /** Resolves when the outcome is stored. */
   write(delivery: StoredDelivery, outcome: DeliveryOutcome): Promise<void> {
     this.#outcomes.push({ delivery, outcome });
+    const counted = countedAs[outcome.status];
+    if (counted !== null) processCounters.webhooks[counted] += 1;
     this.#next ??= new Promise<void>((resolve) => setTimeout(resolve, gatherMilliseconds)).then(() => this.#write());
     return this.#next;
   }

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { processCounters } from '../../base/metrics.ts';
 import { DatabaseFault } from '../database.ts';
 import { PostgresClient } from './postgres-client.ts';
 
@@ -31,6 +32,7 @@ export class ConnectionBudget {
       override connect(callback: ConnectCallback): void;
       override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {
         const connected = acquire().then(() => {
+          processCounters.connectionsOpen += 1;
           this.once('end', give);
           return super.connect();
         });
@@ -66,13 +68,16 @@ export class ConnectionBudget {
       this.#free -= 1;
       return Promise.resolve();
     }
+    processCounters.connectionsWaiting += 1;
     return new Promise((resolve, reject) => {
       const next = (): void => {
+        processCounters.connectionsWaiting -= 1;
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
         this.#waiting.delete(next);
+        processCounters.connectionsWaiting -= 1;
         reject(createNoConnectionFault());
       }, connectionWaitMilliseconds);
       this.#waiting.add(next);
@@ -80,6 +85,7 @@ export class ConnectionBudget {
   }
 
   #give(): void {
+    processCounters.connectionsOpen -= 1;
     this.#free += 1;
     if (this.#free <= 0) return; // the budget was lowered
     for (const next of this.#waiting) {

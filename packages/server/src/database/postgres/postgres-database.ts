@@ -138,6 +138,12 @@ export class PostgresDatabase implements Database {
     return result;
   }
 
+  async readStoredBytes(): Promise<number> {
+    const size = { text: 'SELECT pg_database_size(current_database())::float8', values: [] };
+    const [rows] = await this.read([size]);
+    return Number(rows?.[0]?.[0]);
+  }
+
   /** Nothing is written: the database answers, and it is neither a standby nor set to be read only. */
   async probeWrite(): Promise<string | null> {
     const setting = { text: "SELECT current_setting('transaction_read_only')", values: [] };

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { processCounters } from '../../base/metrics.ts';
 import { DatabaseFault } from '../database.ts';
 
 /** Forces a file's content to the disk; tests inject their own to fail or to watch the order. */
@@ -48,12 +49,16 @@ export class Durability {
     while (this.#waiting.length > 0) {
       const covered = this.#waiting;
       this.#waiting = [];
+      const startedAt = performance.now();
       try {
         this.#handle ??= await open(this.#path, 'r+');
         await this.#syncFile(this.#handle);
       } catch (error) {
         this.#failure ??= new DatabaseFault('disk', error);
       }
+      processCounters.syncs += 1;
+      processCounters.syncedWrites += covered.length;
+      processCounters.syncSeconds += (performance.now() - startedAt) / 1000;
       for (const each of covered) {
         if (this.#failure) each.reject(this.#failure);
         else each.resolve();

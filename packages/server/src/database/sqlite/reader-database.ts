@@ -153,6 +153,10 @@ export class ReaderDatabase implements ReadOnlyStore {
     return Promise.reject(unsupported());
   }
 
+  readStoredBytes(): Promise<never> {
+    return Promise.reject(unsupported());
+  }
+
   probeWrite(): Promise<never> {
     return Promise.reject(unsupported());
   }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FifoLock } from '../../base/fifo-lock.ts';
 import { LruMap } from '../../base/lru-map.ts';
+import { processCounters } from '../../base/metrics.ts';
 import type { HealthReporter } from '../../base/server-health.ts';
 import { limits } from '../../protocol/limits.ts';
 import {
@@ -139,6 +140,7 @@ export class SqliteDatabase implements Database {
       this.#releaseState();
       if (!(error instanceof DeadlineExceeded)) throw error;
       this.#long.set(running, performance.now());
+      processCounters.statementsMoved += 1;
       return this.#readInThread(statements);
     }
   }
@@ -222,6 +224,10 @@ export class SqliteDatabase implements Database {
     return null;
   }
 
+  async readStoredBytes(): Promise<null> {
+    return null;
+  }
+
   changeCounter(tables: readonly string[]): number {
     let sum = this.#everyTable;
     for (const table of tables) sum += this.#counters.get(table) ?? 0;
@@ -272,6 +278,7 @@ export class SqliteDatabase implements Database {
   /** Holds the queue during the transaction only; the wait for the disk overlaps with the next transactions. */
   async #queued<T>(work: () => Promise<FinishedWork<T>>): Promise<T> {
     if (this.#closed) throw new DatabaseFault('other', 'the database is closed');
+    processCounters.writesQueued += 1;
     try {
       const { result, transaction, durable } = await this.#queue.run(async () => {
         const refusal = this.#durability.failure ?? this.#checkpoints.refusal;
@@ -286,6 +293,8 @@ export class SqliteDatabase implements Database {
     } catch (error) {
       if (error instanceof DatabaseFault && error.kind === 'disk') this.#reportFault(error);
       throw error;
+    } finally {
+      processCounters.writesQueued -= 1;
     }
   }
 

@@ -2,6 +2,7 @@
 import type { BlobStore } from '../../base/blob-store.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import { processCounters } from '../../base/metrics.ts';
 import type { Database } from '../../database/database.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';
 import type { LeasedMail, OutboxLeases } from '../../database/mail/outbox-lease-rows.ts';
@@ -86,6 +87,7 @@ export class DeliverySettlement {
   /** Stores the outcome of an attempt. @returns the state that is stored; null where the message was deleted meanwhile. */
   async settle(finished: FinishedAttempt): Promise<DeliveryState | null> {
     const { mail, account, holder, attempt } = finished;
+    for (const { outcome } of attempt.outcomes) processCounters.mailRecipients[outcome] += 1;
     const now = this.#parts.clock.now();
     const bounce = await this.#prepareBounce(finished, now);
     return this.#inAccount(mail.account, async (tx) => {

@@ -1,5 +1,6 @@
 /** What the mail server of an account says, as the synchronisation reads it. Each method is one transaction, with its cursor. */
 import { isoTime } from '../../base/clock.ts';
+import { processCounters } from '../../base/metrics.ts';
 import { type AccountServer, readAccountServers } from '../../database/mail/account-server-rows.ts';
 import { findKnownMessages, setProviderIds } from '../../database/mail/known-message-rows.ts';
 import { type MailboxRow, MailboxRows, readMailboxRows } from '../../database/mail/mailbox-rows.ts';
@@ -182,6 +183,7 @@ export class ServerMail {
     { cursor, quiet = false }: MailboxReading,
   ): Promise<IngestResult[]> {
     const uidvalidity = requireValidity(mailbox);
+    processCounters.mailReceived += messages.length;
     // Rules and vacation replies apply to what arrives in the inbox, and not to what a first synchronisation finds there.
     const isNew = !quiet && mailbox.role === 'inbox';
     const incoming = messages.map((each) => ({ ...toIncoming(mailbox, uidvalidity, each), isNew }));

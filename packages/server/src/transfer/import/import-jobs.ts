@@ -9,6 +9,7 @@ import { BackgroundWorker } from '../../base/background-worker.ts';
 import { type BlobStore, fileScope } from '../../base/blob-store.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import { processCounters } from '../../base/metrics.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import { type Database, DatabaseFault, type Transaction } from '../../database/database.ts';
@@ -181,7 +182,10 @@ export class ImportJobs {
 
   #start(id: number, owner: string): void {
     if (this.#running.has(id) || this.#worker.isStopped) return;
+    processCounters.importsRunning += 1;
     const end = this.#run(id).then((pause) => {
+      processCounters.importsRunning -= 1;
+      if (pause === 0) processCounters.importsEnded += 1;
       this.#running.delete(id);
       this.#worker.wake(pause);
     });

@@ -1,0 +1,142 @@
+/** The commands of `tablinum`: what they do and how they are called. */
+
+/** Exit codes of all commands. `import` also uses 3: rows were refused. */
+export const commandExitCodes = { done: 0, failed: 1, usage: 2 } as const;
+
+/** A command is called in the wrong way. */
+export class UsageError extends Error {}
+
+export interface CommandDescription {
+  readonly name: string;
+  readonly summary: string;
+  /** Sub-commands for help and completion. */
+  readonly actions: readonly string[];
+  readonly usage: string;
+}
+
+const common = '[--app <name>] [--json]';
+
+export const commands: readonly CommandDescription[] = [
+  {
+    name: 'start',
+    summary: 'Starts the server. The default command.',
+    actions: [],
+    usage: `tablinum start [--dry-run]
+--dry-run says what a start of this version would change in the stored data, and changes nothing.`,
+  },
+  {
+    name: 'config',
+    summary: 'Shows every setting, where its value comes from, and whether it is valid. Secrets are masked.',
+    actions: [],
+    usage: 'tablinum config [--json]',
+  },
+  {
+    name: 'doctor',
+    summary: 'Checks settings, folder, disk, clock, store and mail, and says how problems are solved.',
+    actions: [],
+    usage: 'tablinum doctor [--json]',
+  },
+  {
+    name: 'user',
+    summary: 'Users: create, list, set a new password, suspend and activate.',
+    actions: ['create', 'list', 'reset-password', 'suspend', 'activate'],
+    usage: `tablinum user create <e-mail> [--role <name>] [--password-stdin] ${common}
+tablinum user list ${common}
+tablinum user reset-password <e-mail> [--password-stdin] ${common}
+tablinum user suspend <e-mail> ${common}
+tablinum user activate <e-mail> ${common}
+Without --password-stdin, a password is generated and printed once.`,
+  },
+  {
+    name: 'key',
+    summary: 'API keys: create, list, revoke.',
+    actions: ['create', 'list', 'revoke'],
+    usage: `tablinum key create --role <name> [--name <text>] [--expires <90d or never>] ${common}
+tablinum key list ${common}
+tablinum key revoke <id> ${common}
+The token of a new key is printed once.`,
+  },
+  {
+    name: 'app',
+    summary: 'Applications: create, list, start, stop, destroy.',
+    actions: ['create', 'list', 'start', 'stop', 'destroy'],
+    usage: `tablinum app create <name> [--json]
+tablinum app list [--json]
+tablinum app start <name> [--json]
+tablinum app stop <name> [--json]
+tablinum app destroy <name> --confirm <name> [--json]
+destroy deletes the application with all its data.`,
+  },
+  {
+    name: 'jobs',
+    summary: 'Imports in the background: list, cancel.',
+    actions: ['list', 'cancel'],
+    usage: `tablinum jobs list ${common}\ntablinum jobs cancel <id> ${common}`,
+  },
+  {
+    name: 'import',
+    summary: 'Imports a file into a collection of a running server, over HTTP.',
+    actions: [],
+    usage: `tablinum import <file or -> --collection <name> [--mode create|update|upsert] [--dry-run] [--app <name>] [--url <address>]
+Without arguments, the command lists all options. The credential is TABLINUM_TOKEN.
+Exit code 3: rows were refused.`,
+  },
+  {
+    name: 'export',
+    summary: 'Exports a collection of a running server to a file, over HTTP.',
+    actions: [],
+    usage: `tablinum export <collection> [--format csv|xlsx|json|ndjson] [--out <file>] [--app <name>] [--url <address>]
+Without arguments, the command lists all options. The credential is TABLINUM_TOKEN.`,
+  },
+  {
+    name: 'mail',
+    summary: 'Imports mail into an account of a running server; rebuilds conversations.',
+    actions: ['import', 'rethread'],
+    usage: `tablinum mail import <file or folder> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>]
+tablinum mail rethread --account <id or address> [--app <name>] [--url <address>]
+The credential is TABLINUM_TOKEN.`,
+  },
+  {
+    name: 'files',
+    summary: 'Moves the bytes of files and e-mails into the bucket.',
+    actions: ['move'],
+    usage: 'tablinum files move',
+  },
+  {
+    name: 'backup',
+    summary: 'Saves the data of all applications or one, while servers run or not.',
+    actions: [],
+    usage: 'tablinum backup [--app <name>] <folder>',
+  },
+  {
+    name: 'verify',
+    summary: 'Reads a whole backup, and compares its checksums and row counts.',
+    actions: [],
+    usage: 'tablinum verify <folder>',
+  },
+  {
+    name: 'restore',
+    summary: 'Restores a backup while no server runs. What it replaces is kept.',
+    actions: [],
+    usage: 'tablinum restore [--app <name>] [--replace all|<name>] <folder>',
+  },
+  {
+    name: 'completion',
+    summary: 'Prints a script for completion in a shell.',
+    actions: ['bash', 'zsh', 'fish'],
+    usage: `tablinum completion bash > /etc/bash_completion.d/tablinum
+tablinum completion zsh > "\${fpath[1]}/_tablinum"
+tablinum completion fish > ~/.config/fish/completions/tablinum.fish`,
+  },
+  {
+    name: 'help',
+    summary: 'Shows this list, or how a command is called.',
+    actions: [],
+    usage: 'tablinum help [command]',
+  },
+];
+
+/** How a command is called, for its help and for refusals. */
+export function describeUsage(name: string): string {
+  return commands.find((each) => each.name === name)?.usage ?? '';
+}

@@ -1,0 +1,93 @@
+/**
+ * How a command reaches the data: through the server that runs on the folder, or, if there is none, through a server that this process
+ * starts for the command. Both ways are requests over HTTP on this machine, so every command passes the checks of any request.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './base/config.ts';
+import { describeStartFailure } from './base/start-failure.ts';
+
+/** Sends actions as the operator. */
+export interface OperatorConnection {
+  /**
+   * Runs an action by POST.
+   *
+   * @param parameters of the query string.
+   * @returns `data` of the reply.
+   * @throws Error with the message of the refusal.
+   */
+  call(action: string, body: unknown, parameters?: Readonly<Record<string, string>>): Promise<unknown>;
+}
+
+interface Server {
+  readonly url: string;
+  readonly token: string;
+}
+
+const requestMilliseconds = 60_000;
+
+/** Runs work with a connection to the data of a configuration. @throws Error with a message for the operator. */
+export async function withOperator<T>(
+  config: Config,
+  application: string,
+  work: (connection: OperatorConnection) => Promise<T>,
+): Promise<T> {
+  const running = await findRunningServer(config.dataDir);
+  if (running) return work(connect(running, application));
+  const { startServer } = await import('./server.ts');
+  const own = await startServer({ config: toCommandConfig(config), isFound: false }).catch((error: unknown) => {
+    throw new Error(describeStartFailure(error));
+  });
+  try {
+    return await work(connect({ url: own.url, token: own.operatorToken }, application));
+  } finally {
+    await own.stop();
+  }
+}
+
+/** The server of a folder, if this user may read its file and it replies. */
+export async function findRunningServer(dataDir: string): Promise<Server | null> {
+  try {
+    const server = JSON.parse(readFileSync(join(dataDir, 'operator.json'), 'utf8')) as Server;
+    const url = server.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+    const reply = await fetch(`${url}/live`, { signal: AbortSignal.timeout(3000) });
+    return reply.ok ? { url, token: server.token } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A server for one command: it listens on this machine only, and sends and fetches nothing. */
+function toCommandConfig(config: Config): Config {
+  return {
+    ...config,
+    host: '127.0.0.1',
+    port: 0,
+    readers: config.databaseUrl === null ? 0 : config.readers,
+    trustedProxies: null,
+    webhooks: false,
+    mailSync: false,
+    mailDelivery: false,
+    rootEmail: null,
+    rootPassword: null,
+    smtp: null,
+    logLevel: 'silent',
+  };
+}
+
+function connect({ url, token }: Server, application: string): OperatorConnection {
+  return {
+    call: async (action, body, parameters = {}) => {
+      const query = new URLSearchParams(parameters).toString();
+      const reply = await fetch(`${url}/api/${action}${query === '' ? '' : `?${query}`}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-app': application },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(requestMilliseconds),
+      });
+      const { data, message } = (await reply.json()) as { data?: unknown; message?: string };
+      if (!reply.ok) throw new Error(message ?? `The server replied with the status ${reply.status}.`);
+      return data;
+    },
+  };
+}

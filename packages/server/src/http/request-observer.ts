@@ -1,0 +1,110 @@
+/** Counts requests, logs slow ones, and tells administrators where the time of a request went. */
+import type { ServerResponse } from 'node:http';
+import type { Logger } from '../base/logger.ts';
+import { RequestMetrics } from '../base/metrics.ts';
+import { readActions, writeActions } from '../protocol/actions.ts';
+import type { ActionTable } from './action-table.ts';
+import { relationReads, relationWrites } from './relation-actions.ts';
+import type { RequestContext, SystemAction } from './request-context.ts';
+import { serverTimingHeader } from './request-head.ts';
+import type { Route } from './route.ts';
+
+/** A request under way. Times are those of `performance.now()`. */
+export interface ObservedRequest {
+  readonly startedAt: number;
+  /** Whether it asks for Server-Timing. */
+  readonly isTimed: boolean;
+  /** The index of its action in the metrics. */
+  action: number;
+  /** When its caller was verified; 0: not yet, or not timed. */
+  verifiedAt: number;
+  /** Null until its caller is verified. */
+  context: RequestContext | null;
+}
+
+export interface RequestObserverParts {
+  readonly actions: ActionTable;
+  /** From which duration requests are logged; null: never. */
+  readonly slowMilliseconds: number | null;
+  readonly logger: Logger;
+}
+
+/** Observes the requests below /api/ of the main thread. */
+export class RequestObserver {
+  readonly metrics: RequestMetrics;
+  readonly #parts: RequestObserverParts;
+  /** The indexes of system actions, so that no name is built for a request. */
+  readonly #systemIndexes: ReadonlyMap<SystemAction, number>;
+  #underWay = 0;
+
+  constructor(parts: RequestObserverParts) {
+    this.#parts = parts;
+    const systemNames = Object.entries(parts.actions).map(([key, action]) => ({ name: toActionName(key), action }));
+    const names = systemNames.map(({ name }) => name);
+    this.metrics = new RequestMetrics([...readActions, ...writeActions, ...relationReads, ...relationWrites, ...names]);
+    this.#systemIndexes = new Map(systemNames.map(({ name, action }) => [action, this.metrics.find(name)]));
+  }
+
+  /** The requests that have no reply yet. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  begin(headers: Readonly<Record<string, unknown>>): ObservedRequest {
+    this.#underWay += 1;
+    const isTimed = headers[serverTimingHeader] !== undefined;
+    return { startedAt: performance.now(), isTimed, action: 0, verifiedAt: 0, context: null };
+  }
+
+  /** Notes which action a request names. */
+  setAction(observed: ObservedRequest, action: SystemAction | undefined, route: Route): void {
+    observed.action = action ? (this.#systemIndexes.get(action) ?? 0) : this.metrics.find(route.action);
+  }
+
+  /** Notes that the caller of a request was verified. */
+  setContext(observed: ObservedRequest, context: RequestContext): void {
+    observed.context = context;
+    if (observed.isTimed && observed.verifiedAt === 0) observed.verifiedAt = performance.now();
+  }
+
+  /** Adds Server-Timing to a reply whose head is not written yet. */
+  addTiming({ startedAt, verifiedAt, isTimed, context }: ObservedRequest, response: ServerResponse): void {
+    if (!isTimed || context === null || !isAdministrator(context)) return;
+    const now = performance.now();
+    const phases = { auth: verifiedAt - startedAt, action: now - verifiedAt, total: now - startedAt };
+    const entries = Object.entries(phases).map(([name, duration]) => `${name};dur=${duration.toFixed(2)}`);
+    response.setHeader('server-timing', entries.join(', '));
+  }
+
+  /** Counts a request whose reply has been handed to the connection. The bytes of a stream may still follow. */
+  end(observed: ObservedRequest, status: number): void {
+    this.#underWay -= 1;
+    const milliseconds = performance.now() - observed.startedAt;
+    this.metrics.count(observed.action, status, milliseconds);
+    const { slowMilliseconds } = this.#parts;
+    if (slowMilliseconds !== null && milliseconds >= slowMilliseconds)
+      void this.#logSlow(observed, status, milliseconds);
+  }
+
+  async #logSlow({ action, context }: ObservedRequest, status: number, milliseconds: number): Promise<void> {
+    const { logSlowRequest, readShape } = await import('./slow-requests.ts');
+    const succeeded = context !== null && status < 400;
+    logSlowRequest(this.#parts.logger, {
+      application: context?.application.name ?? null,
+      action: this.metrics.getName(action),
+      resource: succeeded ? context.route.resource : null,
+      status,
+      milliseconds,
+      shape: succeeded ? readShape(context.route, context.recordRequest, context.parameters) : null,
+    });
+  }
+}
+
+/** The name of an action in metrics: `batch` for `batch:`. */
+function toActionName(key: string): string {
+  return key.replace(/:$/, '');
+}
+
+function isAdministrator({ application, caller }: RequestContext): boolean {
+  return application.recordContext(caller, null).access.roles.get(caller.role)?.allowConfigure ?? false;
+}
