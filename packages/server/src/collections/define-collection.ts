@@ -152,11 +152,10 @@ export async function addField(
     throw invalidDefinition({
       scopeKey: `"${scopeKey}" cannot be the scope of a sort field. Name a field of the collection that has a column and can be sorted.`,
     });
-  const existing = collection.fields.map((field) => ({ definition: field.definition, facts: toStoredFacts(field) }));
   const resolution = resolveFields({
     collection: collectionName,
     fields: [definition],
-    existing,
+    existing: listExistingFields(collection),
     registry,
     core: false,
     hidden: () => false,
@@ -189,7 +188,7 @@ export async function addField(
   );
 }
 
-/** Adds a field to a system collection during the bootstrap or migration of an application. */
+/** Adds a field to a system collection during the bootstrap or migration of an application; a belongsTo with its foreign key. */
 export async function addSystemField(
   context: DefinitionContext,
   collectionName: string,
@@ -197,11 +196,30 @@ export async function addSystemField(
 ): Promise<void> {
   const { registry } = context;
   const collection = registry.get(collectionName);
-  const tables = field.facts.relation ? [] : [collection.table];
-  await runDefinitionChange(context, { subject: collectionName, tables }, (transaction) =>
-    addFieldsToCollection(context, transaction, { collection, fields: [field] }, registry),
-  );
+  const { relation, hidden } = field.facts;
+  const tables = relation ? [] : [collection.table];
+  const resolution = relation
+    ? { fields: [field], referencedKeys: [] }
+    : resolveFields({
+        collection: collectionName,
+        fields: [field.definition],
+        existing: listExistingFields(collection),
+        registry,
+        core: true,
+        hidden: () => hidden,
+        errorPath: () => '',
+      });
+  await runDefinitionChange(context, { subject: collectionName, tables }, async (transaction) => {
+    let nextRegistry = registry;
+    for (const key of resolution.referencedKeys)
+      nextRegistry = await markReferencedKey(context, transaction, key, nextRegistry);
+    const target = { collection: nextRegistry.get(collectionName), fields: resolution.fields };
+    await addFieldsToCollection(context, transaction, target, nextRegistry);
+  });
 }
+
+const listExistingFields = (collection: Collection): NewField[] =>
+  collection.fields.map((field) => ({ definition: field.definition, facts: toStoredFacts(field) }));
 
 async function storeCollection(
   context: DefinitionContext,

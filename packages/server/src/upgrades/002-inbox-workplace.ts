@@ -1,4 +1,7 @@
 import type { Migration } from './migration.ts';
 
 /** The start adds the collections and fields; conversations get their labels in the background. */
-export const inboxWorkplace: Migration = { number: 2, title: 'labels, saved searches and templates of the inbox' };
+export const inboxWorkplace: Migration = {
+  number: 2,
+  title: 'labels, saved searches, templates and reminders of the inbox',
+};

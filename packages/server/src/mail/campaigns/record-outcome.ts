@@ -13,13 +13,13 @@ import {
 import { changeCampaign, hasStartedCampaign } from '../../database/mail/campaign-rows.ts';
 import { addSuppression } from '../../database/mail/suppression-rows.ts';
 import { isAutomaticMail } from '../automation/automatic-mail.ts';
-import { readCampaignRefusal } from '../delivery/campaign-refusals.ts';
 import {
   type DeliveryState,
   isReached,
   isUnknown,
   isWaiting,
   type RecipientState,
+  readCampaignRefusal,
 } from '../delivery/delivery-state.ts';
 import { appendMailEvent, type MailEventSource } from '../store/mail-events.ts';
 import type { ParsedIncomingMail } from '../store/new-email.ts';

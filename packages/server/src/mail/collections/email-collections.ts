@@ -4,7 +4,6 @@ import { shortenMessageIds } from '../../database/mail/email-rows.ts';
 import type { SystemField } from '../../schema/system-collections.ts';
 import { attachmentRules, emailRules } from '../rules/email-rules.ts';
 import { conversationRules } from '../team/conversation-rules.ts';
-import { conversationStates } from './conversation-states.ts';
 import {
   accountField,
   commonTraits,
@@ -14,6 +13,9 @@ import {
   defineReference,
   keyField,
 } from './mail-fields.ts';
+
+/** The states of a conversation. `snoozed` ends at a time; a received e-mail opens any of the others. */
+export const conversationStates = ['open', 'closed', 'snoozed', 'archived'] as const;
 
 /** The collection that holds what is stored next to the row of an e-mail. Lists do not read it; whoever may get the e-mail may get it. */
 const contentCollection = 'mailContents';

@@ -9,9 +9,9 @@ import type { LeasedMail, OutboxLease, OutboxLeases } from '../../database/mail/
 import { findCampaignRefusal } from '../../database/mail/suppression-rows.ts';
 import type { SmtpClient } from '../connect/open-smtp.ts';
 import { attemptDelivery, type LeasedMessage } from './attempt-delivery.ts';
-import { campaignRefusals } from './campaign-refusals.ts';
 import {
   type Attempt,
+  campaignRefusals,
   type DeliveryState,
   isWaiting,
   markInterrupted,

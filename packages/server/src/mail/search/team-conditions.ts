@@ -1,6 +1,6 @@
 /** The parameters of mail lists about what a team does with conversations. */
 import { ApiError, booleanExpected } from '../../protocol/api-error.ts';
-import { conversationStates } from '../collections/conversation-states.ts';
+import { conversationStates } from '../collections/email-collections.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
