@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -24,6 +26,7 @@ import { decideRestore, finishRestore, partName } from '../../src/database/sqlit
 import { describeEngines, type Store, shareStore } from '../support/engines.ts';
 import { fetchBytes } from '../support/file-server.ts';
 import type { Json } from '../support/json.ts';
+import { queryDatabase } from '../support/query-database.ts';
 import { makeRawMail } from '../support/raw-mail.ts';
 import { TestServer } from '../support/scenario.ts';
 
@@ -262,7 +265,7 @@ describeEngines('restore', (engine) => {
         cpSync(backup, join(dataDir, partName), { recursive: true });
         cpSync(backup, dataDir, { recursive: true });
         writeFileSync(join(dataDir, 'applications', 'earlier'), '');
-        await decideRestore(dataDir, 'kept');
+        await decideRestore(dataDir, { keep: 'kept' });
         if (moved > 0)
           cpSync(join(dataDir, 'applications'), join(dataDir, 'kept', 'applications'), { recursive: true });
         if (moved > 0) rmSync(join(dataDir, 'applications'), { recursive: true });
@@ -276,6 +279,58 @@ describeEngines('restore', (engine) => {
       }
     },
   );
+
+  test.runIf(engine.name === 'sqlite')(
+    'a decided restore of one application is finished at the next start, wherever it was interrupted',
+    async () => {
+      const application = (await readManifest(backup)).applications.find(({ name }) => name === 'shop')!;
+      const newStore = '0190a7c0-0000-7000-8000-000000000000';
+      for (const moved of [0, 1, 3]) {
+        const store = await emptyStore();
+        await runRestoreCommand([backup], config(store));
+        let server = await open(store);
+        await server.data('POST /api/things:create', { as: 'shop', headers: shop, body: { n: 50 } });
+        await server.stop();
+        const [part, stores] = [join(store.dataDir, partName, 'applications'), join(store.dataDir, 'applications')];
+        for (const name of readdirSync(join(backup, 'applications')))
+          if (name.startsWith(`${application.store}.`))
+            cpSync(join(backup, 'applications', name), join(part, name.replace(application.store, newStore)), {
+              recursive: true,
+            });
+        const at = new Date().toISOString();
+        const intent = { ...application, store: newStore, replaced: application.store, mainStore: '1', at };
+        await decideRestore(store.dataDir, { keep: 'kept', application: intent });
+        for (const name of readdirSync(part).slice(0, moved)) renameSync(join(part, name), join(stores, name));
+        server = await open(store);
+        expect((await read(server)).shopThings).toEqual(original.shopThings);
+        await server.stop();
+        const own = (folder: string, name: string): string[] =>
+          readdirSync(join(store.dataDir, folder)).filter((each) => each.startsWith(`${name}.`));
+        expect([own('applications', application.store), own('kept/applications', newStore)]).toEqual([[], []]);
+        expect(own('kept/applications', application.store)).toContain(`${application.store}.db`);
+        expect(own('.', 'restore')).toEqual([]);
+      }
+    },
+    60_000,
+  );
+
+  test('what an interrupted verification has left is removed by the next one', async () => {
+    const store = await emptyStore();
+    const ended = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+    await once(ended, 'exit');
+    const leftover = join(tmpdir(), `tablinum-verify-${ended.pid}-abc`);
+    const running = join(tmpdir(), `tablinum-verify-${process.pid}-abc`);
+    for (const each of [leftover, running]) mkdirSync(each);
+    const count = async (): Promise<number> => {
+      const text = "SELECT count(*)::int FROM pg_namespace WHERE nspname LIKE 'app%'";
+      return (await queryDatabase(store.databaseUrl!, text))[0]!['count'] as number;
+    };
+    if (store.databaseUrl !== null) await queryDatabase(store.databaseUrl, 'CREATE SCHEMA app_1_v0123abcd');
+    await runVerifyCommand([backup], config(store));
+    if (engine.name === 'sqlite') expect([existsSync(leftover), existsSync(running)]).toEqual([false, true]);
+    else expect(await count()).toBe(0);
+    for (const each of [leftover, running]) rmSync(each, { recursive: true, force: true });
+  });
 });
 
 function changeByte(path: string): void {

@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemCollections, systemRelations } from '../../src/applications/system-definitions.ts';
 import { readConfig } from '../../src/base/config.ts';
@@ -13,6 +12,7 @@ import type { Migration } from '../../src/upgrades/migration.ts';
 import { migrations } from '../../src/upgrades/migrations.ts';
 import { planUpgrade, upgradeStore } from '../../src/upgrades/upgrade-store.ts';
 import { describeEngines, type Engine, type Store, shareStore } from '../support/engines.ts';
+import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
 import { serverSettings } from '../support/server-settings.ts';
 import { shopHeaders } from '../support/shop-server.ts';
@@ -152,10 +152,10 @@ async function addMigration(
   const insert = (table: string): string =>
     `INSERT INTO ${table} (number,title,at) VALUES (${number},'of a later version','')`;
   if (databaseUrl !== null) {
-    const schemas = await query(databaseUrl, `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'app%'`);
+    const schemas = await queryDatabase(databaseUrl, `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'app%'`);
     const chosen = schemas.map(({ nspname }) => nspname as string).filter(isChosen);
     expect(chosen).toHaveLength(1);
-    await query(databaseUrl, insert(`${chosen[0]}._migrations`));
+    await queryDatabase(databaseUrl, insert(`${chosen[0]}._migrations`));
     return;
   }
   const folder = join(dataDir, 'applications');
@@ -186,7 +186,7 @@ async function useCopy(engine: Engine, { dataDir, databaseUrl }: Store): Promise
   if (databaseUrl !== null) {
     const copies = await listCopies(databaseUrl);
     expect(copies).toHaveLength(2);
-    await query(
+    await queryDatabase(
       databaseUrl,
       copies
         .map((copy) => {
@@ -208,13 +208,6 @@ async function useCopy(engine: Engine, { dataDir, databaseUrl }: Store): Promise
 }
 
 async function listCopies(url: string): Promise<string[]> {
-  const rows = await query(url, `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'app%version%'`);
+  const rows = await queryDatabase(url, `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'app%version%'`);
   return rows.map(({ nspname }) => nspname as string);
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query(text).finally(() => client.end());
-  return rows;
 }

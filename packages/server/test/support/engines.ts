@@ -1,8 +1,8 @@
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { describe, inject } from 'vitest';
+import { queryDatabase } from './query-database.ts';
 import { bootstrappedDatabase } from './server-settings.ts';
 
 export interface Store {
@@ -71,26 +71,20 @@ async function makePostgresStore(isBootstrapped = false): Promise<Store> {
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
   await createDatabase(url, name, isBootstrapped ? bootstrappedDatabase : 'template0');
   const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
-  const drop = (): Promise<void> => administer(url, `DROP DATABASE ${name} WITH (FORCE)`);
+  const drop = async (): Promise<void> => void (await queryDatabase(url, `DROP DATABASE ${name} WITH (FORCE)`));
   const copy = async (): Promise<() => Promise<void>> => {
     // Connections of a server that was killed may still be open.
-    await administer(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`);
+    await queryDatabase(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='${name}'`);
     await createDatabase(url, `${name}_copy`, name);
     return async () => {
       await drop();
-      await administer(url, `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
+      await queryDatabase(url, `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
     };
   };
   return makeStore(own, { copy, drop });
 }
 
 /** Copies the files of the template, which takes half the processor time of a copy through the write-ahead log. */
-function createDatabase(url: string, name: string, template: string): Promise<void> {
-  return administer(url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
-}
-
-async function administer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(statement).finally(() => client.end());
+async function createDatabase(url: string, name: string, template: string): Promise<void> {
+  await queryDatabase(url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
 }

@@ -9,9 +9,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import pg from 'pg';
 import type { Engine, Store } from './engines.ts';
 import type { Json } from './json.ts';
+import { queryDatabase } from './query-database.ts';
 import { makeRawMail } from './raw-mail.ts';
 import type { TestServer } from './scenario.ts';
 import { shopHeaders } from './shop-server.ts';
@@ -168,14 +168,8 @@ export function openStoreFixture(engine: Engine, { files, dump }: StoreFixture):
       mkdirSync(dirname(target), { recursive: true });
       writeFileSync(target, Buffer.from(bytes, 'base64'));
     }
-    if (dump !== null) await runSql(store.databaseUrl!, dump);
+    if (dump !== null) await queryDatabase(store.databaseUrl!, dump);
     return store;
   };
   return { name: engine.name, store: open };
-}
-
-async function runSql(url: string, text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(text).finally(() => client.end());
 }

@@ -9,8 +9,9 @@ import {
   writeManifest,
 } from '../backup-manifest.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
-import { connect, saveApplication } from './save-application.ts';
-import { runQuery } from './schema-definition.ts';
+import { runQuery } from './run-query.ts';
+import { saveApplication } from './save-application.ts';
+import { connectForCopies } from './schema-snapshot.ts';
 
 export interface SchemaBackupOptions {
   readonly url: string;
@@ -68,7 +69,7 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
 /** The applications to save. @throws Error where there are none, or the one that is named does not exist. */
 async function listApplications(options: SchemaBackupOptions): Promise<BackupApplication[]> {
   const { application, mainStore, schemaName } = options;
-  const client = await connect(options.url, options.budget);
+  const client = await connectForCopies(options.url, options.budget);
   try {
     const schema = schemaName(mainStore);
     const [found] = await runQuery(client, 'SELECT 1 FROM pg_tables WHERE schemaname=$1 AND tablename=$2', [

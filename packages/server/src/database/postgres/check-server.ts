@@ -1,5 +1,6 @@
 /** What prevents or endangers work with a PostgreSQL server, for `tablinum doctor`. It changes nothing. */
 import pg from 'pg';
+import { durableSettings, minServerVersion } from './postgres-open.ts';
 
 /** A problem and what solves it. */
 export interface PostgresProblem {
@@ -16,8 +17,6 @@ export interface PostgresCheck {
 }
 
 const connectMilliseconds = 5000;
-const minVersion = 150_000;
-const durableSettings = ['synchronous_commit', 'fsync', 'full_page_writes'] as const;
 
 /** @param requiresDurability whether settings that can lose acknowledged writes are fatal. @throws errors of the driver. */
 export async function checkPostgresServer(
@@ -34,7 +33,7 @@ export async function checkPostgresServer(
   };
   try {
     await client.connect();
-    if (Number(await read('SHOW server_version_num')) < minVersion)
+    if (Number(await read('SHOW server_version_num')) < minServerVersion)
       add('PostgreSQL is older than 15.', 'Update PostgreSQL.', true);
     for (const name of durableSettings)
       if ((await read(`SHOW ${name}`)) === 'off')

@@ -1,10 +1,10 @@
-/** Creates a schema from the files of a backup, beside those that servers use. */
+/** Creates a schema from the files of a backup, under a name that no server uses. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackupManifest, compareCounts, UnusableBackup } from '../backup-manifest.ts';
 import type { PostgresClient } from './postgres-client.ts';
+import { runQuery } from './run-query.ts';
 import { type SavedSchema, schemaFile } from './save-application.ts';
-import { runQuery } from './schema-definition.ts';
 import { loadTable, saveTable, setForCopies } from './table-copy.ts';
 
 /** Reads the saved definition of an application from its folder. */

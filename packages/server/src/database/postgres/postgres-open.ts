@@ -3,6 +3,7 @@ import { DatabaseFault } from '../database.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import { PostgresDatabase, type PostgresOptions } from './postgres-database.ts';
 import { toPostgresFault } from './postgres-fault.ts';
+import { runQuery } from './run-query.ts';
 
 /** How long to wait for a PostgreSQL that does not accept connections yet. */
 export interface ConnectRetry {
@@ -16,7 +17,9 @@ const pauseMilliseconds = 1000;
 const permanentErrors = /^(28|3D)/;
 
 /** If one of them is off, a crash of the machine loses or damages acknowledged writes. */
-const durableSettings = ['synchronous_commit', 'fsync', 'full_page_writes'];
+export const durableSettings = ['synchronous_commit', 'fsync', 'full_page_writes'] as const;
+/** The oldest version, as PostgreSQL numbers it. */
+export const minServerVersion = 150_000;
 
 /**
  * Opens an application's schema. Creates it if it does not exist and `mayCreate` is set.
@@ -30,7 +33,7 @@ export async function openPostgres(
 ): Promise<PostgresDatabase> {
   const client = await connectWithRetry(options, retry);
   try {
-    const [found] = await query<ServerSettings>(
+    const [found] = await runQuery<ServerSettings>(
       client,
       `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
 ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)='off') AS unsafe`,
@@ -38,11 +41,11 @@ ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)
     );
     checkServer(found, options.requireDurable);
     options.budget.lowerTo(await readConnectionLimit(client));
-    const existingSchema = await query(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
+    const existingSchema = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
     if (existingSchema.length === 0 && !mayCreate) throw new Error('the store is missing');
     // The lock, which ends with the transaction, lets two nodes that start at the same time create it once.
     if (existingSchema.length === 0)
-      await query(
+      await runQuery(
         client,
         `BEGIN; SELECT pg_advisory_xact_lock(7236417); CREATE SCHEMA IF NOT EXISTS ${options.schema}; COMMIT`,
       );
@@ -61,7 +64,7 @@ interface ServerSettings {
 
 /** @throws Error when the server is too old, has another encoding, or does not wait for its disk. */
 function checkServer(settings: ServerSettings | undefined, requireDurable: boolean): void {
-  if (!settings || settings.version < 150_000) throw new Error('PostgreSQL 15 or newer is needed.');
+  if (!settings || settings.version < minServerVersion) throw new Error('PostgreSQL 15 or newer is needed.');
   if (settings.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
   if (requireDurable && settings.unsafe.length > 0)
     throw new Error(
@@ -91,7 +94,7 @@ async function connectWithRetry({ url, budget }: PostgresOptions, retry: Connect
 
 /** The maximum number of connections for this role, without those that are reserved for administrators. */
 async function readConnectionLimit(client: pg.Client): Promise<number> {
-  const [limit] = await query<{ most: number }>(
+  const [limit] = await runQuery<{ most: number }>(
     client,
     `SELECT least(
 current_setting('max_connections')::int
@@ -111,30 +114,17 @@ export async function dropPostgres(url: string, schema: string, budget: Connecti
   await client.connect().catch((error: unknown) => Promise.reject(toPostgresFault(error)));
   try {
     for (;;) {
-      const rows = await query<{ tablename: string }>(
+      const rows = await runQuery<{ tablename: string }>(
         client,
         'SELECT tablename FROM pg_tables WHERE schemaname=$1 LIMIT $2',
         [schema, dropBatchSize],
       );
       if (rows.length === 0) break;
       const tables = rows.map(({ tablename }) => `${schema}."${tablename.replaceAll('"', '""')}"`);
-      await query(client, `DROP TABLE IF EXISTS ${tables.join(',')} CASCADE`);
+      await runQuery(client, `DROP TABLE IF EXISTS ${tables.join(',')} CASCADE`);
     }
-    await query(client, `DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    await runQuery(client, `DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   } finally {
     await client.end();
-  }
-}
-
-/** Runs a statement of a connection of its own. @throws DatabaseFault */
-export async function query<R extends pg.QueryResultRow>(
-  client: pg.Client,
-  text: string,
-  values: readonly unknown[] = [],
-): Promise<R[]> {
-  try {
-    return (await client.query<R>(text, [...values])).rows;
-  } catch (error) {
-    throw toPostgresFault(error);
   }
 }

@@ -1,4 +1,4 @@
-/** Restores the schemas of a backup, and verifies it by doing so beside the data. */
+/** Restores the schemas of a backup, and verifies a backup by restoring it to schemas that no server uses. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BackupApplication, type BackupManifest, UnusableBackup } from '../backup-manifest.ts';
@@ -7,8 +7,8 @@ import type { ConnectionBudget } from './connection-budget.ts';
 import { checkSavedCounts, compareRows, loadApplication } from './load-application.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { dropPostgres } from './postgres-open.ts';
-import { connect } from './save-application.ts';
-import { runQuery } from './schema-definition.ts';
+import { runQuery } from './run-query.ts';
+import { connectForCopies } from './schema-snapshot.ts';
 
 export interface SchemaRestoreParts {
   readonly url: string;
@@ -28,11 +28,40 @@ export interface SchemaRestoreOptions extends SchemaRestoreParts {
   readonly suffix: string;
 }
 
-/** Restores each schema under another name, compares it with the backup, and drops it. @throws UnusableBackup */
+/** Held while a backup is verified, so that the schemas of one that was interrupted are known as such. */
+const verifyLock = 7_236_418;
+
+/**
+ * Restores each schema under another name, compares it with the backup, and drops it. Also drops the schemas of an interrupted call.
+ *
+ * @throws UnusableBackup; Error if another call is using the database.
+ */
 export async function verifySchemas({ url, budget, folder, manifest, schemaName }: SchemaRestoreParts): Promise<void> {
+  const holder = await connectForCopies(url, budget);
+  try {
+    const [lock] = await runQuery<{ free: boolean }>(holder, `SELECT pg_try_advisory_lock(${verifyLock}) AS free`);
+    if (!lock?.free) throw new Error('A backup is being verified in the database of DATABASE_URL. Try again later.');
+    const leftovers = await runQuery<{ name: string }>(
+      holder,
+      "SELECT nspname AS name FROM pg_namespace WHERE nspname ~ '^app_[0-9a-f]+_v[0-9a-f]{8}$'",
+    );
+    for (const { name } of leftovers) await dropPostgres(url, name, budget);
+    await verifyEach({ url, budget, folder, manifest, schemaName });
+  } finally {
+    await holder.end();
+  }
+}
+
+async function verifyEach({
+  url,
+  budget,
+  folder,
+  manifest,
+  schemaName,
+}: Omit<SchemaRestoreParts, 'mainStore'>): Promise<void> {
   for (const { store } of manifest.applications) {
     const schema = `${schemaName(store)}_v${randomUUID().slice(0, 8)}`;
-    const client = await connect(url, budget);
+    const client = await connectForCopies(url, budget);
     try {
       await compareRows(client, await loadApplication(client, schema, schemaFolder(folder, store)));
     } finally {
@@ -43,14 +72,14 @@ export async function verifySchemas({ url, budget, folder, manifest, schemaName 
 }
 
 /**
- * Restores applications. They are loaded beside the data and get their names in one transaction, so an interrupted restore changes nothing.
+ * Restores applications. They are loaded under other names and get theirs in one transaction, so an interrupted restore changes nothing.
  *
  * @returns the new names of the schemas that were replaced.
  * @throws Error if there is data that may not be replaced, or a server uses the database.
  */
 export async function restoreSchemas(options: SchemaRestoreOptions): Promise<string[]> {
   const { url, budget, folder, manifest, application, schemaName } = options;
-  const client = await connect(url, budget);
+  const client = await connectForCopies(url, budget);
   try {
     await requireNoServers(client);
     const existing = await listSchemas(client, options);

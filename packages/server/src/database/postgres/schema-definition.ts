@@ -1,6 +1,6 @@
 /** The definition of a schema as statements without its name, so that it can be created again under any name. */
 import type pg from 'pg';
-import { toPostgresFault } from './postgres-fault.ts';
+import { runQuery } from './run-query.ts';
 
 /** A table with the names of the columns that are stored, in their order, and the identity of its storage. */
 export interface TableDefinition {
@@ -15,19 +15,6 @@ export interface SchemaDefinition {
   readonly create: readonly string[];
   readonly index: readonly string[];
   readonly relate: readonly string[];
-}
-
-/** Runs a query of a backup. @throws DatabaseFault. */
-export async function runQuery<R extends pg.QueryResultRow>(
-  client: pg.Client,
-  text: string,
-  values: readonly unknown[] = [],
-): Promise<R[]> {
-  try {
-    return (await client.query<R>(text, [...values])).rows;
-  } catch (error) {
-    throw toPostgresFault(error);
-  }
 }
 
 /** Reads the definition of the schema `$1` in the snapshot of the client's transaction, whose search path must be that schema. */

@@ -1,12 +1,13 @@
 /** Checks of database files that no server uses. */
 
 import { constants } from 'node:fs';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { type BackupManifest, type BackupTable, compareCounts, UnusableBackup } from '../backup-manifest.ts';
+import { hasProcessExited } from './folder-lock.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 /** Opens a file that nobody writes, without making files next to it. */
@@ -40,7 +41,8 @@ export function countTableRows(folder: string, path: string): BackupTable[] {
  * @throws UnusableBackup naming what differs.
  */
 export async function checkDatabases(folder: string, manifest: BackupManifest): Promise<void> {
-  const scratch = await mkdtemp(join(tmpdir(), 'tablinum-verify-'));
+  await removeLeftovers();
+  const scratch = await mkdtemp(join(tmpdir(), `tablinum-verify-${process.pid}-`));
   try {
     for (const { path } of manifest.files.filter((file) => file.path.endsWith('.db'))) {
       const name = 'copy.db';
@@ -53,6 +55,15 @@ export async function checkDatabases(folder: string, manifest: BackupManifest): 
     }
   } finally {
     await rm(scratch, { recursive: true });
+  }
+}
+
+/** Removes the copies of calls that were interrupted: their process has ended. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const [, pid] = /^tablinum-verify-(\d+)-/.exec(name) ?? [];
+    if (pid !== undefined && hasProcessExited(Number(pid)))
+      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {}); // that of another user
   }
 }
 

@@ -6,14 +6,34 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncToDisk } from '../../base/sync-to-disk.ts';
+import { listRestoredApplication } from '../application-rows.ts';
+import type { BackupApplication } from '../backup-manifest.ts';
+import { SqliteDatabase } from './sqlite-database.ts';
 
 export const intentName = 'restore.json';
 export const partName = 'restore.part';
 
-/** Decides that the restored data takes effect. @param keep the folder, within the data folder, for what it replaces. */
-export async function decideRestore(dataDir: string, keep: string): Promise<void> {
+/** What a decided restore does. */
+export interface RestoreIntent {
+  /** The folder, within the data folder, for what is replaced. */
+  readonly keep: string;
+  /** The only application that is restored; absent: all data is. */
+  readonly application?: RestoredApplication;
+}
+
+/** An application whose files are in the part under the name of its new store. */
+export interface RestoredApplication extends BackupApplication {
+  readonly mainStore: string;
+  /** The store that it had; null: none. */
+  readonly replaced: string | null;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** Decides that the restored data takes effect. */
+export async function decideRestore(dataDir: string, intent: RestoreIntent): Promise<void> {
   const path = join(dataDir, intentName);
-  await writeFile(`${path}.part`, JSON.stringify({ keep }), { mode: 0o600 });
+  await writeFile(`${path}.part`, JSON.stringify(intent), { mode: 0o600 });
   await syncToDisk(`${path}.part`);
   await rename(`${path}.part`, path);
   await syncToDisk(dataDir);
@@ -26,9 +46,18 @@ export async function decideRestore(dataDir: string, keep: string): Promise<void
  */
 export async function finishRestore(dataDir: string): Promise<string | null> {
   if (!existsSync(join(dataDir, intentName))) return null;
-  const { keep } = JSON.parse(await readFile(join(dataDir, intentName), 'utf8')) as { keep: string };
+  const intent = JSON.parse(await readFile(join(dataDir, intentName), 'utf8')) as RestoreIntent;
+  const kept = join(dataDir, intent.keep);
+  if (intent.application) await finishApplication(dataDir, intent.application, kept);
+  else await replaceAll(dataDir, kept);
+  await rm(join(dataDir, partName), { recursive: true, force: true });
+  await rm(join(dataDir, intentName));
+  await syncToDisk(dataDir);
+  return existsSync(kept) ? kept : null;
+}
+
+async function replaceAll(dataDir: string, kept: string): Promise<void> {
   const part = join(dataDir, partName);
-  const kept = join(dataDir, keep);
   for (const name of existsSync(part) ? await readdir(part) : []) {
     // What was moved before an interruption is no longer in the part, so nothing restored is taken for replaced data.
     if (existsSync(join(dataDir, name))) {
@@ -39,8 +68,26 @@ export async function finishRestore(dataDir: string): Promise<string | null> {
     await rename(join(part, name), join(dataDir, name));
     await syncToDisk(dataDir);
   }
-  await rm(part, { recursive: true, force: true });
-  await rm(join(dataDir, intentName));
-  await syncToDisk(dataDir);
-  return existsSync(kept) ? kept : null;
+}
+
+/** Each step can be repeated: files that were moved are no longer where they were, and the application is listed under its new store. */
+async function finishApplication(dataDir: string, application: RestoredApplication, kept: string): Promise<void> {
+  const stores = join(dataDir, 'applications');
+  const { store, replaced, mainStore, at } = application;
+  await moveStore(join(dataDir, partName, 'applications'), stores, store);
+  const path = join(stores, `${mainStore}.db`);
+  const report = (): void => {};
+  const database = new SqliteDatabase({ path, readerThreads: 0, report: { writes: report, log: report } });
+  await listRestoredApplication(database, application, store, at).finally(() => database.close());
+  if (replaced !== null) await moveStore(stores, join(kept, 'applications'), replaced);
+}
+
+/** Moves the files of a store. */
+async function moveStore(from: string, to: string, store: string): Promise<void> {
+  const names = existsSync(from) ? await readdir(from) : [];
+  const own = names.filter((name) => name.startsWith(`${store}.`));
+  if (own.length === 0) return;
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  for (const name of own) await rename(join(from, name), join(to, name));
+  for (const folder of [to, from]) await syncToDisk(folder);
 }

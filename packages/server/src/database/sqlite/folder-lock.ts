@@ -120,7 +120,11 @@ function readHolder(folder: string): Holder | null {
 
 /** Whether the holder's process has ended. Processes of other machines are assumed to run. */
 function hasExited({ pid, host }: Holder): boolean {
-  if (host !== hostname()) return false;
+  return host === hostname() && hasProcessExited(pid);
+}
+
+/** Whether a process of this machine has ended. */
+export function hasProcessExited(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return false;

@@ -2,16 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { copyIfExists } from '../../base/copy-if-exists.ts';
 import { syncToDisk, syncTree } from '../../base/sync-to-disk.ts';
-import { listRestoredApplication } from '../application-rows.ts';
 import { type BackupApplication, type BackupManifest, checkFiles } from '../backup-manifest.ts';
 import { checkDatabases } from './check-copy.ts';
-import { decideRestore, finishRestore, partName } from './finish-restore.ts';
+import { decideRestore, finishRestore, intentName, partName, type RestoredApplication } from './finish-restore.ts';
 import { FolderLock } from './folder-lock.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { SqliteDatabase } from './sqlite-database.ts';
 
 export interface FolderRestoreOptions {
   readonly folder: string;
@@ -27,7 +25,7 @@ export interface FolderRestoreOptions {
 }
 
 /**
- * Restores a backup. The files are copied beside the data and checked there, so a restore that fails or is interrupted changes nothing.
+ * Restores a backup. The files are copied to another folder and checked there, so a restore that fails or is interrupted changes nothing.
  *
  * @returns the folder with the data that was replaced; null if there was none.
  * @throws Error if a server uses the folder, or it contains data that may not be replaced; UnusableBackup if the backup is damaged.
@@ -39,7 +37,10 @@ export async function restoreFolder(options: FolderRestoreOptions): Promise<stri
   try {
     await finishRestore(dataDir); // one that was interrupted
     const keep = `replaced-${at.replace(/[^\d]/g, '').slice(0, 14)}-${randomUUID().slice(0, 8)}`;
-    if (application) return await restoreApplication({ ...options, application }, part, join(dataDir, keep));
+    if (application) {
+      await decideRestore(dataDir, { keep, application: await prepareApplication({ ...options, application }, part) });
+      return await finishRestore(dataDir);
+    }
     const hasData =
       existsSync(join(dataDir, 'applications')) && (await readdir(join(dataDir, 'applications'))).length > 0;
     if (hasData && !options.replace)
@@ -47,10 +48,10 @@ export async function restoreFolder(options: FolderRestoreOptions): Promise<stri
         `DATA_DIR "${dataDir}" contains data. Use an empty folder, or add --replace all. What is replaced is kept in the folder.`,
       );
     await copyChecked(options, part);
-    await decideRestore(dataDir, keep);
+    await decideRestore(dataDir, { keep });
     return await finishRestore(dataDir);
   } catch (error) {
-    if (!existsSync(join(dataDir, 'restore.json'))) await rm(part, { recursive: true, force: true });
+    if (!existsSync(join(dataDir, intentName))) await rm(part, { recursive: true, force: true });
     throw error;
   } finally {
     lock.release();
@@ -78,12 +79,11 @@ function renewEpoch(path: string): void {
   }
 }
 
-/** Restores one application under a new store, which takes effect when `main` lists it. */
-async function restoreApplication(
+/** Copies one application under the name of a new store, so that it can be moved to the others. */
+async function prepareApplication(
   options: FolderRestoreOptions & { readonly application: BackupApplication },
   part: string,
-  kept: string,
-): Promise<string | null> {
+): Promise<RestoredApplication> {
   const { application, dataDir, mainStore, at } = options;
   const stores = join(dataDir, 'applications');
   const main = join(stores, `${mainStore}.db`);
@@ -104,20 +104,11 @@ async function restoreApplication(
   };
   await copyChecked({ ...options, manifest: own }, part);
   const store = randomUUID();
-  // The database is moved last: without it, the other files belong to no store.
-  for (const ending of ['files', 'audit.db', 'db'])
-    if (existsSync(join(part, 'applications', `${application.store}.${ending}`)))
-      await rename(join(part, 'applications', `${application.store}.${ending}`), join(stores, `${store}.${ending}`));
-  await syncToDisk(stores);
-  await list(main, application, store, at);
-  await rm(part, { recursive: true, force: true });
-  return listed?.store ? keepStore(stores, listed.store, kept) : null;
-}
-
-async function list(path: string, application: BackupApplication, store: string, at: string): Promise<void> {
-  const report = (): void => {};
-  const database = new SqliteDatabase({ path, readerThreads: 0, report: { writes: report, log: report } });
-  await listRestoredApplication(database, application, store, at).finally(() => database.close());
+  const copies = join(part, 'applications');
+  for (const name of await readdir(copies))
+    await rename(join(copies, name), join(copies, name.replace(application.store, store)));
+  await syncToDisk(copies);
+  return { ...application, store, mainStore, at, replaced: listed?.store ?? null };
 }
 
 /** The store of a listed application; null where `main` does not list it. */
@@ -129,13 +120,4 @@ function findListed(path: string, name: string): { readonly store: string | null
   } finally {
     connection.close();
   }
-}
-
-/** Moves the files of a store that is no longer listed. */
-async function keepStore(stores: string, store: string, kept: string): Promise<string> {
-  await mkdir(join(kept, 'applications'), { recursive: true, mode: 0o700 });
-  for (const name of await readdir(stores))
-    if (name.startsWith(`${store}.`)) await rename(join(stores, name), join(kept, 'applications', name));
-  await syncToDisk(dirname(kept));
-  return kept;
 }
