@@ -10,6 +10,7 @@ import { MailAccounts, MailCampaigns, MailRules, MailTemplates } from './mail-ac
 import { Records } from './records.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
+export type { TemplateVariable } from '@tablinum/server/protocol';
 export {
   type ApiKey,
   ApiKeys,

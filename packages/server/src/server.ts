@@ -269,7 +269,10 @@ async function openMain(
     await migrateSystemCollections(main);
     if (rootEmail && rootPassword) await addRootUser(main, rootEmail, rootPassword);
   };
-  await database.withStartupLock(prepare).catch(throwOperatorError);
+  await database.withStartupLock(prepare).catch(async (error: unknown) => {
+    await main.close().catch(() => {});
+    throwOperatorError(error);
+  });
   return main;
 }
 

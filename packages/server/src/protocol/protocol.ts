@@ -6,3 +6,4 @@ export { type ErrorCode, type ErrorLabel, errorCatalogue } from './error-catalog
 export type { EventHead } from './event.ts';
 export { limits } from './limits.ts';
 export { operators } from './operators.ts';
+export type { TemplateVariable } from './template-variables.ts';

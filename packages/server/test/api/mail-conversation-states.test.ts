@@ -1,58 +1,22 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeEngines, type Store, shareStore } from '../support/engines.ts';
+import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
-import { startMailAccountServer, upload } from '../support/mail-account-server.ts';
-import { deliverRawMail } from '../support/mail-arrivals.ts';
-import { hour, MovingClock } from '../support/moving-clock.ts';
+import { upload } from '../support/mail-account-server.ts';
+import { hour } from '../support/moving-clock.ts';
 import { makeRawMail } from '../support/raw-mail.ts';
-import { type Scenario, TestServer } from '../support/scenario.ts';
+import type { Scenario, TestServer } from '../support/scenario.ts';
+import { TwoServerInbox } from '../support/two-server-inbox.ts';
 
 describeEngines('the state of conversations', (engine) => {
-  const clock = new MovingClock();
-  let store: Store;
+  const inbox = new TwoServerInbox();
+  const { clock, inHours, patch, get, runDue, listNotified, listChanges, answer } = inbox;
   let server: TestServer;
-  /** Another server on the same store; the same one where only one process can use the store. */
-  let second: TestServer;
-
-  const inHours = (hours: number): string => new Date(clock.now() + hours * hour).toISOString();
-  const patch = (id: number, body: object): Promise<Json> =>
-    server.data(`PATCH /api/conversations/${id}`, { as: 'ann', body });
-  const get = (id: number): Promise<Json> => server.data(`GET /api/conversations/${id}`, { as: 'ann' });
-  const returns = (): Promise<unknown> =>
-    Promise.all([server, second].map(({ running }) => running.applications.main.mail.snoozes.runNow()));
-  const stateChanges = async (id: number): Promise<unknown[]> =>
-    (await server.data(`GET /api/conversations:history?filterByTk=${id}`, { as: 'ann' })).flatMap(
-      ({ changes, actor }: Json) =>
-        changes.filter(({ field }: Json) => field === 'state').map(({ before, after }: Json) => [before, after, actor]),
-    );
-  const returned = async (): Promise<number[]> =>
-    (await server.data('GET /api/mailNotifications?sort=id', { as: 'ann' }))
-      .filter(({ kind }: Json) => kind === 'returned')
-      .map(({ conversationId }: Json) => conversationId);
-  const answer = (id: number, from = 'Zoe <zoe@example.net>'): Promise<number> =>
-    deliverRawMail(
-      server,
-      makeRawMail({
-        subject: `Re: Number ${id}`,
-        from,
-        references: [`${id}@example.net`],
-        id: `${crypto.randomUUID()}@x`,
-      }),
-    );
 
   beforeAll(async () => {
-    store = await engine.store();
-    const shared = shareStore(engine, store);
-    server = await startMailAccountServer(shared, {}, { clock });
-    second = engine.name === 'sqlite' ? server : await TestServer.start(shared, { clock, signIn: false });
-    for (let number = 1; number <= 5; number++)
-      await upload(server, 'ann', 1, makeRawMail({ subject: `Number ${number}`, id: `${number}@example.net` }));
+    await inbox.start(engine, 5);
+    ({ server } = inbox);
   });
-  afterAll(async () => {
-    if (second !== server) await second.stop();
-    await server.stop();
-    await store.remove();
-  });
+  afterAll(() => inbox.stop());
 
   const refused = (name: string, body: object): Scenario => ({
     name,
@@ -90,15 +54,15 @@ describeEngines('the state of conversations', (engine) => {
   test('a snoozed conversation returns at its time, once, also after a restart', async () => {
     expect(await patch(1, { snoozedUntil: inHours(2) })).toMatchObject({ state: 'snoozed', snoozedById: 2 });
     await patch(2, { state: 'snoozed', snoozedUntil: inHours(4) });
-    await returns();
+    await runDue();
     expect(await get(1)).toMatchObject({ state: 'snoozed' });
     expect(await server.running.applications.main.mail.nextDue()).toBe(Date.parse((await get(1)).snoozedUntil));
     clock.advance(2 * hour + 1000);
-    await Promise.all([returns(), returns()]);
+    await Promise.all([runDue(), runDue()]);
     expect(await get(1)).toMatchObject({ state: 'open', snoozedUntil: null, snoozedById: null });
     expect(await get(2)).toMatchObject({ state: 'snoozed' });
-    expect(await returned()).toEqual([1]);
-    expect(await stateChanges(1)).toEqual([
+    expect(await listNotified('returned')).toEqual([1]);
+    expect(await listChanges(1, 'state')).toEqual([
       ['snoozed', 'open', null],
       ['open', 'snoozed', 'user:2'],
     ]);
@@ -107,7 +71,7 @@ describeEngines('the state of conversations', (engine) => {
     await server.boot();
     server.tokens.set('ann', await server.signIn('ann@example.com', 'correct horse'));
     await expect.poll(async () => (await get(2)).state).toBe('open');
-    expect(await returned()).toEqual([1, 2]);
+    expect(await listNotified('returned')).toEqual([1, 2]);
   });
 
   test('an answer opens closed and snoozed conversations, but no muted one', async () => {
@@ -116,7 +80,7 @@ describeEngines('the state of conversations', (engine) => {
     await patch(3, { state: 'closed', muted: true });
     await patch(4, { state: 'closed' });
     for (const id of [1, 2, 3]) await answer(id);
-    await answer(4, 'shop@example.com');
+    await answer(4, { from: 'shop@example.com' });
     await upload(
       server,
       'ann',
@@ -127,8 +91,8 @@ describeEngines('the state of conversations', (engine) => {
     for (const id of [1, 2, 3, 4]) states.push((await get(id)).state);
     expect(states).toEqual(['open', 'open', 'closed', 'closed']);
     expect((await get(4)).messages).toBe(3);
-    expect((await stateChanges(1))[0]).toEqual(['closed', 'open', null]);
-    expect(await returned()).toEqual([1, 2, 2]);
+    expect((await listChanges(1, 'state'))[0]).toEqual(['closed', 'open', null]);
+    expect(await listNotified('returned')).toEqual([1, 2, 2]);
   });
 
   test('lists filter by state, assignee and mute', async () => {

@@ -1,63 +1,24 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeEngines, type Store, shareStore } from '../support/engines.ts';
-import type { Json } from '../support/json.ts';
-import { startMailAccountServer, upload } from '../support/mail-account-server.ts';
-import { deliverRawMail } from '../support/mail-arrivals.ts';
-import { hour, MovingClock } from '../support/moving-clock.ts';
-import { makeRawMail } from '../support/raw-mail.ts';
-import { TestServer } from '../support/scenario.ts';
+import { describeEngines } from '../support/engines.ts';
+import { hour } from '../support/moving-clock.ts';
+import type { TestServer } from '../support/scenario.ts';
+import { TwoServerInbox } from '../support/two-server-inbox.ts';
 
 /** Ann (2) owns the account, and Bob (3) is a member. */
 describeEngines('reminders of conversations that nobody answers', (engine) => {
-  const clock = new MovingClock();
-  let store: Store;
+  const inbox = new TwoServerInbox();
+  const { clock, inHours, patch, get, runDue, listNotified, listChanges, answer } = inbox;
+  /** The changes of the reminder of a conversation: whether it was set, whether it is, actor. */
+  const listReminderChanges = async (id: number): Promise<unknown[]> =>
+    (await listChanges(id, 'followUpAt')).map(([before, after, actor]) => [before !== null, after !== null, actor]);
   let server: TestServer;
-  /** Another server on the same store; the same one where only one process can use the store. */
-  let second: TestServer;
-
-  const inHours = (hours: number): string => new Date(clock.now() + hours * hour).toISOString();
-  const patch = (id: number, body: object): Promise<Json> =>
-    server.data(`PATCH /api/conversations/${id}`, { as: 'ann', body });
-  const get = (id: number): Promise<Json> => server.data(`GET /api/conversations/${id}`, { as: 'ann' });
-  const returns = (): Promise<unknown> =>
-    Promise.all([server, second].map(({ running }) => running.applications.main.mail.snoozes.runNow()));
-  const notified = async (as = 'ann'): Promise<number[]> =>
-    (await server.data('GET /api/mailNotifications?sort=id', { as }))
-      .filter(({ kind }: Json) => kind === 'followUp')
-      .map(({ conversationId }: Json) => conversationId);
-  const history = async (id: number): Promise<unknown[]> =>
-    (await server.data(`GET /api/conversations:history?filterByTk=${id}`, { as: 'ann' })).flatMap(
-      ({ changes, actor }: Json) =>
-        changes
-          .filter(({ field }: Json) => field === 'followUpAt')
-          .map(({ before, after }: Json) => [before !== null, after !== null, actor]),
-    );
-  const answer = (id: number, more: Parameters<typeof makeRawMail>[0] = {}): Promise<number> =>
-    deliverRawMail(
-      server,
-      makeRawMail({
-        subject: `Re: Number ${id}`,
-        from: 'Zoe <zoe@example.net>',
-        references: [`${id}@example.net`],
-        id: `${crypto.randomUUID()}@x`,
-        ...more,
-      }),
-    );
 
   beforeAll(async () => {
-    store = await engine.store();
-    const shared = shareStore(engine, store);
-    server = await startMailAccountServer(shared, {}, { clock });
-    second = engine.name === 'sqlite' ? server : await TestServer.start(shared, { clock, signIn: false });
+    await inbox.start(engine, 3);
+    ({ server } = inbox);
     await server.data('PATCH /api/accounts/1', { body: { members: [2, 3] } });
-    for (let number = 1; number <= 3; number++)
-      await upload(server, 'ann', 1, makeRawMail({ subject: `Number ${number}`, id: `${number}@example.net` }));
   });
-  afterAll(async () => {
-    if (second !== server) await second.stop();
-    await server.stop();
-    await store.remove();
-  });
+  afterAll(() => inbox.stop());
 
   test('are due at a time in the future, and can be removed', async () => {
     for (const followUpAt of ['2020-01-01T00:00:00Z', '2040-01-01T00:00:00Z', 'tomorrow', 5]) {
@@ -70,27 +31,27 @@ describeEngines('reminders of conversations that nobody answers', (engine) => {
     const forged = await server.call('PATCH /api/conversations/1', { as: 'ann', body: { followUpById: 3 } });
     expect(forged.status).toBe(403);
     clock.advance(2 * hour);
-    await returns();
-    expect(await notified()).toEqual([]);
+    await runDue();
+    expect(await listNotified('followUp')).toEqual([]);
   });
 
   test('open the conversation and notify the user who set them, once, also after a restart', async () => {
     await patch(1, { followUpAt: inHours(2), state: 'closed' });
     await patch(2, { followUpAt: inHours(4) });
-    await returns();
-    expect(await notified()).toEqual([]);
+    await runDue();
+    expect(await listNotified('followUp')).toEqual([]);
     expect(await server.running.applications.main.mail.nextDue()).toBe(Date.parse((await get(1)).followUpAt));
     clock.advance(2 * hour + 1000);
-    await Promise.all([returns(), returns()]);
+    await Promise.all([runDue(), runDue()]);
     expect(await get(1)).toMatchObject({ state: 'open', followUpAt: null, followUpById: null });
-    expect([await notified(), await notified('bob')]).toEqual([[1], []]);
-    expect((await history(1))[0]).toEqual([true, false, null]);
+    expect([await listNotified('followUp'), await listNotified('followUp', 'bob')]).toEqual([[1], []]);
+    expect((await listReminderChanges(1))[0]).toEqual([true, false, null]);
     clock.advance(3 * hour);
     await server.running.stop();
     await server.boot();
     for (const name of ['ann', 'bob'])
       server.tokens.set(name, await server.signIn(`${name}@example.com`, 'correct horse'));
-    await expect.poll(() => notified()).toEqual([1, 2]);
+    await expect.poll(() => listNotified('followUp')).toEqual([1, 2]);
   });
 
   test('end with an answer, but not with an automatic reply or a message of the account', async () => {
@@ -100,10 +61,10 @@ describeEngines('reminders of conversations that nobody answers', (engine) => {
     expect((await get(3)).followUpAt).not.toBe(null);
     await answer(3);
     expect(await get(3)).toMatchObject({ followUpAt: null, followUpById: null });
-    expect((await history(3))[0]).toEqual([true, false, null]);
+    expect((await listReminderChanges(3))[0]).toEqual([true, false, null]);
     clock.advance(3 * hour);
-    await returns();
-    expect(await notified()).toEqual([1, 2]);
+    await runDue();
+    expect(await listNotified('followUp')).toEqual([1, 2]);
   });
 
   test('are set with a message that is sent, and end if it is not sent after all', async () => {
@@ -119,7 +80,7 @@ describeEngines('reminders of conversations that nobody answers', (engine) => {
     const sent = (await send(later, 'bob')).body.data;
     const { conversationId } = await server.data(`GET /api/emails/${sent.id}`, { as: 'ann' });
     expect(await get(conversationId)).toMatchObject({ followUpAt: later, followUpById: 3 });
-    expect(await history(conversationId)).toEqual([[false, true, 'user:3']]);
+    expect(await listReminderChanges(conversationId)).toEqual([[false, true, 'user:3']]);
     await server.data('POST /api/emails:cancelSend', { as: 'bob', body: { id: sent.id } });
     expect(await get(conversationId)).toMatchObject({ followUpAt: null, followUpById: null });
     const { emails } = await server.data('GET /api/conversations/1?appends=emails', { as: 'ann' });

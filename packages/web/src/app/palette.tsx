@@ -1,5 +1,5 @@
 /** The command palette: finds sections, collections and commands by keyboard. */
-import { Modal, useMantineColorScheme } from '@mantine/core';
+import { useMantineColorScheme } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { useApplication } from '../data/application.tsx';
@@ -8,6 +8,7 @@ import { useCheck } from '../data/queries.ts';
 import { useSchema } from '../data/schema.ts';
 import { session } from '../data/session.ts';
 import { type Choice, ChoiceList } from '../ui/choice-list.tsx';
+import { ChoiceModal } from '../ui/choice-modal.tsx';
 import { usePageCommands } from '../ui/commands.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { sections } from './sections.ts';
@@ -23,18 +24,9 @@ const maxResults = 12;
 export function Palette({ opened, close }: { opened: boolean; close: () => void }): ReactNode {
   const t = useTexts().shell.palette;
   return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      withCloseButton={false}
-      padding={0}
-      size="lg"
-      yOffset="12vh"
-      centered={false}
-      attributes={{ content: { 'aria-label': t.open } }}
-    >
+    <ChoiceModal opened={opened} close={close} label={t.open} size="lg">
       <Finder close={close} />
-    </Modal>
+    </ChoiceModal>
   );
 }
 

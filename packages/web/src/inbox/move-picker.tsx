@@ -1,6 +1,6 @@
-import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChoiceList } from '../ui/choice-list.tsx';
+import { ChoiceModal } from '../ui/choice-modal.tsx';
 import { useInboxTexts } from '../ui/i18n/inbox-texts.ts';
 import { getFolderKey } from './folders/folder-key.ts';
 import type { Mailbox } from './mail-types.ts';
@@ -24,16 +24,7 @@ export function MovePicker({ opened, close, mailboxes, choose }: MovePickerProps
       mailbox,
     }));
   return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      withCloseButton={false}
-      padding={0}
-      size="sm"
-      yOffset="12vh"
-      centered={false}
-      attributes={{ content: { 'aria-label': t.moveTo } }}
-    >
+    <ChoiceModal opened={opened} close={close} label={t.moveTo} size="sm">
       <ChoiceList
         label={t.moveTo}
         placeholder={t.moveTo}
@@ -45,6 +36,6 @@ export function MovePicker({ opened, close, mailboxes, choose }: MovePickerProps
         }}
         empty={t.noFolder}
       />
-    </Modal>
+    </ChoiceModal>
   );
 }

@@ -1,22 +1,12 @@
 /** Fills a template of a message for its writer. What has no value stays as it is written, so that the writer sees it. */
+
+import { type TemplateVariable, templateVariables } from '../../protocol/template-variables.ts';
 import { campaignLimits } from '../campaigns/campaign-limits.ts';
 import { type CampaignContent, fillPlaceholders, oneLine, toText } from '../campaigns/campaign-template.ts';
 import { escapeText } from '../html/escape-text.ts';
 
-/** The names of the variables of templates. */
-export const templateVariables = [
-  'recipientName',
-  'recipientFirstName',
-  'recipientAddress',
-  'conversationSubject',
-  'accountName',
-  'accountAddress',
-  'userName',
-  'userEmail',
-] as const;
-
 /** The values of the variables; absent and empty ones have none. */
-export type MessageVariables = Partial<Readonly<Record<(typeof templateVariables)[number], unknown>>>;
+export type MessageVariables = Partial<Readonly<Record<TemplateVariable, unknown>>>;
 
 export interface FilledMessage extends CampaignContent {
   /** Names of variables that stay in the text: they do not exist, or have neither a value nor a text for an empty one. */

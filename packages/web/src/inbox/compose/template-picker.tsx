@@ -1,9 +1,9 @@
-import { Modal } from '@mantine/core';
 import type { FilledTemplate } from '@tablinum/client';
 import type { ReactNode } from 'react';
 import { getClient, useApplication } from '../../data/application.tsx';
 import { getErrorMessage } from '../../data/problem.tsx';
 import { ChoiceList } from '../../ui/choice-list.tsx';
+import { ChoiceModal } from '../../ui/choice-modal.tsx';
 import { useComposeTexts } from '../../ui/i18n/compose-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { useTemplates } from '../templates/template-data.ts';
@@ -46,17 +46,7 @@ export function TemplatePicker(props: TemplatePickerProps): ReactNode {
     }
   };
   return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      withCloseButton={false}
-      padding={0}
-      size="sm"
-      yOffset="12vh"
-      centered={false}
-      attributes={{ content: { 'aria-label': t.insert } }}
-      onKeyDown={(event) => event.stopPropagation()}
-    >
+    <ChoiceModal opened={opened} close={close} label={t.insert} size="sm" keepsKeys>
       <ChoiceList
         label={t.insert}
         placeholder={t.insert}
@@ -65,6 +55,6 @@ export function TemplatePicker(props: TemplatePickerProps): ReactNode {
         choose={({ id }) => void choose(id)}
         empty={isError ? t.notLoaded : isPending ? '' : t.none}
       />
-    </Modal>
+    </ChoiceModal>
   );
 }

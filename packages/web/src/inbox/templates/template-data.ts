@@ -1,4 +1,5 @@
 /** Reads templates of messages. */
+import type { TemplateVariable } from '@tablinum/client';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useApiQuery } from '../../data/queries.ts';
 
@@ -17,17 +18,18 @@ export interface MailTemplate {
 /** The query keys that a change of a template invalidates. */
 export const templateKeys = ['mail-templates'] as const;
 
+const variables: Readonly<Record<TemplateVariable, true>> = {
+  recipientName: true,
+  recipientFirstName: true,
+  recipientAddress: true,
+  conversationSubject: true,
+  accountName: true,
+  accountAddress: true,
+  userName: true,
+  userEmail: true,
+};
 /** The variables that the server fills, in the order in which they are offered. */
-export const templateVariables = [
-  'recipientName',
-  'recipientFirstName',
-  'recipientAddress',
-  'conversationSubject',
-  'accountName',
-  'accountAddress',
-  'userName',
-  'userEmail',
-] as const;
+export const templateVariables = Object.keys(variables) as TemplateVariable[];
 
 /** The templates of an account that the user sees, by name. */
 export function useTemplates(account: number | null): UseQueryResult<readonly MailTemplate[], Error> {
