@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isoTime, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
+import { UsageError } from './cli-commands.ts';
 import type { BackupManifest } from './database/backup-manifest.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
 
@@ -14,7 +15,9 @@ const usage =
 export async function runBackupCommand(args: readonly string[], config: Config): Promise<void> {
   const { folder, application } = readArguments(args);
   if (application === 'main')
-    throw new Error('"main" lists all applications, so it is only saved with them. Leave out --app.');
+    throw new Error(
+      'The application "main" contains the list of all others and can only be backed up together with them. Leave out --app.',
+    );
   const [megabytes, summary] = await (config.databaseUrl === null
     ? saveFolder(config, folder, application)
     : saveSchemas(config, config.databaseUrl, { folder, application }));
@@ -33,7 +36,7 @@ function readArguments(args: readonly string[]): { folder: string; application: 
     if (folder !== undefined && folder !== '' && positionals.length === 1)
       return { folder, application: values.app ?? null };
   } catch {}
-  throw new Error(usage);
+  throw new UsageError(usage);
 }
 
 function describeManifest({ s3 }: Config): Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket'> {

@@ -56,7 +56,8 @@ export async function diagnose(env: Readonly<Record<string, string | undefined>>
 
 function checkKeys({ appKey, appKeyIsRandom, appKeyPrevious }: Config): Finding[] {
   const cure = 'Set APP_KEY to a long random text, such as the output of "openssl rand -base64 48", and keep it.';
-  if (appKeyIsRandom) return [warning('keys', 'APP_KEY is not set: logins and API keys end with each restart.', cure)];
+  if (appKeyIsRandom)
+    return [warning('keys', 'APP_KEY is not set: logins and API keys become invalid at each restart.', cure)];
   if (appKey.length < minAppKeyLength)
     return [warning('keys', `APP_KEY has fewer than ${minAppKeyLength} characters.`, cure)];
   if (appKeyPrevious !== null)
@@ -91,7 +92,7 @@ async function checkFolder({ dataDir }: Config): Promise<Finding[]> {
         ),
       );
   }
-  return findings.length > 0 ? findings : [ok('folder', `${dataDir} belongs to this user alone.`)];
+  return findings.length > 0 ? findings : [ok('folder', `Only this user can read and write ${dataDir}.`)];
 }
 
 async function checkDisk({ dataDir }: Config): Promise<Finding[]> {
@@ -119,7 +120,7 @@ function checkClock({ dataDir }: Config): Finding[] {
 /** Asks the running server what it knows of problems. */
 async function checkServer({ dataDir }: Config): Promise<Finding[]> {
   const running = await findRunningServer(dataDir);
-  if (!running) return [ok('server', 'No server of this user runs on the folder.')];
+  if (!running) return [ok('server', 'No running server was found for this folder.')];
   const reply = await fetch(`${running.url}/ready`, { headers: { authorization: `Bearer ${running.token}` } });
   const { data, details } = (await reply.json()) as {
     data?: { problems?: readonly { source: string; message: string }[] };

@@ -9,6 +9,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { UsageError } from './cli-commands.ts';
 import { parseExactJson } from './protocol/exact-json.ts';
 import { exportFormats } from './protocol/export-request.ts';
 
@@ -46,7 +47,7 @@ export async function runExportCommand(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: joinSortTerms(args), allowPositionals: true, options });
   const [collection, ...extraArgs] = positionals;
   const token = process.env['TABLINUM_TOKEN'];
-  if (collection === undefined || extraArgs.length > 0 || !token) throw new Error(usage);
+  if (collection === undefined || extraArgs.length > 0 || !token) throw new UsageError(usage);
   const format = values.format ?? readExtension(values.out) ?? 'csv';
   if (format === 'xlsx' && values.out === undefined && process.stdout.isTTY)
     throw new Error('An XLSX file cannot be shown in a terminal. Name a file with --out.');

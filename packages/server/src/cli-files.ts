@@ -5,6 +5,7 @@ import type { BlobStore } from './base/blob-store.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { moveBlobs } from './base/moved-blobs.ts';
+import { UsageError } from './cli-commands.ts';
 import { mainStoreName } from './open-stores.ts';
 
 const usage =
@@ -21,7 +22,7 @@ interface EarlierStores {
 
 /** Runs `tablinum files`. @throws Error with a message for the operator. */
 export async function runFilesCommand(args: readonly string[], config: Config): Promise<void> {
-  if (args.length !== 1 || args[0] !== 'move' || config.s3 === null) throw new Error(usage);
+  if (args.length !== 1 || args[0] !== 'move' || config.s3 === null) throw new UsageError(usage);
   const { S3Client } = await import('./base/s3-client.ts');
   const { S3Blobs } = await import('./base/s3-blobs.ts');
   const { claimBucket } = await import('./base/s3-start.ts');

@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { UsageError } from './cli-commands.ts';
 import { ImportProgressBar } from './cli-import-progress.ts';
 import { formatRowErrors, type RefusedLine } from './cli-import-table.ts';
 
@@ -75,8 +76,6 @@ class Refusal extends Error {
     this.rows = rows;
   }
 }
-
-class UsageError extends Error {}
 
 /** Runs `tablinum import`. @returns the exit code. @throws Error with a message for the operator. */
 export async function runImportCommand(args: readonly string[]): Promise<number> {

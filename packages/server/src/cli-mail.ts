@@ -4,6 +4,7 @@
  * already is counted as a duplicate.
  */
 import { parseArgs } from 'node:util';
+import { UsageError } from './cli-commands.ts';
 import { describeAmbiguousSeparators, type FileMessage } from './mail/files/mail-file.ts';
 import { readMailSource } from './mail/files/mail-source.ts';
 import { isExactInMbox, writeExactMbox } from './mail/files/mbox-writer.ts';
@@ -50,10 +51,10 @@ export async function runMailCommand(args: readonly string[]): Promise<number> {
   });
   const [command, path, ...extraArgs] = positionals;
   const token = process.env['TABLINUM_TOKEN'];
-  if (!values.account || !token || extraArgs.length > 0) throw new Error(usage);
+  if (!values.account || !token || extraArgs.length > 0) throw new UsageError(usage);
   const target = { url: values.url, token, app: values.app, account: values.account, mailbox: values.mailbox };
   if (command === 'rethread' && path === undefined) return rethread(target);
-  if (command !== 'import' || path === undefined) throw new Error(usage);
+  if (command !== 'import' || path === undefined) throw new UsageError(usage);
   return importMail(path, target);
 }
 

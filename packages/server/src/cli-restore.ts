@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { isoTime, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { copyIfExists } from './base/copy-if-exists.ts';
+import { UsageError } from './cli-commands.ts';
 import { type BackupApplication, type BackupManifest, checkFiles, readManifest } from './database/backup-manifest.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
 
@@ -31,15 +32,13 @@ export async function runRestoreCommand(args: readonly string[], config: Config)
   if (manifest.engine !== engine)
     throw new Error(
       manifest.engine === 'sqlite'
-        ? 'The backup is of SQLite. Restore it without DATABASE_URL.'
-        : 'The backup is of PostgreSQL. Set DATABASE_URL to the database that receives it.',
+        ? 'The backup was made on SQLite. Unset DATABASE_URL to restore it.'
+        : 'The backup was made on PostgreSQL. Set DATABASE_URL to the database to restore it into.',
     );
   const application = chooseApplication(manifest, app);
   const target = application?.name ?? 'all';
   if (replace !== undefined && replace !== target)
-    throw new Error(
-      `--replace ${replace} names other data than is restored. To replace it, write --replace ${target}.`,
-    );
+    throw new Error(`--replace ${replace} does not match the data that is restored. Use --replace ${target}.`);
   const request = { folder, manifest, application, replace: replace !== undefined, at: isoTime(systemClock.now()) };
   const kept = await (config.databaseUrl === null
     ? restoreToFolder(request, config)
@@ -63,7 +62,7 @@ function readArguments(args: readonly string[]): { folder: string; app?: string;
     const [folder] = positionals;
     if (folder !== undefined && folder !== '' && positionals.length === 1) return { folder, ...values };
   } catch {}
-  throw new Error(usage);
+  throw new UsageError(usage);
 }
 
 /** @returns null for a backup of all applications that is restored as a whole. */
@@ -73,7 +72,9 @@ function chooseApplication(
 ): BackupApplication | null {
   if (name === undefined) return scope === 'all' ? null : (applications[0] ?? null);
   if (name === 'main')
-    throw new Error('"main" lists all applications, so it is only restored with them. Leave out --app.');
+    throw new Error(
+      'The application "main" contains the list of all others and can only be restored together with them. Leave out --app.',
+    );
   const found = applications.find((each) => each.name === name);
   if (found) return found;
   throw new Error(
@@ -110,6 +111,6 @@ function warnOfOtherKey(folder: string, { dataDir }: Config): void {
   const [from, to] = [join(folder, keyName), join(dataDir, keyName)];
   if (existsSync(from) && !(existsSync(to) && readFileSync(to).equals(readFileSync(from))))
     console.log(
-      `The backup has another ${keyName} than DATA_DIR. Enter the passwords of the mail accounts of this application again.`,
+      `The ${keyName} of the backup differs from the one in DATA_DIR. Enter the passwords of the mail accounts of this application again.`,
     );
 }

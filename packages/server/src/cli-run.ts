@@ -2,7 +2,7 @@
 import type { Config } from './base/config.ts';
 import { commandExitCodes, commands } from './cli-commands.ts';
 
-/** Runs a command of which this module knows more than its name. @param own names of variables that were set before `.env` was loaded. @returns the exit code; null: unknown. */
+/** Prints help or runs a command that this module loads. @param own names of variables that were set before `.env` was loaded. @returns the exit code; null: unknown. */
 export async function runCommand(
   name: string,
   args: readonly string[],

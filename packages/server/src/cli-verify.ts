@@ -1,15 +1,16 @@
 /** `tablinum verify <folder>`: reads a whole backup, restores it into a scratch place, and compares it with its manifest. */
 import type { Config } from './base/config.ts';
+import { UsageError } from './cli-commands.ts';
 import { checkFiles, readManifest } from './database/backup-manifest.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
 
 const usage =
-  'Usage: tablinum verify <folder>. Set DATABASE_URL to restore a backup of PostgreSQL into schemas of its own for the comparison.';
+  'Usage: tablinum verify <folder>. With DATABASE_URL, a backup of PostgreSQL is also restored into temporary schemas and compared.';
 
 /** Runs `tablinum verify`. @throws Error with a message for the operator. */
 export async function runVerifyCommand(args: readonly string[], config: Config): Promise<void> {
   const [folder, ...extraArgs] = args;
-  if (folder === undefined || folder.startsWith('-') || extraArgs.length > 0) throw new Error(usage);
+  if (folder === undefined || folder.startsWith('-') || extraArgs.length > 0) throw new UsageError(usage);
   const manifest = await readManifest(folder);
   await checkFiles(folder, manifest);
   const content = `${manifest.applications.length} applications, ${manifest.files.length} files, ${manifest.tables.length} tables`;
@@ -35,5 +36,5 @@ export async function runVerifyCommand(args: readonly string[], config: Config):
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
   await verifySchemas({ url: config.databaseUrl, budget, folder, manifest, mainStore: mainStoreName, schemaName });
-  console.log(`The backup in ${folder} is good: ${content}. It was restored into schemas of its own and read again.`);
+  console.log(`The backup in ${folder} is good: ${content}. It was restored into temporary schemas and compared.`);
 }

@@ -40,7 +40,7 @@ async function runHelp(name: string): Promise<void> {
 
 /** Runs the commands of cli-run.ts. */
 async function runOther(name: string): Promise<void> {
-  const [{ runCommand }, { commandExitCodes, UsageError }] = await Promise.all([
+  const [{ runCommand }, { commandExitCodes }] = await Promise.all([
     import('./cli-run.ts'),
     import('./cli-commands.ts'),
   ]);
@@ -51,8 +51,7 @@ async function runOther(name: string): Promise<void> {
     if (code === null) console.error(`There is no command "${name}". Use "tablinum help".`);
     process.exitCode = code ?? commandExitCodes.usage;
   } catch (error) {
-    console.error((error as Error).message);
-    process.exitCode = error instanceof UsageError ? commandExitCodes.usage : commandExitCodes.failed;
+    await failCommand(error as Error);
   }
 }
 
@@ -87,41 +86,41 @@ async function printPlan(config: Config): Promise<void> {
 
 async function runMail(): Promise<void> {
   const { runMailCommand } = await import('./cli-mail.ts');
-  process.exitCode = await runMailCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
+  process.exitCode = await runMailCommand(process.argv.slice(3)).catch(failCommand);
 }
 
 async function runBackup(): Promise<void> {
   loadEnv();
   const { runBackupCommand } = await import('./cli-backup.ts');
-  await runBackupCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+  await runBackupCommand(process.argv.slice(3), loadConfig()).catch(failCommand);
 }
 
 async function runVerify(): Promise<void> {
   loadEnv();
   const { runVerifyCommand } = await import('./cli-verify.ts');
-  await runVerifyCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+  await runVerifyCommand(process.argv.slice(3), loadConfig()).catch(failCommand);
 }
 
 async function runRestore(): Promise<void> {
   loadEnv();
   const { runRestoreCommand } = await import('./cli-restore.ts');
-  await runRestoreCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+  await runRestoreCommand(process.argv.slice(3), loadConfig()).catch(failCommand);
 }
 
 async function runImport(): Promise<void> {
   const { runImportCommand } = await import('./cli-import.ts');
-  process.exitCode = await runImportCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
+  process.exitCode = await runImportCommand(process.argv.slice(3)).catch(failCommand);
 }
 
 async function runFiles(): Promise<void> {
   loadEnv();
   const { runFilesCommand } = await import('./cli-files.ts');
-  await runFilesCommand(process.argv.slice(3), loadConfig()).catch((error: Error) => fail(error.message));
+  await runFilesCommand(process.argv.slice(3), loadConfig()).catch(failCommand);
 }
 
 async function runExport(): Promise<void> {
   const { runExportCommand } = await import('./cli-export.ts');
-  await runExportCommand(process.argv.slice(3)).catch((error: Error) => fail(error.message));
+  await runExportCommand(process.argv.slice(3)).catch(failCommand);
 }
 
 /** The only place that prints a secret. It is for the operator of this machine. */
@@ -176,6 +175,13 @@ function loadConfig(): ReturnType<typeof readConfig> {
     if (error instanceof ConfigError) fail(error.message);
     throw error;
   }
+}
+
+/** Prints why a command failed. */
+async function failCommand(error: Error): Promise<never> {
+  const { commandExitCodes, UsageError } = await import('./cli-commands.ts');
+  console.error(error.message);
+  process.exit(error instanceof UsageError ? commandExitCodes.usage : commandExitCodes.failed);
 }
 
 function fail(message: string): never {

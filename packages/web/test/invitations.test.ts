@@ -132,7 +132,7 @@ describe('an answer', () => {
     expect(readInvitation(reply, ICAL)).toMatchObject({ method: 'REPLY', attendees: [{ answer: 'TENTATIVE' }] });
   });
 
-  test('of somebody who is not invited, or to nobody, is refused', () => {
+  test('by a person who is not invited, or to an event without an organizer, is refused', () => {
     expect(() => answer(calendar(people), 'eve@example.com')).toThrow();
     expect(() => answer(calendar(people.slice(1)))).toThrow();
   });

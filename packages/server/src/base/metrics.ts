@@ -10,7 +10,7 @@ export const processCounters = {
   syncs: 0,
   syncSeconds: 0,
   syncedWrites: 0,
-  /** SQLite: writes that run or wait for their turn now. */
+  /** SQLite: writes that are running or waiting now. */
   writesQueued: 0,
   /** Statements that were aborted on the event loop and repeated in a thread. */
   statementsMoved: 0,

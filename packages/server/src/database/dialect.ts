@@ -137,6 +137,8 @@ export interface Dialect {
   sameElements(list: Sql, elements: Param): Sql;
   /** The elements of a JSON list as rows of a FROM clause, joined to each row that has the list. */
   jsonElements(list: Sql, alias: string): JsonElements;
+  /** The different texts of a JSON list as rows, for a join; no row for null. */
+  distinctTexts(list: Sql, alias: string): { readonly rows: Sql; readonly text: Sql };
   /** A JSON list of the texts in the column `v` of a query; null if it has no rows. */
   textList(query: Sql): Sql;
   /** Whether the member `id` of a JSON object, or of an object in a JSON list of objects, is a number. */

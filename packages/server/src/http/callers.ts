@@ -9,7 +9,7 @@ import { verifyAddress } from '../files/signed-address.ts';
 import { anonymous, operator, parseBearerToken, withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { toNetwork } from './network.ts';
+import { isForwarded, isLoopback, toNetwork } from './network.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 export interface CallersParts {
@@ -96,9 +96,8 @@ export class Callers {
     const given = Buffer.from(headers.authorization ?? '');
     const expected = Buffer.from(`Bearer ${operatorToken}`);
     const from = raw.socket.remoteAddress ?? '';
-    const isLocal = /^(?:::ffff:)?127\.|^::1$/.test(from) || from === host;
-    const isForwarded = headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined;
-    return isLocal && !isForwarded && given.length === expected.length && timingSafeEqual(given, expected);
+    const isLocal = isLoopback(from) || from === host;
+    return isLocal && !isForwarded(headers) && given.length === expected.length && timingSafeEqual(given, expected);
   }
 
   /** A credential that holds in another application is told apart from one that holds nowhere. */

@@ -1,4 +1,5 @@
-import { isIP } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP } from 'node:net';
 
 /**
  * The network that rate limits count: an IPv4 address (also if mapped to IPv6), or the /64 of an IPv6 address.
@@ -32,4 +33,21 @@ function parseIpv6Groups(address: string): number[] {
 
 function toHexGroup(high: number, low: number): string {
   return (high * 256 + low).toString(16);
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether an address is one of this machine. */
+export function isLoopback(address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && loopback.check(address, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+const forwardingHeaders = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'] as const;
+
+/** Whether a proxy says that it has forwarded a request. The client of a proxy on this machine may be anywhere. */
+export function isForwarded(headers: IncomingHttpHeaders): boolean {
+  return forwardingHeaders.some((name) => headers[name] !== undefined);
 }

@@ -34,7 +34,7 @@ export const anonymous: Caller = {
   user: null,
 };
 
-/** The command line of the operator. It may what an administrator may, and is no user. */
+/** The caller of the operator's command line: it has the permissions of an administrator and is not a user. */
 export const operator: Caller = { ...anonymous, type: 'operator', role: adminRole, roles: [adminRole] };
 
 /** Parses an Authorization header: exactly `Bearer`, one space, and the token. @throws ApiError 401. */

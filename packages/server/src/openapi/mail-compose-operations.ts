@@ -64,7 +64,7 @@ const sendAtSchema: JsonSchema = {
 const followUpSchema: JsonSchema = {
   type: ['string', 'null'],
   description:
-    'When to remind the caller of the conversation unless somebody has answered (ISO 8601), see "followUpAt" of conversations. Needs the permission to update conversations.',
+    'When to remind the caller of the conversation if no reply has arrived (ISO 8601), see "followUpAt" of conversations. Needs the permission to update conversations.',
 };
 /** As a get shows it; without such a grant the key alone. */
 const draftReply = jsonReply('The draft.', { type: 'object', required: ['id'] }, schemaRef('WriteMeta'), etagHeader);

@@ -11,7 +11,7 @@ import { requireReadableField } from './read-access.ts';
 /** The list by whose elements a query groups. */
 export interface ListDimension {
   readonly dimension: ParsedDimension;
-  /** Joins the texts of the list to each record; records without any are joined to null. */
+  /** Joins the different texts of the list to each record; records without any are joined to null. */
   readonly join: Sql;
   /** The text by which the query groups. */
   readonly value: Sql;
@@ -39,7 +39,7 @@ export function planListDimension(
   if (second)
     throw new ApiError(
       'PARAMETER_INVALID',
-      `A query can group by one list, and "${dimension.field}" and "${second.field}" are two. Remove one of them.`,
+      `A query can group by at most one list field, but "${dimension.field}" and "${second.field}" are both lists. Remove one of them.`,
     );
   if (dimension.format !== null)
     throw new ApiError(
@@ -47,6 +47,6 @@ export function planListDimension(
       `"format" can only be used with dates; "${dimension.field}" is a ${field.type.name} field.`,
     );
   const column = sql`${identifier(collection.table)}.${identifier(requireColumn(field))}`;
-  const { rows, text, isText } = dialect.jsonElements(column, alias);
-  return { dimension, join: sql` LEFT JOIN ${rows} ON ${isText}`, value: text };
+  const { rows, text } = dialect.distinctTexts(column, alias);
+  return { dimension, join: sql` LEFT JOIN ${rows} ON true`, value: text };
 }

@@ -115,7 +115,8 @@ describeEngines('the command line', (engine) => {
     const asOperator = (headers: Record<string, string>): Promise<{ status: number }> =>
       sendRequest(`${server.url}/api/users:list`, { method: 'GET', headers });
     expect((await asOperator({ authorization: `Bearer ${token}` })).status).toBe(200);
-    expect((await asOperator({ authorization: `Bearer ${token}`, 'x-forwarded-for': '203.0.113.7' })).status).toBe(401);
+    for (const forwarded of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'])
+      expect((await asOperator({ authorization: `Bearer ${token}`, [forwarded]: '203.0.113.7' })).status).toBe(401);
     expect((await asOperator({ authorization: `Bearer ${token.slice(0, -1)}x` })).status).toBe(401);
 
     expect(await json('app', 'create', 'shop')).toMatchObject({ name: 'shop', status: 'running' });

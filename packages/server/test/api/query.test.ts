@@ -30,7 +30,7 @@ const sales = [
   {
     shopId: 1,
     kind: 'a',
-    labels: ['new', 'Straße "1"', 7, null],
+    labels: ['new', 'Straße "1"', 7, null, 'new'],
     colours: ['red', 'blue'],
     pieces: 2,
     big: '9007199254740993',

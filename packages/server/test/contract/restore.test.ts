@@ -142,7 +142,7 @@ describeEngines('restore', (engine) => {
 
     await expect(runRestoreCommand([backup], config(store))).rejects.toThrow(/contains data/);
     await expect(runRestoreCommand(['--replace', 'shop', backup], config(store))).rejects.toThrow(
-      /write --replace all/,
+      /Use --replace all/,
     );
     await expect(runRestoreCommand(['--app', 'shop', backup], config(store))).rejects.toThrow(/"shop" exists/);
     const changed = await open(store);

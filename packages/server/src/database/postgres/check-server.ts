@@ -43,7 +43,7 @@ export async function checkPostgresServer(
           requiresDurability,
         );
     if ((await read('SELECT pg_is_in_recovery()')) === 'true')
-      add('The database server is a standby.', 'Name the primary in DATABASE_URL.', true);
+      add('The database server is a standby.', 'Set DATABASE_URL to the primary.', true);
     if ((await read("SELECT has_database_privilege(current_database(), 'CREATE')")) !== 'true')
       add('The role may not create schemas.', 'GRANT CREATE ON DATABASE … TO …;', true);
     if (Number(await read('SHOW max_connections')) < connections)

@@ -302,6 +302,10 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
     text: sql`((${identifier(alias)}.value#>>'{}') COLLATE "C")`,
     isText: sql`json_typeof(${identifier(alias)}.value)='string'`,
   }),
+  distinctTexts: (list, alias) => ({
+    rows: sql`LATERAL (SELECT DISTINCT (d.value#>>'{}') COLLATE "C" AS value FROM json_array_elements(${asJsonList(list)}) d WHERE json_typeof(d.value)='string') ${identifier(alias)}`,
+    text: sql`${identifier(alias)}.value`,
+  }),
   textList: (query) => sql`(SELECT json_agg(q.v) FROM (${query}) q)`,
   hasObjectWithId: (json, isList, id) =>
     isList ? sql`EXISTS (${selectElements(json)} WHERE e.value->>'id'=${id}::text)` : sql`${json}->>'id'=${id}::text`,

@@ -40,7 +40,8 @@ export async function verifySchemas({ url, budget, folder, manifest, schemaName 
   const holder = await connectForCopies(url, budget);
   try {
     const [lock] = await runQuery<{ free: boolean }>(holder, `SELECT pg_try_advisory_lock(${verifyLock}) AS free`);
-    if (!lock?.free) throw new Error('A backup is being verified in the database of DATABASE_URL. Try again later.');
+    if (!lock?.free)
+      throw new Error('Another "tablinum verify" is using the database of DATABASE_URL. Try again when it has ended.');
     const leftovers = await runQuery<{ name: string }>(
       holder,
       "SELECT nspname AS name FROM pg_namespace WHERE nspname ~ '^app_[0-9a-f]+_v[0-9a-f]{8}$'",

@@ -35,7 +35,7 @@ export async function readDefinition(client: pg.Client, schema: string): Promise
 }
 
 /**
- * What changes if a table is created, dropped, renamed or written anew, or a column is: the snapshot of a reader does not protect it from
+ * A digest that changes if a table or column is created, dropped, renamed or rewritten: the snapshot of a reader does not protect it from
  * that.
  */
 export async function readStorage(client: pg.Client, schema: string): Promise<string> {

@@ -255,6 +255,10 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     text: sql`${identifier(alias)}.value`,
     isText: sql`${identifier(alias)}.type='text'`,
   }),
+  distinctTexts: (list, alias) => ({
+    rows: sql`json_each((SELECT json_group_array(DISTINCT d.value) FROM json_each(${list}) d WHERE d.type='text')) ${identifier(alias)}`,
+    text: sql`${identifier(alias)}.value`,
+  }),
   textList: (query) => sql`(SELECT nullif(json_group_array(q.v),'[]') FROM (${query}) q)`,
   hasObjectWithId: (json, isList, id) =>
     isList ? sql`EXISTS (SELECT 1 FROM json_each(${json}) e WHERE e.value->>'id'=${id})` : sql`${json}->>'id'=${id}`,

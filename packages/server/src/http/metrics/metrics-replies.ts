@@ -1,8 +1,8 @@
 /** Answers `/metrics`. Without METRICS_TOKEN only this machine may read it, otherwise only who has the token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { BlockList, isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../protocol/api-error.ts';
+import { isForwarded, isLoopback } from '../network.ts';
 import type { Replies } from '../replies.ts';
 import { readRequestId } from '../request-head.ts';
 import { unknownRoute } from '../route.ts';
@@ -13,12 +13,6 @@ export interface MetricsRouteParts extends MetricsSources {
   readonly token: string | null;
   readonly replies: Replies;
 }
-
-/** A proxy on this machine adds one of them, and then the client may be anywhere. */
-const forwardingHeaders = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'] as const;
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
 
 /** Answers requests for the metrics. */
 export class MetricsReplies {
@@ -48,19 +42,13 @@ export class MetricsReplies {
 /** @throws ApiError 401 without the token; 404 if there is none and the request may come from another machine. */
 function requireScraper({ headers, raw }: FastifyRequest, token: string | null): void {
   if (token === null) {
-    const isForwarded = forwardingHeaders.some((name) => headers[name] !== undefined);
-    if (isForwarded || !isLoopback(raw.socket.remoteAddress ?? '') || !isLoopbackHost(headers.host ?? ''))
+    if (isForwarded(headers) || !isLoopback(raw.socket.remoteAddress ?? '') || !isLoopbackHost(headers.host ?? ''))
       throw unknownRoute();
     return;
   }
   const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
   if (given === undefined || !timingSafeEqual(digest(given), digest(token)))
     throw new ApiError('TOKEN_INVALID', 'The metrics need the header "Authorization: Bearer <METRICS_TOKEN>".');
-}
-
-function isLoopback(address: string): boolean {
-  const version = isIP(address);
-  return version !== 0 && loopback.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** A page in a browser of this machine can send requests under any other name. */

@@ -69,5 +69,5 @@ function parseKey(id: unknown, name: string): number {
   if (typeof key === 'number' && Number.isSafeInteger(key)) return key;
   throw name === 'filterByTk'
     ? new ApiError('TARGET_MISSING', 'Name the template by "id" or "filterByTk".')
-    : invalidValues({ [name]: 'Name it by its id.' });
+    : invalidValues({ [name]: 'Give the id of a record.' });
 }

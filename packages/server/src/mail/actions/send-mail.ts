@@ -159,7 +159,7 @@ async function queueMessage(
   return { data: JSON.stringify({ id, accountId: prepared.account.id, status: 'queued', sendAt }) };
 }
 
-/** @throws ApiError 422 for a reminder that is due before the message is sent. What else is wrong with it, the rules of conversations say. */
+/** @throws ApiError 422 for a reminder that is due before the message is sent. The rules of conversations check everything else. */
 function requireLater(followUpAt: unknown, sendAt: string): void {
   if (typeof followUpAt === 'string' && Date.parse(followUpAt) <= Date.parse(sendAt))
     throw invalidValues({ followUpAt: 'Give a time after that at which the message is sent.' });

@@ -64,7 +64,7 @@ export const conversations: IndexedSystemCollection = {
     // When a snoozed conversation is opened again, and who snoozed it; null in any other state.
     { name: 'snoozedUntil', type: 'datetime' },
     defineReference('snoozedBy', 'users'),
-    // When the server opens it and reminds a user unless somebody has answered, and whom; null: no reminder.
+    // When the server opens the conversation and reminds a user if no reply has arrived, and which user; null: no reminder.
     { name: 'followUpAt', type: 'datetime', index: true },
     defineReference('followUpBy', 'users'),
     // New mail does not open it.

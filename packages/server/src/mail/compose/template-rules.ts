@@ -28,7 +28,7 @@ export async function prepareTemplate(body: unknown, key: unknown, context: Reco
   return { body: prepared, serverValues: { authorId } };
 }
 
-/** @throws ApiError `NO_PERMISSION` if a template of somebody else would become private, and so disappear for its other readers. */
+/** @throws ApiError `NO_PERMISSION` if a user other than the author would make a template private. */
 export async function guardTemplates({ transaction, action, keys, body, context }: GuardedWrite): Promise<void> {
   if (action !== 'update' || body?.['shared'] !== false) return;
   const user = context.caller.user?.['id'];

@@ -55,7 +55,7 @@ function checkView(view: unknown): void {
     if (!isValid)
       details[`view.${name.slice(0, 60)}`] = `A view has no such member. Use ${Object.keys(members).join(', ')}.`;
     else if (!isValid(value))
-      details[`view.${name}`] = 'The value does not fit. Use the one that the URL of the inbox has.';
+      details[`view.${name}`] = 'The value is not valid for this member. Use the value from the URL of the inbox.';
   }
   if (Object.keys(details).length > 0) throw invalidValues(details);
 }

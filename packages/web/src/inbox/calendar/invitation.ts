@@ -57,7 +57,7 @@ export interface Invitation {
     readonly until: string | null;
     readonly count: number | null;
   } | null;
-  /** Events in the file beside this one. */
+  /** The number of other events in the file. */
   readonly moreEvents: number;
 }
 

@@ -54,7 +54,7 @@ export const searchOperators = [
   'filename:',
 ] as const;
 
-/** What is known besides the text: labels in use, folders, and days that can be meant. */
+/** Values that can be suggested: labels in use, folders, and days. */
 export interface SuggestionSources {
   readonly labels: readonly string[];
   readonly folders: readonly string[];

@@ -45,7 +45,7 @@ export const compose = {
     insert: 'Insert a template',
     insertKey: 'Insert a template (Ctrl+Shift+L)',
     none: 'No template.',
-    noneText: 'Write answers that you often give once, and insert them with Ctrl+Shift+L while you write.',
+    noneText: 'Save texts that you use often, and insert them into messages with Ctrl+Shift+L.',
     notLoaded: 'The templates could not be loaded.',
     add: 'New template',
     edit: 'Edit the template',

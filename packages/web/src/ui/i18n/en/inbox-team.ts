@@ -56,7 +56,7 @@ export const inboxTeam = {
   },
   followUp: {
     until: (time: string) => `Reminder ${time} if nobody answers`,
-    done: (time: string) => `You are reminded ${time} unless somebody answers.`,
+    done: (time: string) => `You will be reminded ${time} if nobody answers.`,
     removed: 'The reminder was removed.',
   },
   customer: {
@@ -118,7 +118,7 @@ export const inboxTeam = {
     followUp: (who: string, time: string) => `${who} set a reminder for ${time} if nobody answers`,
     followUpRemoved: (who: string) => `${who} removed the reminder`,
     followUpDue: 'Nobody has answered in time',
-    followUpAnswered: 'Somebody has answered, so there is no reminder',
+    followUpAnswered: 'The reminder was removed because a reply arrived',
   },
   notifications: {
     title: 'Notifications',
