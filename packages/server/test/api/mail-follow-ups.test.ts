@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import { upload } from '../support/mail-account-server.ts';
 import { hour } from '../support/moving-clock.ts';
+import { makeRawMail } from '../support/raw-mail.ts';
 import type { TestServer } from '../support/scenario.ts';
 import { TwoServerInbox } from '../support/two-server-inbox.ts';
 
@@ -87,6 +89,49 @@ describeEngines('reminders of conversations that nobody answers', (engine) => {
     const body = { id: emails[0].id, text: 'Hello', followUpAt: later };
     expect(await server.data('POST /api/emails:reply', { as: 'ann', body })).toMatchObject({ status: 'queued' });
     expect(await get(1)).toMatchObject({ followUpAt: later, followUpById: 2 });
+  });
+
+  test('of others stay when a message without a reminder is not sent after all; a draft has none', async () => {
+    const followUpAt = inHours(24);
+    await patch(3, { followUpAt });
+    const { emails } = await server.data('GET /api/conversations/3?appends=emails', { as: 'ann' });
+    const body = { id: emails[0].id, text: 'Hello' };
+    const refused = await server.call('POST /api/emails:reply', {
+      as: 'bob',
+      body: { ...body, draft: true, followUpAt },
+    });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('followUpAt');
+    const sent = await server.data('POST /api/emails:reply', { as: 'bob', body });
+    await server.data('POST /api/emails:cancelSend', { as: 'bob', body: { id: sent.id } });
+    expect(await get(3)).toMatchObject({ followUpAt, followUpById: 2 });
+    const own = await server.data('POST /api/emails:reply', { as: 'bob', body: { ...body, followUpAt: inHours(30) } });
+    await patch(3, { followUpAt });
+    await server.data('POST /api/emails:cancelSend', { as: 'bob', body: { id: own.id } });
+    expect(await get(3)).toMatchObject({ followUpAt, followUpById: 2 });
+  });
+
+  test('move with a merged conversation, which keeps the earliest and opens when it is due', async () => {
+    const [one, two] = ['a@example.net', 'b@example.net'];
+    const write = (id: string, references: string[]): Promise<unknown> =>
+      upload(
+        server,
+        'ann',
+        1,
+        makeRawMail({ subject: 'Re: Split', id, references: references.map((each) => `<${each}>`) }),
+      );
+    await write(one, ['root@example.net']);
+    await write(two, ['other@example.net']);
+    const [first, second] = await server.data('GET /api/conversations?search=split&sort=id', { as: 'ann' });
+    await patch(second.id, { followUpAt: inHours(5) });
+    await patch(first.id, { followUpAt: inHours(6), state: 'closed' });
+    const earliest = (await get(second.id)).followUpAt;
+    await write('c@example.net', [one, two]);
+    expect(await get(first.id)).toMatchObject({ followUpAt: earliest, followUpById: 2, state: 'closed' });
+    clock.advance(7 * hour);
+    await runDue();
+    expect(await get(first.id)).toMatchObject({ followUpAt: null, state: 'open' });
+    expect((await listNotified('followUp')).filter((id) => id === first.id || id === second.id)).toEqual([first.id]);
   });
 
   test('need the permission to update conversations', async () => {

@@ -141,9 +141,7 @@ describeEngines('restore', (engine) => {
     await server.stop();
 
     await expect(runRestoreCommand([backup], config(store))).rejects.toThrow(/contains data/);
-    await expect(runRestoreCommand(['--replace', 'shop', backup], config(store))).rejects.toThrow(
-      /Use --replace all/,
-    );
+    await expect(runRestoreCommand(['--replace', 'shop', backup], config(store))).rejects.toThrow(/Use --replace all/);
     await expect(runRestoreCommand(['--app', 'shop', backup], config(store))).rejects.toThrow(/"shop" exists/);
     const changed = await open(store);
     expect((await changed.data('GET /api/things:list')).length).toBe(6);

@@ -4,7 +4,7 @@ import { insertHistory } from '../history-rows.ts';
 import { parseJsonColumn } from '../json-column.ts';
 import { createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
-import { hasFollowUp, type OpeningStamp, readStateFields } from './conversation-state-rows.ts';
+import { type OpeningStamp, readStateFields } from './conversation-state-rows.ts';
 
 /** A reminder that was removed because it was due, answered or cancelled. */
 export interface FollowUpRow {
@@ -14,8 +14,6 @@ export interface FollowUpRow {
   readonly followUpAt: string;
   /** The user whom the server reminds; null if the user was deleted. */
   readonly followUpById: number | null;
-  /** The conversation that it was merged into; null: none. */
-  readonly mergedInto: number | null;
 }
 
 /** Headers of received e-mails whose conversations have a reminder. An e-mail from the account itself is no answer. */
@@ -25,7 +23,7 @@ export async function readAnswerHeaders(
   emails: readonly number[],
 ): Promise<{ readonly email: number; readonly headers: readonly (readonly [string, string])[] }[]> {
   const { dialect } = database;
-  const isReminded = sql`EXISTS (SELECT 1 FROM conversations c WHERE ${hasFollowUp} AND COALESCE(c."mergedInto",c.id)=e."conversationId")`;
+  const isReminded = sql`EXISTS (SELECT 1 FROM conversations c WHERE c.id=e."conversationId" AND c."followUpAt" IS NOT NULL)`;
   const isReceived = sql`${dialect.isIn(sql`e.id`, listValue('bigint', emails))} AND NOT (${dialect.isTrue(sql`e.outgoing`)})`;
   const rows = await createTxRunner(
     database,
@@ -39,10 +37,51 @@ export async function readAnswerHeaders(
   }));
 }
 
-/** The reminders of the conversations of some e-mails. @param onlyDrafts only of those that are drafts now. */
-export function ofEmails({ dialect }: Database, emails: readonly number[], onlyDrafts = false): Sql {
-  const drafts = onlyDrafts ? sql` AND ${dialect.isTrue(sql`e.draft`)}` : sql``;
-  return sql`COALESCE("mergedInto",id) IN (SELECT e."conversationId" FROM emails e WHERE ${dialect.isIn(sql`e.id`, listValue('bigint', emails))}${drafts})`;
+/** The reminders of the conversations of some e-mails. */
+export function ofEmails({ dialect }: Database, emails: readonly number[]): Sql {
+  return sql`id IN (SELECT e."conversationId" FROM emails e WHERE ${dialect.isIn(sql`e.id`, listValue('bigint', emails))})`;
+}
+
+/** The reminder that was set with a message. */
+export interface SentFollowUp {
+  readonly followUpAt: string;
+  readonly followUpById: number | null;
+}
+
+/** Notes at a message in the outbox which reminder was set with it: the one that its conversation has now. */
+export async function recordSentFollowUp(database: Database, transaction: Transaction, email: number): Promise<void> {
+  transaction.touch('mailOutbox');
+  const isEmail = value('bigint', email);
+  await createTxRunner(
+    database,
+    transaction,
+  )(
+    sql`UPDATE "mailOutbox" SET ("followUpAt","followUpById")=(SELECT c."followUpAt",c."followUpById" FROM emails e JOIN conversations c ON c.id=e."conversationId" WHERE e.id=${isEmail}) WHERE "emailId"=${isEmail}`,
+  );
+}
+
+/** The reminder that was set with a message in the outbox; null: none was. */
+export async function readSentFollowUp(
+  database: Database,
+  transaction: Transaction,
+  email: number,
+): Promise<SentFollowUp | null> {
+  const at = database.dialect.scalar('datetime', sql`"followUpAt"`);
+  const [row] = await createTxRunner(
+    database,
+    transaction,
+  )(
+    sql`SELECT ${at},"followUpById" FROM "mailOutbox" WHERE "emailId"=${value('bigint', email)} AND "followUpAt" IS NOT NULL`,
+  );
+  return row ? { followUpAt: row[0] as string, followUpById: row[1] === null ? null : Number(row[1]) } : null;
+}
+
+/** The reminder that was set with a message which is a draft now, unless it was changed since. */
+export function wasSetWith(database: Database, email: number, { followUpAt, followUpById }: SentFollowUp): Sql {
+  const isDraft = sql`id=(SELECT e."conversationId" FROM emails e WHERE e.id=${value('bigint', email)} AND ${database.dialect.isTrue(sql`e.draft`)})`;
+  const isOwn =
+    followUpById === null ? sql`"followUpById" IS NULL` : sql`"followUpById"=${value('integer', followUpById)}`;
+  return sql`${isDraft} AND "followUpAt"=${value('datetime', followUpAt)} AND ${isOwn}`;
 }
 
 /** The conversation of an e-mail that exists. */
@@ -85,10 +124,12 @@ export async function takeFollowUps(
   const opening = opens
     ? sql`,state='open',"snoozedUntil"=NULL,"snoozedById"=NULL,"closedAt"=NULL,"resolutionSeconds"=NULL`
     : sql``;
+  // The history names the state before.
+  const stateAsRead = ({ state }: FollowUpRow): Sql => (opens ? sql` AND state=${value('text', state)}` : sql``);
   const taken: FollowUpRow[] = [];
   for (const row of found) {
     const changed = await run(
-      sql`UPDATE conversations SET "followUpAt"=NULL,"followUpById"=NULL${opening},_v=_v+1 WHERE id=${value('integer', row.id)} AND "followUpAt"=${value('datetime', row.followUpAt)} AND state=${value('text', row.state)} RETURNING id`,
+      sql`UPDATE conversations SET "followUpAt"=NULL,"followUpById"=NULL${opening},_v=_v+1 WHERE id=${value('integer', row.id)} AND "followUpAt"=${value('datetime', row.followUpAt)}${stateAsRead(row)} RETURNING id`,
     );
     if (changed.length > 0) taken.push(row);
   }
@@ -119,15 +160,13 @@ async function selectFollowUps(
     database,
     transaction,
   )(
-    sql`SELECT id,"accountId",state,${at},"followUpById","mergedInto" FROM conversations WHERE ${hasFollowUp} AND ${condition} ORDER BY "followUpAt",id LIMIT ${limit}`,
+    sql`SELECT id,"accountId",state,${at},"followUpById" FROM conversations WHERE "followUpAt" IS NOT NULL AND ${condition} ORDER BY "followUpAt",id LIMIT ${limit}`,
   );
-  const toNumber = (input: unknown): number | null => (input === null ? null : Number(input));
-  return rows.map(([id, accountId, state, followUpAt, followUpById, mergedInto]) => ({
+  return rows.map(([id, accountId, state, followUpAt, followUpById]) => ({
     id: Number(id),
     accountId: Number(accountId),
     state: state as string,
     followUpAt: followUpAt as string,
-    followUpById: toNumber(followUpById),
-    mergedInto: toNumber(mergedInto),
+    followUpById: followUpById === null ? null : Number(followUpById),
   }));
 }

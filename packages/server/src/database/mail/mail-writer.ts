@@ -9,7 +9,7 @@ import { listValue, type Sql, sql, value } from '../sql.ts';
 import { AccountBoundRows } from './account-bound-rows.ts';
 import { buildRecount } from './conversation-counts.ts';
 import { emailKey } from './email-keys.ts';
-import { moveNotes, noteTables } from './note-rows.ts';
+import { belongingTables, moveBelongings } from './note-rows.ts';
 import { insertPlacements, type NewPlacement, type ServerPosition } from './server-placement-rows.ts';
 
 export interface MailAddressValue {
@@ -94,7 +94,7 @@ export interface NewEmail extends AddressLists {
 export class MailWriter extends AccountBoundRows {
   constructor(database: Database, transaction: Transaction, account: number) {
     super(database, transaction, account);
-    for (const table of noteTables) transaction.touch(table);
+    for (const table of belongingTables) transaction.touch(table);
     for (const table of ['emails', 'attachments', 'mailboxes', 'mailContents', 'mailPlacements'])
       transaction.touch(table);
   }
@@ -146,7 +146,7 @@ export class MailWriter extends AccountBoundRows {
     await this.run(
       sql`UPDATE conversations SET "mergedInto"=${intoConversation},_v=_v+1 WHERE ${this.#isIn('id', 'integer', merged)} OR (${this.isOfAccount} AND ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
-    await moveNotes(this.database, this.run, merged, into);
+    await moveBelongings(this.database, this.run, merged, into);
     return moved.map(([id]) => Number(id));
   }
 

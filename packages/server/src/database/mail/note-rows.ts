@@ -61,15 +61,15 @@ export async function recountNotes(
   return new Map(rows.flatMap(([id, into]) => (into === null ? [] : [[Number(id), Number(into)] as const])));
 }
 
-/** The tables that {@link moveNotes} changes. */
-export const noteTables = ['conversations', 'conversationNotes', 'mailNotifications'] as const;
+/** The tables that {@link moveBelongings} changes. */
+export const belongingTables = ['conversations', 'conversationNotes', 'mailNotifications'] as const;
 
 /**
- * Moves what belongs to merged conversations, notes and notifications, to the conversation that they were merged into.
+ * Moves what belongs to merged conversations, notes, notifications and reminders, to the conversation that they were merged into.
  *
- * @param run runs statements in a transaction that has touched {@link noteTables}.
+ * @param run runs statements in a transaction that has touched {@link belongingTables}.
  */
-export async function moveNotes(
+export async function moveBelongings(
   { dialect }: Database,
   run: RunStatement,
   merged: readonly number[],
@@ -82,6 +82,26 @@ export async function moveNotes(
     sql`UPDATE "conversationNotes" SET "conversationId"=${conversation},_v=_v+1 WHERE ${isMerged} RETURNING id`,
   );
   if (moved.length > 0) await run(buildRecount(dialect, [...merged, into]));
+  await moveFollowUps(dialect, run, merged, into);
+}
+
+/** A conversation has one reminder, so the earliest one stays. */
+async function moveFollowUps(
+  dialect: Dialect,
+  run: RunStatement,
+  merged: readonly number[],
+  into: number,
+): Promise<void> {
+  const isMerged = dialect.isIn(sql`id`, listValue('integer', merged));
+  const found = await run(sql`SELECT 1 FROM conversations WHERE ${isMerged} AND "followUpAt" IS NOT NULL LIMIT 1`);
+  if (found.length === 0) return;
+  const target = sql`id=${value('integer', into)}`;
+  await run(
+    sql`UPDATE conversations SET ("followUpAt","followUpById")=(SELECT "followUpAt","followUpById" FROM conversations WHERE (${target} OR ${isMerged}) AND "followUpAt" IS NOT NULL ORDER BY "followUpAt",id LIMIT 1),_v=_v+1 WHERE ${target}`,
+  );
+  await run(
+    sql`UPDATE conversations SET "followUpAt"=NULL,"followUpById"=NULL,_v=_v+1 WHERE ${isMerged} AND NOT ${target} AND "followUpAt" IS NOT NULL`,
+  );
 }
 
 function buildRecount(dialect: Dialect, conversations: readonly number[]): Sql {

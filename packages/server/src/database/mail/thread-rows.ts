@@ -9,7 +9,7 @@ import { parseAddressList, parseTextList } from './address-lists.ts';
 import { buildRecount, selectMiscounted } from './conversation-counts.ts';
 import { readEmailKeyTime } from './email-keys.ts';
 import type { AddressLists, MailAddressValue, ParticipantValue } from './mail-writer.ts';
-import { moveNotes, noteTables } from './note-rows.ts';
+import { belongingTables, moveBelongings } from './note-rows.ts';
 
 /** The properties of an e-mail that determine its conversation. */
 export interface ThreadInputRow extends AddressLists {
@@ -139,7 +139,7 @@ export class ThreadRows extends AccountBoundRows {
   /** @param transaction null: only for reads. */
   constructor(database: Database, transaction: Transaction | null, account: number) {
     super(database, transaction, account);
-    for (const table of ['emails', 'mailThreadKeys', ...noteTables]) transaction?.touch(table);
+    for (const table of ['emails', 'mailThreadKeys', ...belongingTables]) transaction?.touch(table);
   }
 
   /** Which of some e-mails exist. E-mails may be deleted at any time. */
@@ -171,7 +171,7 @@ export class ThreadRows extends AccountBoundRows {
     await this.run(
       sql`UPDATE conversations SET "mergedInto"=${value('integer', into)},_v=_v+1 WHERE ${this.isOfAccount} AND id<>${value('integer', into)} AND (${this.#isIn('id', 'integer', merged)} OR ${this.#isIn('"mergedInto"', 'integer', merged)})`,
     );
-    await moveNotes(this.database, this.run, merged, into);
+    await moveBelongings(this.database, this.run, merged, into);
   }
 
   /** Copies the state, its end and the assignee to a conversation that is split from another one. */

@@ -85,6 +85,8 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
     ...rest
   } = readBodyObject(request, names);
   requireBooleans({ draft, quote, asAttachment, signature });
+  if (draft === true && followUpAt !== null)
+    throw invalidValues({ followUpAt: 'A draft has no reminder. Leave it out, and set it when the message is sent.' });
   if (asAttachment === true) requireFullReadAccess(context, 'get');
   const key = requireEmailKey(filterByTk, id);
   const sendTime = parseSendTime(sendAt, context.clock.now());
@@ -116,9 +118,8 @@ export async function runReply(request: MailRequest, kind: ReplyKind): Promise<M
 /** `emails:cancelSend`: makes a draft of a message in the outbox, or ends the attempts for the recipients that it has not reached. */
 export function runCancelSend(request: MailRequest): Promise<MailData> {
   return decide(request, async (tx, key) => {
-    await cancelSending(tx, key);
     const { cancelFollowUp } = await import('../team/follow-ups.ts');
-    await cancelFollowUp(tx, key);
+    await cancelFollowUp(tx, key, () => cancelSending(tx, key));
   });
 }
 

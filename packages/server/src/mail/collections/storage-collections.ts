@@ -66,6 +66,9 @@ export const mailOutbox = defineInternalCollection('mailOutbox', 'Messages on th
     { name: 'transmitting', type: 'json' },
     defineCount('attempts'),
     { name: 'lastError', type: 'text' },
+    // The reminder that was set with the message; null: none was.
+    { name: 'followUpAt', type: 'datetime' },
+    { name: 'followUpById', type: 'integer' },
   ],
 });
 

@@ -6,7 +6,10 @@ import {
   ofEmails,
   readAnswerHeaders,
   readEmailConversation,
+  readSentFollowUp,
+  recordSentFollowUp,
   takeFollowUps,
+  wasSetWith,
 } from '../../database/mail/follow-up-rows.ts';
 import { requestByKeys } from '../../protocol/request-normaliser.ts';
 import type { TransactionContext } from '../../records/record-context.ts';
@@ -27,12 +30,12 @@ export async function endDueFollowUps(mail: MailTransaction, limit: number): Pro
   const taken = await end(mail, { condition: areDue(time), opens: true, limit });
   await notifyUsers(
     mail,
-    taken.flatMap(({ id, mergedInto, accountId, followUpById: userId }) =>
+    taken.flatMap(({ id: conversationId, accountId, followUpById: userId }) =>
       userId === null
         ? []
         : [
             {
-              ...{ accountId, userId, kind: 'followUp' as const, conversationId: mergedInto ?? id },
+              ...{ accountId, userId, kind: 'followUp' as const, conversationId },
               ...{ noteId: null, actorId: null },
             },
           ],
@@ -52,10 +55,19 @@ export async function endAnsweredFollowUps(mail: MailTransaction, emails: readon
   await end(mail, { condition: ofEmails(mail.database, answers), opens: false, limit: maxEnded });
 }
 
-/** Removes the reminder of a conversation whose message has become a draft again. */
-export async function cancelFollowUp(tx: TransactionContext, email: number): Promise<void> {
+/**
+ * Removes the reminder that was set with a message, if the message becomes a draft by a decision and nobody has changed the reminder since.
+ */
+export async function cancelFollowUp(
+  tx: TransactionContext,
+  email: number,
+  decision: () => Promise<void>,
+): Promise<void> {
+  const sent = await readSentFollowUp(tx.database, tx.tx, email);
+  await decision();
+  if (!sent) return;
   const mail = toMailTransaction(tx, tx.tx);
-  await end(mail, { condition: ofEmails(tx.database, [email], true), opens: false, limit: maxEnded });
+  await end(mail, { condition: wasSetWith(tx.database, email, sent), opens: false, limit: 1 });
 }
 
 /** Sets the reminder of the conversation of a message that is sent, as the caller. @param followUpAt ISO 8601. */
@@ -64,6 +76,7 @@ export async function setFollowUp(tx: TransactionContext, email: number, followU
   const conversations = tx.registry.get('conversations');
   const write = { body: { followUpAt }, rules: conversationRules };
   await updateRecords(tx, conversations, requestByKeys('update', conversation), write);
+  await recordSentFollowUp(tx.database, tx.tx, email);
 }
 
 async function end(mail: MailTransaction, how: FollowUpEnd): ReturnType<typeof takeFollowUps> {

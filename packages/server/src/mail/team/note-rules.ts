@@ -1,9 +1,9 @@
 import type { Transaction } from '../../database/database.ts';
 import {
+  belongingTables,
   findMembers,
-  moveNotes,
+  moveBelongings,
   type NoteRow,
-  noteTables,
   readConversationAccount,
   readNotes,
   recountNotes,
@@ -109,8 +109,8 @@ async function finishNote(
   const into = (await countNotes(context, transaction, [note])).get(note.conversationId);
   if (into === undefined) return [];
   // The conversation was merged into another one meanwhile.
-  for (const table of noteTables) transaction.touch(table);
-  await moveNotes(database, createTxRunner(database, transaction), [note.conversationId], into);
+  for (const table of belongingTables) transaction.touch(table);
+  await moveBelongings(database, createTxRunner(database, transaction), [note.conversationId], into);
   await emitMailEvent(context, transaction, { name: 'conversations.updated', keys: [into], changed: ['notes'] });
   return ['conversationId'];
 }
