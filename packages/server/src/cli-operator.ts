@@ -3,9 +3,11 @@
  * starts for the command. Both ways are requests over HTTP on this machine, so every command passes the checks of any request.
  */
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from './base/config.ts';
 import { describeStartFailure } from './base/start-failure.ts';
+import { hasProcessExited } from './database/sqlite/folder-lock.ts';
 
 /** Sends actions as the operator. */
 export interface OperatorConnection {
@@ -24,6 +26,12 @@ interface Server {
   readonly token: string;
 }
 
+/** The content of `operator.json`. */
+interface OperatorFile extends Server {
+  readonly pid: number;
+  readonly host: string;
+}
+
 const requestMilliseconds = 60_000;
 
 /** Runs work with a connection to the data of a configuration. @throws Error with a message for the operator. */
@@ -35,7 +43,7 @@ export async function withOperator<T>(
   const running = await findRunningServer(config.dataDir);
   if (running) return work(connect(running, application));
   const { startServer } = await import('./server.ts');
-  const own = await startServer({ config: toCommandConfig(config), isFound: false }).catch((error: unknown) => {
+  const own = await startServer({ config: toCommandConfig(config), isForCommand: true }).catch((error: unknown) => {
     throw new Error(describeStartFailure(error));
   });
   try {
@@ -45,10 +53,14 @@ export async function withOperator<T>(
   }
 }
 
-/** The server of a folder, if this user may read its file and it replies. */
+/**
+ * The server of a folder, if this user may read its file and it replies. The file of a process that was killed stays; the token in it is
+ * not sent, because another program may listen on its port now.
+ */
 export async function findRunningServer(dataDir: string): Promise<Server | null> {
   try {
-    const server = JSON.parse(readFileSync(join(dataDir, 'operator.json'), 'utf8')) as Server;
+    const server = JSON.parse(readFileSync(join(dataDir, 'operator.json'), 'utf8')) as OperatorFile;
+    if (server.host !== hostname() || hasProcessExited(server.pid)) return null;
     const url = server.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
     const reply = await fetch(`${url}/live`, { signal: AbortSignal.timeout(3000) });
     return reply.ok ? { url, token: server.token } : null;

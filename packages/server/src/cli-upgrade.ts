@@ -1,15 +1,17 @@
 /** `tablinum start --dry-run`: says what a start would change in the stores of all applications. Changes nothing. */
 import { existsSync } from 'node:fs';
 import { mainApplicationName } from './applications/application.ts';
-import { systemCollections, systemRelations } from './applications/system-definitions.ts';
+import { listWanted, requireFreeNames } from './applications/bootstrap.ts';
+import { systemRelations } from './applications/system-definitions.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { makeLogger } from './base/logger.ts';
 import { ServerHealth } from './base/server-health.ts';
 import { readStoresByName } from './database/application-rows.ts';
-import { hasCatalogue, readDefinedNames } from './database/catalogue.ts';
+import { hasCatalogue, readDefinedNames, readUserCollections } from './database/catalogue.ts';
 import type { Database } from './database/database.ts';
 import { mainStoreName, openStores } from './open-stores.ts';
+import { ApiError } from './protocol/api-error.ts';
 import { migrations } from './upgrades/migrations.ts';
 import { planUpgrade } from './upgrades/upgrade-store.ts';
 
@@ -36,7 +38,7 @@ export async function printUpgradePlan(config: Config): Promise<void> {
       await main.close();
     }
   } catch (error) {
-    throw opened.toOperatorError(error);
+    throw error instanceof ApiError ? error : opened.toOperatorError(error);
   } finally {
     opened.release();
   }
@@ -58,8 +60,9 @@ async function openExisting(
 
 async function printPlan(database: Database, name: string): Promise<void> {
   const plan = await planUpgrade(database, name, migrations);
+  requireFreeNames(name, await readUserCollections(database));
   const defined = await readDefinedNames(database);
-  const wanted = systemCollections.filter((each) => !each.mainOnly || name === mainApplicationName);
+  const wanted = listWanted(name);
   const relations = systemRelations.filter(({ collection }) => wanted.some((each) => each.name === collection));
   const fields = [
     ...wanted.flatMap((each) => each.fields.map((field) => ({ collection: each.name, name: field.name }))),

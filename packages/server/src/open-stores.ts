@@ -137,6 +137,8 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     remove: async (store) => {
       await rm(storePath(`${store}.files`), { recursive: true, force: true });
       for (const name of [`${store}.db`, `${store}.audit.db`]) removeSqlite(storePath(name));
+      const { removeSavedStore } = await import('./database/sqlite/save-store.ts');
+      await removeSavedStore(store, join(dataDir, 'upgrade-backups'));
     },
   };
   const toOperatorError = (error: unknown): unknown =>
@@ -199,7 +201,11 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
       await saveSchema(url, budget, schemaName(store), copy);
       return `schema ${copy}`;
     },
-    remove: (store) => dropPostgres(url, schemaName(store), budget),
+    remove: async (store) => {
+      await dropPostgres(url, schemaName(store), budget);
+      const { removeSavedSchemas } = await import('./database/postgres/save-schema.ts');
+      await removeSavedSchemas(url, budget, `${schemaName(store)}_version_`);
+    },
   };
   return {
     stores,

@@ -2,6 +2,7 @@
  * The composition root: from a configuration to a running server. Only this file and open-stores.ts know both engines.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Application, type CommonParts, mainApplicationName } from './applications/application.ts';
 import { Applications } from './applications/applications.ts';
@@ -54,8 +55,8 @@ export interface ServerOptions {
   readonly mailSyncTimes?: Partial<SyncTimes> | undefined;
   /** Replaces the name servers that are asked about senders of mail; for tests. */
   readonly dns?: DnsResolver;
-  /** False: the command line of this machine does not find the server. Default: true. */
-  readonly isFound?: boolean;
+  /** Whether the server only runs for one command: others do not find it, and it does not upgrade data. Default: false. */
+  readonly isForCommand?: boolean;
   /** Replaces the processes that make thumbnails; for tests of their limits. */
   readonly thumbnailPool?: ThumbnailPool | undefined;
 }
@@ -96,7 +97,7 @@ interface StartParts {
   readonly opened: OpenedStores;
   readonly options: Pick<
     ServerOptions,
-    'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool' | 'isFound'
+    'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool' | 'isForCommand'
   >;
 }
 
@@ -131,8 +132,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     throw listenFailure(config.host, config.port, error);
   });
   opened.announce(url);
-  const removeOperatorFile =
-    parts.options.isFound === false ? noop : writeOperatorFile(config.dataDir, url, operatorToken);
+  const removeOperatorFile = parts.options.isForCommand ? noop : writeOperatorFile(config.dataDir, url, operatorToken);
   health.begin();
   readers?.begin(http, applications);
   const delayWatch = main.database.eventLog.watchDelays(health.reporter('events'));
@@ -165,7 +165,10 @@ function writeOperatorFile(dataDir: string, url: string, token: string): () => v
   const part = `${path}.${process.pid}`;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    writeFileSync(part, JSON.stringify({ url, token, pid: process.pid }), { mode: 0o600, flag: 'wx' });
+    writeFileSync(part, JSON.stringify({ url, token, pid: process.pid, host: hostname() }), {
+      mode: 0o600,
+      flag: 'wx',
+    });
     renameSync(part, path);
   } catch {
     rmSync(part, { force: true });
@@ -227,6 +230,7 @@ function createCommonParts(
       delivers: config.mailDelivery,
     },
     thumbnailPool: options.thumbnailPool ?? new ThumbnailPool(),
+    mayUpgrade: !options.isForCommand,
     appKey,
     appKeyPrevious,
     maxFields,

@@ -47,6 +47,8 @@ import { systemTraits } from './system-definitions.ts';
 export const mainApplicationName = 'main';
 
 export interface ApplicationParts {
+  /** Whether the store of an earlier version may be upgraded. */
+  readonly mayUpgrade: boolean;
   readonly name: string;
   readonly database: Database;
   readonly clock: Clock;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { adminRole, publicRole } from '../access/access-table.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { StartFailure } from '../base/start-failure.ts';
 import { addSystemField, defineCollection } from '../collections/define-collection.ts';
 import { runDefinitionSteps } from '../collections/definition-change.ts';
 import type { DefinitionContext } from '../collections/definition-context.ts';
@@ -10,13 +11,20 @@ import { defaultFieldFacts, type NewField } from '../collections/new-field.ts';
 import {
   findNewLists,
   findOtherPatterns,
+  type IndexedSystemCollection,
   needsIndexes,
   setSystemIndexes,
   setSystemPattern,
   setSystemType,
 } from '../collections/system-indexes.ts';
 import { findApplication, insertMainApplication } from '../database/application-rows.ts';
-import { bumpVersion, createCatalogue, hasCatalogue, isCurrentStore } from '../database/catalogue.ts';
+import {
+  bumpVersion,
+  createCatalogue,
+  hasCatalogue,
+  isCurrentStore,
+  readUserCollections,
+} from '../database/catalogue.ts';
 import type { Database } from '../database/database.ts';
 import { insertPermission, readPermissions } from '../database/permission-rows.ts';
 import { insertRole, readRoles, setUserRoles } from '../database/role-rows.ts';
@@ -76,6 +84,8 @@ const builtInRoles: readonly {
 export interface StorePreparation {
   readonly name: string;
   readonly mayCreate: boolean;
+  /** Whether the store of an earlier version may be changed. */
+  readonly mayUpgrade: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Copies the store before it is changed. @param version its version. @returns where the copy is; null: copies are off. */
@@ -87,7 +97,7 @@ export interface StorePreparation {
  * bootstrap is started again, because no data can exist yet.
  *
  * @returns whether the catalogue exists.
- * @throws StartFailure if a newer version of the server has written the store.
+ * @throws StartFailure if a newer version of the server has written the store, or it may not be upgraded.
  */
 export async function prepareStore(database: Database, preparation: StorePreparation): Promise<boolean> {
   const { name, mayCreate, clock } = preparation;
@@ -104,14 +114,35 @@ export async function prepareStore(database: Database, preparation: StorePrepara
   return true;
 }
 
+/** @throws ApiError if users have defined a collection with the name of a system collection that this version of the server adds. */
+export function requireFreeNames(name: string, userCollections: readonly string[]): void {
+  const own = new Set(userCollections);
+  const taken = listWanted(name).find((each) => own.has(each.name));
+  if (!taken) return;
+  throw new ApiError(
+    'COLLECTION_EXISTS',
+    `The application "${name}" has a collection "${taken.name}", and this version of the server needs the name. Start the previous version, move its records to a collection of another name, destroy it, and start this version again. Nothing was changed.`,
+  );
+}
+
+/** The system collections of an application. */
+export function listWanted(name: string): readonly IndexedSystemCollection[] {
+  return systemCollections.filter((each) => !each.mainOnly || name === mainApplicationName);
+}
+
 async function upgrade(
   database: Database,
   all: readonly Migration[],
-  { name, clock, logger, saveStore }: StorePreparation,
+  { name, mayUpgrade, clock, logger, saveStore }: StorePreparation,
 ): Promise<void> {
   const { planUpgrade, upgradeStore } = await import('../upgrades/upgrade-store.ts');
   const plan = await planUpgrade(database, name, all);
+  requireFreeNames(name, await readUserCollections(database));
   const { from, to, tables } = plan;
+  if (!mayUpgrade)
+    throw new StartFailure(
+      `The data of the application "${name}" is of an earlier version: its store has version ${from}, and this one is ${to}. Start the server, which upgrades it; "tablinum start --dry-run" says what changes. Nothing was changed.`,
+    );
   const backup = await saveStore(from);
   const titles = plan.migrations.map(({ number, title }) => `${number}: ${title}`);
   logger.info({ application: name, from, to, migrations: titles, tables, backup }, 'The store is upgraded.');
@@ -125,8 +156,11 @@ async function upgrade(
 export async function migrateSystemCollections(application: Application): Promise<void> {
   const { registry, name } = application;
   const existing = new Set(registry.all().map((each) => each.name));
-  const wanted = systemCollections.filter((each) => !each.mainOnly || name === mainApplicationName);
-  requireFreeNames(application, wanted);
+  const wanted = listWanted(name);
+  requireFreeNames(
+    name,
+    registry.all().flatMap((each) => (each.system ? [] : [each.name])),
+  );
   const collections = wanted.filter((each) => !existing.has(each.name));
   const relations = systemRelations.filter(
     ({ collection, field }) =>
@@ -162,16 +196,6 @@ export async function migrateSystemCollections(application: Application): Promis
   await addSystemPermissions(application, collections);
   await addRoles(application);
   if (name === mainApplicationName) await addMainRow(application);
-}
-
-/** @throws ApiError if a collection of users has the name of a system collection that a newer version of the server adds. */
-function requireFreeNames({ registry, name }: Application, wanted: readonly SystemCollection[]): void {
-  const taken = wanted.find((each) => registry.find(each.name)?.system === false);
-  if (!taken) return;
-  throw new ApiError(
-    'COLLECTION_EXISTS',
-    `The application "${name}" has a collection "${taken.name}", and this version of the server needs the name. Start the previous version, move its records to a collection of another name, destroy it, and start this version again.`,
-  );
 }
 
 /** Adds `main` to the list of applications. */

@@ -262,6 +262,13 @@ export async function readDefinedNames(database: Database): Promise<ReadonlySet<
   return new Set(rows.flatMap(([collection, field]) => [collection, `${collection}.${field}`]));
 }
 
+/** The names of the collections that users have defined. */
+export async function readUserCollections(database: Database): Promise<string[]> {
+  const isSystem = database.dialect.isTrue(sql`system`);
+  const rows = await readRows<[name: string]>(database, sql`SELECT name FROM _collections WHERE NOT (${isSystem})`);
+  return rows.map(([name]) => name);
+}
+
 /** The random name of the event log, which differs between sets of data. */
 export async function readEpoch(database: Database): Promise<string> {
   const [row] = await readRows(database, sql`SELECT epoch FROM _meta`);

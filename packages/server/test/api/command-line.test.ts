@@ -1,6 +1,10 @@
 /** `tablinum user`, `key`, `app`, `jobs`, `config`, `doctor`, `completion` and help, as an operator runs them: with and without a server. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -130,6 +134,26 @@ describeEngines('the command line', (engine) => {
     await server.stop('SIGTERM');
     expect(existsSync(file)).toBe(false);
     expect(await json('app', 'list')).toMatchObject([{ name: 'main' }]);
+  });
+
+  test('gives its token to no program that listens where a killed server did', async () => {
+    const requests: string[] = [];
+    const other = createServer((request, response) => {
+      requests.push(request.url ?? '');
+      response.end('{}');
+    });
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const ended = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+    await once(ended, 'exit');
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const left = { url, token: 'tbo_left', pid: ended.pid, host: hostname() };
+    writeFileSync(join(store.dataDir, 'operator.json'), JSON.stringify(left));
+    expect(await json('app', 'list')).toMatchObject([{ name: 'main' }]);
+    expect(await diagnose(env)).toContainEqual(
+      expect.objectContaining({ check: 'server', message: expect.stringContaining('No running server') }),
+    );
+    other.close();
+    expect(requests).toEqual([]);
   });
 
   test('doctor names problems and their cure, without a secret', async () => {

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemCollections, systemRelations } from '../../src/applications/system-definitions.ts';
 import { readConfig } from '../../src/base/config.ts';
+import { runAdminCommand } from '../../src/cli-admin.ts';
 import { printUpgradePlan } from '../../src/cli-upgrade.ts';
 import { readStoreVersion, storeVersion } from '../../src/database/catalogue.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -92,6 +93,37 @@ describeEngines('a store of an earlier version', (engine) => {
     await store.remove();
   });
 
+  test('is refused unchanged where users have a collection with a name that this version needs', async () => {
+    const [version] = listStoreFixtures(engine);
+    const fixture = readStoreFixture(version!, engine);
+    const store = await openStoreFixture(engine, fixture).store();
+    await runIn(store, "UPDATE _collections SET name='mailTemplates' WHERE name='tags'");
+    const before = await readMain(store);
+    for (const attempt of [() => TestServer.start(shareStore(engine, store)), () => plan(store)])
+      await expect(attempt()).rejects.toThrow('has a collection "mailTemplates", and this version of the server needs');
+    expect(await readMain(store)).toEqual(before);
+    // A command is no start of the server.
+    const settings = {
+      ...serverSettings,
+      DATA_DIR: store.dataDir,
+      ...(store.databaseUrl && { DATABASE_URL: store.databaseUrl }),
+    };
+    await runIn(store, "UPDATE _collections SET name='tags' WHERE name='mailTemplates'");
+    await expect(runAdminCommand('app', ['list'], readConfig(settings))).rejects.toThrow(
+      'Start the server, which upgrades it',
+    );
+    await runIn(store, "UPDATE _collections SET name='mailTemplates' WHERE name='tags'");
+    expect(await readMain(store)).toEqual(before);
+    await runIn(store, "UPDATE _collections SET name='tags' WHERE name='mailTemplates'");
+    const server = await TestServer.start(shareStore(engine, store));
+    expect(await takeReadings(server)).toEqual(fixture.replies);
+    expect(await countCopies(store)).toBe(2);
+    await server.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
+    await expect.poll(() => countCopies(store)).toBe(1);
+    await server.stop();
+    await store.remove();
+  });
+
   test('goes on after a migration that failed, and never runs one twice', async () => {
     const server = await TestServer.start(engine);
     const { database } = server.running.applications.main;
@@ -127,7 +159,7 @@ describeEngines('a store of a newer version', (engine) => {
     await server.data('POST /api/applications:create', { body: { name: 'shop' } });
     const { token } = await server.data('POST /api/applications:enter?filterByTk=shop');
     await server.stop();
-    await addMigration(store, (name) => !/^(app_)?1$/.test(name), 1000);
+    await addMigration(store, (name) => !isMain(name), 1000);
     server = await TestServer.start(shared);
     server.tokens.set('shop', token);
     const reply = await server.call('GET /api/collections:list', { as: 'shop', headers: shopHeaders });
@@ -135,7 +167,7 @@ describeEngines('a store of a newer version', (engine) => {
     expect(reply.body.message).toContain('written by a newer version of the server: its store has version 1000');
     expect((await server.call('GET /api/collections:list')).status).toBe(200);
     await server.stop();
-    await addMigration(store, (name) => /^(app_)?1$/.test(name), 1001);
+    await addMigration(store, isMain, 1001);
     const message = `the application "main" was written by a newer version of the server: its store has version 1001, and this server knows versions up to ${newest}.`;
     await expect(TestServer.start(shared)).rejects.toThrow(message);
     await expect(plan(store)).rejects.toThrow(message);
@@ -144,26 +176,47 @@ describeEngines('a store of a newer version', (engine) => {
 });
 
 /** Notes a migration of a later version in the stores whose names a test chooses. */
-async function addMigration(
+async function addMigration(store: Store, isChosen: (name: string) => boolean, number: number): Promise<void> {
+  await runIn(store, `INSERT INTO _migrations (number,title,at) VALUES (${number},'of a later version','')`, isChosen);
+}
+
+const isMain = (name: string): boolean => /^(app_)?1$/.test(name);
+
+/** Runs a statement in one store, while no server uses it. @returns its rows. */
+async function runIn(
   { dataDir, databaseUrl }: Store,
-  isChosen: (name: string) => boolean,
-  number: number,
-): Promise<void> {
-  const insert = (table: string): string =>
-    `INSERT INTO ${table} (number,title,at) VALUES (${number},'of a later version','')`;
+  statement: string,
+  isChosen: (name: string) => boolean = isMain,
+): Promise<object[]> {
   if (databaseUrl !== null) {
-    const schemas = await queryDatabase(databaseUrl, `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'app%'`);
+    const schemas = await queryDatabase(databaseUrl, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'app%'");
     const chosen = schemas.map(({ nspname }) => nspname as string).filter(isChosen);
     expect(chosen).toHaveLength(1);
-    await queryDatabase(databaseUrl, insert(`${chosen[0]}._migrations`));
-    return;
+    const url = new URL(databaseUrl);
+    url.searchParams.set('options', `-c search_path=${chosen[0]}`);
+    return queryDatabase(url.href, statement);
   }
   const folder = join(dataDir, 'applications');
   const chosen = readdirSync(folder).filter((name) => /^[^.]+\.db$/.test(name) && isChosen(name.slice(0, -3)));
   expect(chosen).toHaveLength(1);
   const database = new DatabaseSync(join(folder, chosen[0]!));
-  database.exec(insert('_migrations'));
+  const rows = database.prepare(statement).all();
   database.close();
+  return rows;
+}
+
+/** The tables and definitions of `main`, which a refused upgrade must not change, and the copies. */
+async function readMain(store: Store): Promise<unknown> {
+  const tables =
+    store.databaseUrl === null
+      ? "SELECT name FROM sqlite_master WHERE type='table' ORDER BY 1"
+      : 'SELECT schemaname,tablename FROM pg_tables ORDER BY 1,2';
+  const copies = join(store.dataDir, 'upgrade-backups');
+  return [
+    await runIn(store, tables),
+    await runIn(store, 'SELECT * FROM _collections ORDER BY id'),
+    existsSync(copies) ? readdirSync(copies) : [],
+  ];
 }
 
 async function readName(database: Database): Promise<unknown> {
@@ -205,6 +258,10 @@ async function useCopy(engine: Engine, { dataDir, databaseUrl }: Store): Promise
       for (const end of ['-wal', '-shm']) rmSync(join(dataDir, 'applications', `${file}${end}`), { force: true });
       renameSync(join(folder, copy, file), join(dataDir, 'applications', file));
     }
+}
+
+async function countCopies({ dataDir, databaseUrl }: Store): Promise<number> {
+  return (databaseUrl === null ? readdirSync(join(dataDir, 'upgrade-backups')) : await listCopies(databaseUrl)).length;
 }
 
 async function listCopies(url: string): Promise<string[]> {

@@ -42,3 +42,14 @@ async function createCopy(
   }
   await run([...definition.index, ...definition.relate]);
 }
+
+/** Removes copies of a schema. @param prefix of their names. */
+export async function removeSavedSchemas(url: string, budget: ConnectionBudget, prefix: string): Promise<void> {
+  const client = await connectForCopies(url, budget);
+  const found = await runQuery<{ name: string }>(
+    client,
+    'SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname,$1)',
+    [prefix],
+  ).finally(() => client.end());
+  for (const { name } of found) await dropPostgres(url, name, budget);
+}

@@ -1,5 +1,5 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { StartFailure } from '../../base/start-failure.ts';
 import { syncToDisk } from '../../base/sync-to-disk.ts';
@@ -37,4 +37,11 @@ function requireSpace(path: string, folder: string): void {
   throw new StartFailure(
     `Before an upgrade, ${path} is copied to ${folder}, which needs ${megabytes(needed)} MB; ${megabytes(bavail * bsize)} MB are free. Free some space, or make a backup yourself and set UPGRADE_BACKUP=off. Nothing was changed.`,
   );
+}
+
+/** Removes the copies of a store. @param target the folder that contains the copies. */
+export async function removeSavedStore(store: string, target: string): Promise<void> {
+  const names = existsSync(target) ? await readdir(target) : [];
+  for (const name of names.filter((each) => each.startsWith(`${store}-version-`)))
+    await rm(join(target, name), { recursive: true, force: true });
 }
