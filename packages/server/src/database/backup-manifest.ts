@@ -173,7 +173,10 @@ export async function makeDurableFolder<T>(target: string, work: (part: string) 
   const part = `${target}.part`;
   await rm(part, { recursive: true, force: true });
   await mkdir(part, { recursive: true, mode: 0o700 });
-  const result = await work(part);
+  const result = await work(part).catch(async (error: unknown) => {
+    await rm(part, { recursive: true, force: true });
+    throw error;
+  });
   await syncTree(part);
   await rename(part, target);
   await syncToDisk(dirname(target));

@@ -73,7 +73,7 @@ export function planSortKey(term: SortTerm, root: Collection, rootGrant: Grant, 
   if (!field.type.sortable)
     throw new ApiError(
       'SORT_INVALID',
-      `"${term.path.slice(0, 120)}" cannot be used in "sort": it is a ${field.type.name} field.`,
+      `"${term.path.slice(0, 120)}" cannot be used to sort or to group: it is a field of the type ${field.type.name}.`,
     );
   return { field, collection, steps, descending: term.descending, nullable: steps.length > 0 || !field.notNull };
 }

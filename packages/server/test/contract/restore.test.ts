@@ -312,6 +312,14 @@ describeEngines('restore', (engine) => {
     60_000,
   );
 
+  test('a backup that is refused leaves no folder', async () => {
+    const store = await emptyStore();
+    await runRestoreCommand([backup], config(store));
+    const target = join(root, 'refused');
+    await expect(runBackupCommand(['--app', 'nope', target], config(store))).rejects.toThrow('"nope"');
+    expect([existsSync(target), existsSync(`${target}.part`)]).toEqual([false, false]);
+  });
+
   test('what an interrupted verification has left is removed by the next one', async () => {
     const store = await emptyStore();
     const ended = spawn(process.execPath, ['--version'], { stdio: 'ignore' });

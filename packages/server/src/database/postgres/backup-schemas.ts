@@ -9,6 +9,7 @@ import {
   writeManifest,
 } from '../backup-manifest.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
+import type { PostgresClient } from './postgres-client.ts';
 import { runQuery } from './run-query.ts';
 import { saveApplication } from './save-application.ts';
 import { connectForCopies } from './schema-snapshot.ts';
@@ -36,19 +37,21 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
     const tables: BackupTable[] = [];
     const saved = new Set<string>();
     const save = async (store: string): Promise<void> => {
-      if (saved.has(store)) return;
+      if (!saved.has(store)) await saveReading(store, async () => {});
+    };
+    const saveReading = async <T>(store: string, read: (client: PostgresClient) => Promise<T>): Promise<T> => {
       saved.add(store);
       const { url, budget } = options;
-      const path = `schemas/${store}`;
-      tables.push(...(await saveApplication({ url, budget, schema: options.schemaName(store), root: part, path })));
+      const source = { url, budget, schema: options.schemaName(store) };
+      const result = await saveApplication({ ...source, root: part, path: `schemas/${store}` }, read);
+      tables.push(...result.tables);
+      return result.read;
     };
-    const applications = await listApplications(options);
-    for (const { store } of applications) if (store !== options.mainStore) await save(store);
-    let listed = applications;
+    let listed = await listApplications(options);
+    for (const { store } of listed) if (store !== options.mainStore) await save(store);
     if (options.application === null) {
-      await save(options.mainStore);
-      // Applications that were created before the copy of `main` are listed in it.
-      listed = await listApplications(options);
+      // The list of the copy of `main`: others may have been created or destroyed since.
+      listed = await saveReading(options.mainStore, (client) => readApplications(client, options));
       for (const { store } of listed) await save(store);
     }
     await options.addFiles(part);
@@ -68,26 +71,28 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
 
 /** The applications to save. @throws Error where there are none, or the one that is named does not exist. */
 async function listApplications(options: SchemaBackupOptions): Promise<BackupApplication[]> {
-  const { application, mainStore, schemaName } = options;
   const client = await connectForCopies(options.url, options.budget);
-  try {
-    const schema = schemaName(mainStore);
-    const [found] = await runQuery(client, 'SELECT 1 FROM pg_tables WHERE schemaname=$1 AND tablename=$2', [
-      schema,
-      'applications',
-    ]);
-    if (!found) throw new Error('DATABASE_URL names a database without data of a Tablinum server.');
-    const rows = await runQuery<BackupApplication>(
-      client,
-      `SELECT name,CASE WHEN name='main' THEN $1::text ELSE store::text END AS store,"displayName",options::text AS options
+  return readApplications(client, options).finally(() => client.end());
+}
+
+async function readApplications(
+  client: PostgresClient,
+  { application, mainStore, schemaName }: SchemaBackupOptions,
+): Promise<BackupApplication[]> {
+  const schema = schemaName(mainStore);
+  const [found] = await runQuery(client, 'SELECT 1 FROM pg_tables WHERE schemaname=$1 AND tablename=$2', [
+    schema,
+    'applications',
+  ]);
+  if (!found) throw new Error('DATABASE_URL names a database without data of a Tablinum server.');
+  const rows = await runQuery<BackupApplication>(
+    client,
+    `SELECT name,CASE WHEN name='main' THEN $1::text ELSE store::text END AS store,"displayName",options::text AS options
 FROM ${schema}.applications WHERE status<>'destroying' AND born AND (name='main' OR store IS NOT NULL) AND ($2::text IS NULL OR name=$2) ORDER BY name`,
-      [mainStore, application],
-    );
-    if (rows.length === 0) throw new Error(`There is no application "${application ?? ''}" to back up.`);
-    return rows;
-  } finally {
-    await client.end();
-  }
+    [mainStore, application],
+  );
+  if (rows.length === 0) throw new Error(`There is no application "${application ?? ''}" to back up.`);
+  return rows;
 }
 
 /** The folder of an application within a backup. */

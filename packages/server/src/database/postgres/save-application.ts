@@ -2,6 +2,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupTable } from '../backup-manifest.ts';
+import type { PostgresClient } from './postgres-client.ts';
 import { runQuery } from './run-query.ts';
 import type { SchemaDefinition } from './schema-definition.ts';
 import { copySchema, type SchemaSnapshot, type SchemaSource } from './schema-snapshot.ts';
@@ -21,13 +22,24 @@ export interface SaveParts extends SchemaSource {
   readonly path: string;
 }
 
-/** Saves a schema while servers use it. @throws Error if definitions change during each of several attempts. */
-export function saveApplication(parts: SaveParts): Promise<BackupTable[]> {
+/**
+ * Saves a schema while servers use it.
+ *
+ * @param read reads more of the moment that is saved.
+ * @throws Error if definitions change during each of several attempts.
+ */
+export function saveApplication<T>(
+  parts: SaveParts,
+  read: (client: PostgresClient) => Promise<T>,
+): Promise<{ readonly tables: BackupTable[]; readonly read: T }> {
   const folder = join(parts.root, parts.path);
   return copySchema(parts, async (snapshot) => {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    return saveTables(snapshot, parts);
+    await snapshot.begin('READ ONLY');
+    const found = await read(snapshot.client);
+    await runQuery(snapshot.client, 'COMMIT');
+    return { tables: await saveTables(snapshot, parts), read: found };
   });
 }
 

@@ -44,7 +44,7 @@ export function fillCampaign(templates: CampaignContent, values: TemplateRecord,
   const plain = (text: string): string => fill(text, values, maxLength, (each) => each);
   const { subject, text, html } = templates;
   const url = values.unsubscribeUrl;
-  const hasLink = [text, html].some((each) => listAll(each ?? '').includes(unsubscribeVariable));
+  const hasLink = [text, html].some((each) => findPlaceholders(each ?? '').includes(unsubscribeVariable));
   const needsLink = !hasLink && url !== '';
   const filledText = text === null ? null : plain(text) + (needsLink ? `\n\n-- \nUnsubscribe: ${url}\n` : '');
   const filledHtml = html === null ? null : fill(html, values, maxLength, escapeText);
@@ -56,7 +56,8 @@ export function fillCampaign(templates: CampaignContent, values: TemplateRecord,
   };
 }
 
-function listAll(template: string): string[] {
+/** The names of the variables in the placeholders of a text, as often as they occur. */
+export function findPlaceholders(template: string): string[] {
   return [...template.matchAll(placeholder)].map((match) => match[1] as string);
 }
 

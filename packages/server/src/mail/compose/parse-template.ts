@@ -3,7 +3,7 @@ import { mailLimits } from '../../protocol/mail-limits.ts';
 import type { Body } from '../../records/record-rules.ts';
 import { InputProblems } from '../automation/input-problems.ts';
 import { campaignLimits } from '../campaigns/campaign-limits.ts';
-import { findTemplateProblem } from '../campaigns/campaign-template.ts';
+import { findPlaceholders, findTemplateProblem } from '../campaigns/campaign-template.ts';
 import { sanitiseHtml } from '../html/sanitise-html.ts';
 
 const lengths = {
@@ -28,6 +28,11 @@ export function parseMessageTemplate(written: Body, isNew: boolean): Body {
   problems.throwIfAny();
   if (typeof row['html'] === 'string') {
     const { html } = sanitiseHtml(row['html']);
+    // The address of a link is encoded, so a placeholder in it would never be filled.
+    if (findPlaceholders(html).length < findPlaceholders(row['html']).length) {
+      problems.add('html', 'A variable can only stand in the text, not in the address of a link or another attribute.');
+      problems.throwIfAny();
+    }
     row['html'] = html === '' ? null : html;
   }
   return row;
