@@ -40,7 +40,7 @@ test.skipIf(skipped !== null)(
   },
 );
 
-const recordPrograms = Number(process.env['RECORD_PROGRAMS'] ?? 1000);
+const recordPrograms = Number(process.env['RECORD_PROGRAMS'] ?? 500);
 
 test.skipIf(skipped !== null)(
   'random programs about records get the same replies on both engines, and leave the same records',

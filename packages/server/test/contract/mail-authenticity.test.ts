@@ -251,7 +251,7 @@ describeEngines('the authenticity of received mail', (engine) => {
   // The checks of a message do not depend on the engine, so the long list of messages is checked on one.
   describe.skipIf(!hasHam || engine.name !== 'sqlite')('real mail', () => {
     test('honest messages get few warnings', { timeout: 240_000 }, async () => {
-      const step = process.env['MAIL_SCALE'] ? 1 : 5;
+      const step = process.env['MAIL_SCALE'] ? 1 : 10;
       async function* some() {
         let index = 0;
         for await (const each of readMailSource(hamFolder)) if (index++ % step === 0) yield each;

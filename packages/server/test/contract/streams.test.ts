@@ -7,7 +7,7 @@ import { startLargeCollectionServer } from '../support/large-collection-server.t
  * `STREAM_RECORDS=1000000` for more. Of PostgreSQL fewer, since filling it takes longer than the streams.
  */
 const recordsOf = ({ name }: Engine): number =>
-  Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 500_000 : 250_000));
+  Number(process.env['STREAM_RECORDS'] ?? (name === 'sqlite' ? 300_000 : 150_000));
 const newline = 10;
 
 describeEngines('streams', (engine) => {
