@@ -5,6 +5,7 @@ const longest = [
   'hostile/permission-bypass',
   'web/test/page-states',
   'web/test/access',
+  'web/test/mail-journey',
   'contract/engine-equivalence',
   'web/test/inbox-accounts',
   'contract/restore',

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
 import { pngBase64 } from '../../server/test/support/mail-compose-server.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
+import { transferToEditor } from './support/editor-transfer.ts';
 import { startShopInboxServer } from './support/shop-inbox-server.ts';
 import { buildWebInterface, describeWebEngines, expectAccessible, openPage, signIn } from './support/web-page.ts';
 
@@ -24,24 +25,6 @@ const hostileHtml = `
 <form action="https://pixels.example/11"><input name="password" autofocus onfocus="taken()"><button>go</button></form>
 <video src="https://pixels.example/12.mp4" autoplay></video><object data="https://pixels.example/13"></object>
 <img data-cid="not-of-this-message@x"><noscript><p title="</noscript><img src=x onerror=taken()>"></noscript>`;
-
-/** Dispatches what a browser dispatches when the user pastes or drops. Its text runs in the page. */
-const transferSource = `({ type, data, png }) => {
-  const element = document.querySelector('[role=textbox][aria-label=Text]');
-  const carried = new DataTransfer();
-  for (const [format, value] of Object.entries(data)) carried.setData(format, value);
-  if (png) {
-    const bytes = Uint8Array.from(atob(png), (each) => each.charCodeAt(0));
-    carried.items.add(new File([bytes], 'shelf.png', { type: 'image/png' }));
-  }
-  const options = { bubbles: true, cancelable: true };
-  const { x, y } = element.getBoundingClientRect();
-  element.dispatchEvent(
-    type === 'paste'
-      ? new ClipboardEvent('paste', { ...options, clipboardData: carried })
-      : new DragEvent('drop', { ...options, dataTransfer: carried, clientX: x + 30, clientY: y + 20 }),
-  );
-}`;
 
 describe.skipIf(chromium === null)('writing with formatting', () => {
   describeWebEngines('in the inbox of a shop', (engine) => {
@@ -66,9 +49,8 @@ describe.skipIf(chromium === null)('writing with formatting', () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
       await expect.poll(async () => (await get('emails?folder=drafts')).length).toBe(0);
     };
-    /** The event that a browser dispatches when the user pastes or drops. */
     const transfer = (type: 'paste' | 'drop', data: Readonly<Record<string, string>>, png?: string): Promise<void> =>
-      page.evaluate(`(${transferSource})(${JSON.stringify({ type, data, png })})`);
+      transferToEditor(page, type, { texts: data, ...(png !== undefined && { png }) });
 
     beforeAll(async () => {
       buildWebInterface();

@@ -164,13 +164,17 @@ export async function deliver(
   }: { readonly text?: string; readonly messageId?: string; readonly to?: string } = {},
 ): Promise<void> {
   delivered += 1;
+  await deliverRaw(dovecot, user, makeMessage(subject, text, messageId ?? `<${delivered}.${process.pid}@test>`));
+}
+
+/** Delivers the bytes of a message by LMTP, as a mail server does. */
+export async function deliverRaw(dovecot: Dovecot, user: string, raw: string): Promise<void> {
   const transport = createTransport({
     host: '127.0.0.1',
     port: dovecot.lmtpPort,
     lmtp: true,
     ignoreTLS: true,
   } as never);
-  const raw = makeMessage(subject, text, messageId ?? `<${delivered}.${process.pid}@test>`);
   const to = dovecot.users[user]!.address;
   await transport.sendMail({ envelope: { from: 'zoe@example.test', to: [to] }, raw });
   transport.close();
