@@ -8,6 +8,8 @@ const mails = Number(process.env['MAILS'] ?? 100_000);
 const parsed = 1500;
 /** What of the open conversation is shown. */
 const thread = "document.querySelector('article')?.closest('section')";
+/** Conversations that are opened one after another to see whether their memory is freed. */
+const readings = 1000;
 /** A step of the measured reader, in milliseconds; whoever reads is not asked to wait longer. */
 const longest = 5000;
 
@@ -27,6 +29,7 @@ await onSite(async (site) => {
   console.log(`an archived conversation is gone after ${await archived(page)}`);
   console.log(`Enter opens a conversation after ${await opened(page)}`);
   console.log(`j opens the next one after ${await stepped(page)}`);
+  console.log(`memory of the page: ${await remembered(page)}`);
   // Pages are read on the way.
   const frames = await scrolled(page, '[data-list]', 1200);
   const top = (await page.evaluate("document.querySelector('[data-list]').scrollTop")) as number;
@@ -92,4 +95,25 @@ async function stepped(page: Page): Promise<string> {
   await page.locator('article').first().waitFor();
   await page.waitForTimeout(500);
   return reacting(page, 'j', `${thread}?.textContent`, async () => {});
+}
+
+/** The memory of scripts after a garbage collection, after few conversations and after many. */
+async function remembered(page: Page): Promise<string> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  const measure = async (): Promise<string> => {
+    await session.send('HeapProfiler.collectGarbage');
+    const { metrics } = await session.send('Performance.getMetrics');
+    const get = (wanted: string): number => metrics.find(({ name }) => name === wanted)!.value;
+    return `${(get('JSHeapUsedSize') / 1e6).toFixed(1)} MB, ${get('Nodes')} nodes, ${get('Documents')} documents`;
+  };
+  const turn = async (): Promise<void> => {
+    const before = await page.evaluate(`${thread}?.textContent`);
+    await page.keyboard.press('j');
+    await page.waitForFunction(`(before) => (${thread})?.textContent !== before`, before, { timeout: longest });
+  };
+  for (let count = 0; count < 20; count += 1) await turn();
+  const early = await measure();
+  for (let count = 20; count < readings; count += 1) await turn();
+  return `${early} after 20 conversations; ${await measure()} after ${readings}`;
 }
