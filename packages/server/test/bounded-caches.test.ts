@@ -80,6 +80,7 @@ const bounded: Readonly<Record<string, string>> = {
   'http/request-body.ts #start': 'lives as long as a request',
   'http/request-head.ts zones': 'LruMap',
   'http/request-reader.ts requests': 'LruMap',
+  'http/slow-requests.ts recentShapes': '200 shapes of at most 1,000 characters',
   'http/web/web-interface.ts #kept': 'the files of the build',
   'identity/authenticator.ts #callers': 'LruMap',
   'identity/authenticator.ts #usedKeys': 'keys that exist, used in the last minute',

@@ -11,7 +11,7 @@ import { runRecordAction } from './record-actions.ts';
 import type { Action, ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readRecordRequest } from './request-reader.ts';
 
-/** The `applications` actions, only in `main`. Reads are record actions. */
+/** The actions about the whole server, only in `main`: those of `applications`, whose reads are record actions, and `serverActivity:get`. */
 export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'applications:list': { reads: true, run: inMainApplication(runRecordAction) },
   'applications:get': { reads: true, run: inMainApplication(runRecordAction) },
@@ -20,6 +20,7 @@ export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'applications:start': { reads: false, run: inMainApplication(startApplication) },
   'applications:stop': { reads: false, run: inMainApplication(stopApplication) },
   'applications:destroy': { reads: false, run: inMainApplication(destroyApplication) },
+  'serverActivity:get': { reads: true, run: inMainApplication(readActivity) },
   'applications:enter': { reads: false, journaled: true, run: inMainApplication(enterApplication) },
 };
 
@@ -97,6 +98,13 @@ async function enterApplication(request: RequestContext): Promise<ActionResult> 
   } finally {
     lease.release();
   }
+}
+
+/** What this server did in the last hour. It concerns all applications, so only admins may read it. */
+async function readActivity(request: RequestContext): Promise<ActionResult> {
+  if (request.caller.role !== adminRole) throw permissionDenied('serverActivity', 'get');
+  readKnownParameters(request, [], false);
+  return { data: JSON.stringify(await (await request.activity()).describe()) };
 }
 
 function readGrantedName(request: RequestContext, action: string): string {

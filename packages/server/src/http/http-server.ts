@@ -35,7 +35,6 @@ import { registerHealth } from './health.ts';
 import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
 import type { HttpParts, IncomingRequest } from './incoming-request.ts';
 import { formatEndpoint, journalFailure, journalSuccess, toIpAddress } from './journaling.ts';
-import type { MetricsReplies, MetricsRouteParts } from './metrics/metrics-replies.ts';
 import { RateLimits } from './rate-limits.ts';
 import { isSocketRequest, RealtimeSockets, shouldUpgrade } from './realtime-sockets.ts';
 import { registerRecipientPages } from './recipient-pages.ts';
@@ -94,8 +93,10 @@ export class HttpServer {
     this.#actions = { ...systemActions, ...added };
     this.#observer = new RequestObserver({
       actions: this.#actions,
-      slowMilliseconds: parts.config.slowRequestMilliseconds,
-      logger: parts.logger,
+      server: parts,
+      connections: () => this.#connections.count + (parts.readers?.connections ?? 0),
+      sockets: () => this.#limits.connections.count,
+      stopped: this.#stopped.signal,
     });
     this.#sockets = new RealtimeSockets(parts, this.#limits);
     this.#callers = new Callers({
@@ -172,15 +173,9 @@ export class HttpServer {
     const shared = { ...this.#parts, callers: this.#callers, replies: this.#replies };
     registerHealth(fastify, { ...shared, stopping: () => (this.#stopping ? stoppingError() : null) });
     registerRecipientPages(fastify, { ...shared, limits: this.#limits });
-    this.#registerMetrics({
-      ...shared,
-      token: this.#parts.config.metricsToken,
-      dataDir: this.#parts.config.dataDir,
-      requests: this.#observer.metrics,
-      requestsUnderWay: () => this.#observer.underWay,
-      connections: () => this.#connections.count + (this.#parts.readers?.connections ?? 0),
-      sockets: () => this.#limits.connections.count,
-    });
+    fastify.get('/metrics', async (request, reply) =>
+      (await this.#observer.loadMetrics(this.#replies)).answer(request, reply),
+    );
     registerDocsPage(fastify);
     registerWebInterface(fastify);
     fastify.server.on('checkExpectation', (request, response) => this.#replies.refuseExpectation(request, response));
@@ -192,14 +187,6 @@ export class HttpServer {
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: '/api/*',
       handler: (request, reply) => this.#handle(request, reply),
-    });
-  }
-
-  #registerMetrics(parts: MetricsRouteParts): void {
-    let metrics: Promise<MetricsReplies> | null = null;
-    this.#fastify.get('/metrics', async (request, reply) => {
-      metrics ??= import('./metrics/metrics-replies.ts').then((each) => new each.MetricsReplies(parts));
-      return (await metrics).answer(request, reply);
     });
   }
 
@@ -352,6 +339,7 @@ export class HttpServer {
         requestId,
         limits: this.#limits,
         accounts: this.#parts.accounts,
+        activity: () => this.#observer.loadActivity(),
         hasSystemAction,
         idempotencyKey: this.#readIdempotencyKey(request, text, caller),
         tx: null,

@@ -8,6 +8,7 @@ import type { ConnectionCredential } from '../realtime/connection.ts';
 import type { ContextProvider } from '../records/read/stream-records.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { AccountSettings } from './account-settings.ts';
+import type { ServerActivity } from './activity/server-activity.ts';
 import type { BrowserHeaders } from './browser-session.ts';
 import type { IdempotencyKey } from './idempotency.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -51,6 +52,8 @@ export interface RequestContext {
   readonly requestId: string;
   readonly limits: RateLimits;
   readonly accounts: AccountSettings;
+  /** What this server did in the last hour. */
+  readonly activity: () => Promise<ServerActivity>;
   /** Whether an action is a system action, or its resource has no record actions. */
   readonly hasSystemAction: (resource: string, action: string) => boolean;
   /** The Idempotency-Key header; null without one. */

@@ -1,10 +1,14 @@
-/** Counts requests, logs slow ones, and tells administrators where the time of a request went. */
+/** Counts requests, logs slow ones, tells administrators where the time of a request went, and loads what shows the counts. */
 import type { ServerResponse } from 'node:http';
-import type { Logger } from '../base/logger.ts';
 import { RequestMetrics } from '../base/metrics.ts';
 import { readActions, writeActions } from '../protocol/actions.ts';
 import type { ActionTable } from './action-table.ts';
+import type { ServerActivity } from './activity/server-activity.ts';
+import type { HttpParts } from './incoming-request.ts';
+import type { MetricsSources } from './metrics/metrics-page.ts';
+import type { MetricsReplies } from './metrics/metrics-replies.ts';
 import { relationReads, relationWrites } from './relation-actions.ts';
+import type { Replies } from './replies.ts';
 import type { RequestContext, SystemAction } from './request-context.ts';
 import { serverTimingHeader } from './request-head.ts';
 import type { Route } from './route.ts';
@@ -24,10 +28,17 @@ export interface ObservedRequest {
 
 export interface RequestObserverParts {
   readonly actions: ActionTable;
-  /** From which duration requests are logged; null: never. */
-  readonly slowMilliseconds: number | null;
-  readonly logger: Logger;
+  readonly server: HttpParts;
+  /** The number of open connections, of all threads. */
+  readonly connections: () => number;
+  /** The number of open WebSockets and event streams. */
+  readonly sockets: () => number;
+  /** Aborted when the server stops. */
+  readonly stopped: AbortSignal;
 }
+
+/** The minutes of the last hour are counted from then on, in milliseconds after the start; the start itself does not wait for the code. */
+const activityDelay = 10_000;
 
 /** Observes the requests below /api/ of the main thread. */
 export class RequestObserver {
@@ -35,7 +46,10 @@ export class RequestObserver {
   readonly #parts: RequestObserverParts;
   /** The indexes of system actions, so that no name is built for a request. */
   readonly #systemIndexes: ReadonlyMap<SystemAction, number>;
+  readonly #startedAt = Date.now();
   #underWay = 0;
+  #metricsReplies: Promise<MetricsReplies> | null = null;
+  #activity: Promise<ServerActivity> | null = null;
 
   constructor(parts: RequestObserverParts) {
     this.#parts = parts;
@@ -43,11 +57,41 @@ export class RequestObserver {
     const names = systemNames.map(({ name }) => name);
     this.metrics = new RequestMetrics([...readActions, ...writeActions, ...relationReads, ...relationWrites, ...names]);
     this.#systemIndexes = new Map(systemNames.map(({ name, action }) => [action, this.metrics.find(name)]));
+    const timer = setTimeout(() => void this.loadActivity(), activityDelay).unref();
+    parts.stopped.addEventListener('abort', () => clearTimeout(timer), { once: true });
   }
 
   /** The requests that have no reply yet. */
   get underWay(): number {
     return this.#underWay;
+  }
+
+  /** What answers requests for `/metrics`. */
+  loadMetrics(replies: Replies): Promise<MetricsReplies> {
+    const token = this.#parts.server.config.metricsToken;
+    this.#metricsReplies ??= import('./metrics/metrics-replies.ts').then(
+      (each) => new each.MetricsReplies({ ...this.#sources(), token, replies }),
+    );
+    return this.#metricsReplies;
+  }
+
+  /** What the server did in the last hour. */
+  loadActivity(): Promise<ServerActivity> {
+    this.#activity ??= import('./activity/server-activity.ts').then(
+      (each) => new each.ServerActivity(this.#sources(), this.#startedAt, this.#parts.stopped),
+    );
+    return this.#activity;
+  }
+
+  #sources(): MetricsSources {
+    const { server, connections, sockets } = this.#parts;
+    const { applications, health, readers, config } = server;
+    return {
+      ...{ applications, health, readers, connections, sockets },
+      dataDir: config.dataDir,
+      requests: this.metrics,
+      requestsUnderWay: () => this.#underWay,
+    };
   }
 
   begin(headers: Readonly<Record<string, unknown>>): ObservedRequest {
@@ -81,15 +125,15 @@ export class RequestObserver {
     this.#underWay -= 1;
     const milliseconds = performance.now() - observed.startedAt;
     this.metrics.count(observed.action, status, milliseconds);
-    const { slowMilliseconds } = this.#parts;
-    if (slowMilliseconds !== null && milliseconds >= slowMilliseconds)
+    const { slowRequestMilliseconds } = this.#parts.server.config;
+    if (slowRequestMilliseconds !== null && milliseconds >= slowRequestMilliseconds)
       void this.#logSlow(observed, status, milliseconds);
   }
 
   async #logSlow({ action, context }: ObservedRequest, status: number, milliseconds: number): Promise<void> {
     const { logSlowRequest, readShape } = await import('./slow-requests.ts');
     const succeeded = context !== null && status < 400;
-    logSlowRequest(this.#parts.logger, {
+    logSlowRequest(this.#parts.server.logger, {
       application: context?.application.name ?? null,
       action: this.metrics.getName(action),
       resource: succeeded ? context.route.resource : null,

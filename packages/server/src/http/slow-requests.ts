@@ -1,4 +1,4 @@
-/** Describes slow requests for the log: names and operators, never values. Loaded with the first of them. */
+/** Describes slow requests for the log and for administrators: names and operators, never values. Loaded with the first of them. */
 import type { Logger } from '../base/logger.ts';
 import { normaliseQuery } from '../protocol/query-request.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
@@ -33,6 +33,40 @@ export function readShape(
   }
 }
 
+/** Slow requests with the same action, resource and shape in the last hour. */
+export interface SlowShape extends Pick<SlowRequest, 'application' | 'action' | 'resource' | 'shape'> {
+  readonly requests: number;
+  /** Milliseconds of the slowest one. */
+  readonly slowest: number;
+  /** When the last one was answered, in milliseconds since 1970. */
+  readonly lastAt: number;
+}
+
+const keptMilliseconds = 3_600_000;
+const keptShapes = 200;
+/** Of all servers in this process; that of the last request is the last one. */
+const recentShapes = new Map<string, SlowShape>();
+
+function keepShape({ application, action, resource, shape, milliseconds }: SlowRequest, now: number): void {
+  const key = JSON.stringify([application, action, resource, shape]);
+  const before = recentShapes.get(key);
+  const counted = before && now - before.lastAt < keptMilliseconds ? before : { requests: 0, slowest: 0 };
+  recentShapes.delete(key);
+  const slowest = Math.max(counted.slowest, Math.round(milliseconds));
+  recentShapes.set(key, { application, action, resource, shape, requests: counted.requests + 1, slowest, lastAt: now });
+  if (recentShapes.size > keptShapes) recentShapes.delete(recentShapes.keys().next().value!);
+}
+
+/** The shapes of slow requests in the last hour, the slowest first. @param most how many. */
+export function listSlowShapes(most: number, now: number): SlowShape[] {
+  return [...recentShapes.values()]
+    .filter(({ lastAt }) => now - lastAt < keptMilliseconds)
+    .sort((one, other) => other.slowest - one.slowest)
+    .slice(0, most);
+}
+
+/** Writes a slow request to the log, and keeps it for an hour. */
 export function logSlowRequest(logger: Logger, slow: SlowRequest): void {
+  keepShape(slow, Date.now());
   logger.warn({ ...slow, milliseconds: Math.round(slow.milliseconds) }, 'A request was slow.');
 }

@@ -1,3 +1,4 @@
+import { activityOperations } from './activity-operations.ts';
 import { applicationOperations } from './application-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { authOperations } from './auth-operations.ts';
@@ -59,6 +60,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...definitionOperations,
   ...indexOperations,
   ...applicationOperations,
+  ...activityOperations,
   ...auditOperations,
   ...eventOperations,
   ...documentOperations,

@@ -1,5 +1,6 @@
 import { mainApplicationName } from '../applications/application.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
+import { activitySchemas, isServerAdmin } from './activity-operations.ts';
 import { journalSchemas } from './audit-operations.ts';
 import { accountSchemas, sessionSchemas } from './auth-schemas.ts';
 import { eventSchemas } from './change-operations.ts';
@@ -78,7 +79,8 @@ export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
 };
 
 /** The schemas of system actions that the role may use. */
-export function systemSchemas({ caller, application, findGrant, mayConfigure }: Subject): Schemas {
+export function systemSchemas(subject: Subject): Schemas {
+  const { caller, application, findGrant, mayConfigure } = subject;
   const isAnyGranted = (resource: string, actions: readonly string[]): boolean =>
     actions.some((action) => findGrant(resource, action) !== null);
   const definitions = ['list', 'get', 'create', 'update', 'destroy'];
@@ -90,6 +92,7 @@ export function systemSchemas({ caller, application, findGrant, mayConfigure }: 
     ...(mayConfigure && explanationSchemas),
     ...((isAnyGranted('collections', definitions) || isAnyGranted('fields', definitions)) && definitionSchemas),
     ...(isAnyGranted('collections', ['list']) && isAnyGranted('collections', ['update']) && indexSchemas),
+    ...(isServerAdmin(subject) && activitySchemas),
     ...(application === mainApplicationName &&
       isAnyGranted('applications', ['create', 'update']) &&
       applicationSchemas),

@@ -7,6 +7,7 @@ import { RequestMetrics } from '../../src/base/metrics.ts';
 import { startServer } from '../../src/server.ts';
 import { describeEngines, sqlite } from '../support/engines.ts';
 import { sendRequest } from '../support/http-client.ts';
+import type { Json } from '../support/json.ts';
 import { startReaderServer, WireConnection } from '../support/reader-server.ts';
 import { TestServer } from '../support/scenario.ts';
 import { serverSettings } from '../support/server-settings.ts';
@@ -67,6 +68,31 @@ describeEngines('metrics', (engine) => {
     if (engine.name === 'sqlite') expect(readSeries(text, 'tablinum_syncs_total')).toBeGreaterThan(0);
     else expect(readSeries(text, 'tablinum_database_connections{state="open"}')).toBeGreaterThan(0);
     expect(text.split('\n').length).toBeLessThan(2000);
+  });
+
+  test('administrators see the requests of the last hour, and nobody else does', async () => {
+    const get = (as?: string) => server.call('GET /api/serverActivity:get', as === undefined ? {} : { as });
+    const countGets = (activity: Json): number =>
+      activity.actions.find(({ action }: Json) => action === 'get')?.requests ?? 0;
+    const before = (await get()).body.data;
+    for (let index = 0; index < 5; index += 1) await server.data('GET /api/posts:get/1');
+    await server.call('GET /api/posts:get/99');
+    const { status, body } = await get();
+    expect(status).toBe(200);
+    expect(countGets(body.data) - countGets(before)).toBe(6);
+    const { minutes, storage, now, startedAt } = body.data;
+    expect(minutes.at(-1)).toMatchObject({ failed: 0 });
+    const sum = (of: string): number => minutes.reduce((total: number, each: Json) => total + each[of], 0);
+    expect(sum('requests')).toBeGreaterThan(6);
+    expect(sum('refused')).toBeGreaterThan(0);
+    expect(storage.databaseBytes).toBeGreaterThan(10_000);
+    expect(now).toMatchObject({ requestsInProgress: 1, importsRunning: 0 });
+    expect(Date.parse(startedAt)).toBeLessThanOrEqual(Date.now());
+    for (const as of ['viewer', 'nobody']) expect((await get(as)).status).toBeGreaterThanOrEqual(401);
+    await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+    const inShop = await server.call('GET /api/serverActivity:get', { headers: { 'x-app': 'shop' } });
+    expect(inShop.status).toBeGreaterThanOrEqual(400);
+    expect((await server.call('GET /api/serverActivity:get?minutes=5')).status).toBe(400);
   });
 
   test('Server-Timing is only for administrators, and only on request', async () => {

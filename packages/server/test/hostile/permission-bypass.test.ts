@@ -38,6 +38,8 @@ describeEngines('permission checks on every alternative path', (engine) => {
   });
   afterAll(() => server.stop());
 
+  /** Resources of the whole server, which other applications refuse to everyone. */
+  const managedInMain = new Set(['applications', 'serverActivity']);
   /** What everybody may ask who has proved who they are: the gate is inside, and each has tests of its own. */
   const own = new Set(['auth', 'docs', 'changes', 'realtime', 'batch', 'files:sign']);
   const inWorld = ({ through }: Operation): boolean =>
@@ -127,7 +129,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
         const status = role === 'nobody' ? 401 : 403;
         const label = ({ resource }: Operation): string => {
           if (status === 401) return 'Unauthorized';
-          return resource === 'applications' ? 'Forbidden' : 'No permissions'; // they are managed in main
+          return managedInMain.has(resource) ? 'Forbidden' : 'No permissions';
         };
         await unchanged(problems, async () => {
           for (const operation of operations) {

@@ -1,4 +1,4 @@
-/** The routes of roles, users, API keys, applications, webhooks, the audit journal and the account. */
+/** The routes of roles, users, API keys, applications, webhooks, the audit journal, the activity of the server and the account. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { parseAuditSearch, parseDeliveriesSearch, parseUsersSearch } from '../admin/access/list-search.ts';
 import { parseRoleSearch } from '../admin/roles/role-search.ts';
@@ -80,5 +80,10 @@ export const accessRoutes = [
     path: 'access/audit',
     component: lazyRouteComponent(() => import('../admin/audit/audit-page.tsx'), 'AuditPage'),
     validateSearch: parseAuditSearch,
+  }),
+  createRoute({
+    getParentRoute,
+    path: 'server/activity',
+    component: lazyRouteComponent(() => import('../admin/activity/activity-page.tsx'), 'ActivityPage'),
   }),
 ] as const;

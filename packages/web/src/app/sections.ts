@@ -22,6 +22,10 @@ const mayList =
   (_, schema) =>
     resources.every((resource) => schema.may(resource, 'list'));
 
+/** Whether the user administrates the whole server. */
+const isServerAdmin: NonNullable<Section['isVisible']> = ({ application, roles }) =>
+  application === 'main' && roles.includes('admin');
+
 export const sections: readonly Section[] = [
   { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', isVisible: mayList('accounts', 'mailboxes', 'conversations') },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
@@ -44,8 +48,16 @@ export const sections: readonly Section[] = [
     path: 'access/applications',
     key: 'o',
     group: 'access',
-    isVisible: ({ application, roles }) => application === 'main' && roles.includes('admin'),
+    isVisible: isServerAdmin,
   },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', isVisible: mayList('audit') },
+  {
+    id: 'activity',
+    icon: 'monitor',
+    path: 'server/activity',
+    key: 'v',
+    group: 'access',
+    isVisible: isServerAdmin,
+  },
   { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];

@@ -3,7 +3,8 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../database/database.ts';
 
-type Sizes = Readonly<Record<'database' | 'log' | 'free', number>>;
+/** Bytes; a size that cannot be read is not a number. */
+export type Sizes = Readonly<Record<'database' | 'log' | 'free', number>>;
 type Family = readonly [
   string,
   string,
@@ -31,15 +32,16 @@ export class StoreSizes {
         'tablinum_store_bytes',
         'Bytes of all stores: their databases, and their write-ahead logs (SQLite).',
         [
-          [async () => (await this.#read()).database, { part: 'database' }],
-          [async () => (await this.#read()).log, { part: 'log' }],
+          [async () => (await this.read()).database, { part: 'database' }],
+          [async () => (await this.read()).log, { part: 'log' }],
         ],
       ],
-      ['tablinum_disk_free_bytes', 'Free bytes of the disk of DATA_DIR.', [[async () => (await this.#read()).free]]],
+      ['tablinum_disk_free_bytes', 'Free bytes of the disk of DATA_DIR.', [[async () => (await this.read()).free]]],
     ];
   }
 
-  #read(): Promise<Sizes> {
+  /** The sizes, at most ten seconds old. */
+  read(): Promise<Sizes> {
     const now = performance.now();
     if (this.#sizes === null || now - this.#readAt > cacheMilliseconds) {
       this.#readAt = now;
