@@ -7,6 +7,7 @@ const longest = [
   'web/test/access',
   'contract/engine-equivalence',
   'web/test/inbox-accounts',
+  'contract/packages',
   'contract/restore',
   'contract/expensive-requests',
   'contract/mail-authenticity',
