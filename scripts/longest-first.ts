@@ -7,6 +7,7 @@ const longest = [
   'web/test/access',
   'contract/engine-equivalence',
   'web/test/inbox-accounts',
+  'contract/image',
   'contract/packages',
   'contract/restore',
   'contract/expensive-requests',

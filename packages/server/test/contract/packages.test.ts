@@ -14,9 +14,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rootCredentials, rootSettings, startCliProcess } from '../support/cli-process.ts';
+import { rootSettings, startCliProcess } from '../support/cli-process.ts';
 import type { Json } from '../support/json.ts';
-import { makeRawMail } from '../support/raw-mail.ts';
+import { usePackedServer } from '../support/packed-server.ts';
 
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
 // Too much for a folder in memory, and outside of the repository, whose packages would hide one that is not declared.
@@ -74,42 +74,7 @@ test('the server starts, and everything that it loads later works', async () => 
   expect(execFileSync(process.execPath, [program, 'help'], { encoding: 'utf8' })).toContain('tablinum <command>');
   const server = await startCliProcess(join(folder, 'data'), { ...rootSettings, READERS: '1' }, [], program);
   try {
-    const send = async (path: string, token: string | null, init: RequestInit = {}): Promise<Response> =>
-      fetch(server.url + path, {
-        ...init,
-        headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...init.headers },
-      });
-    const json = { 'content-type': 'application/json' };
-    const post = async (action: string, body: unknown, token: string | null): Promise<Json> => {
-      const reply = await send(`/api/${action}`, token, { method: 'POST', headers: json, body: JSON.stringify(body) });
-      expect(reply.status, `${action} ${await reply.clone().text()}`).toBe(200);
-      return ((await reply.json()) as Json).data;
-    };
-    const { token } = await post('auth:signIn', rootCredentials, null);
-    await post('collections:create', { name: 'things', fields: [{ name: 'n', type: 'integer' }] }, token);
-    await post('things:create', [{ n: 1 }, { n: 2 }], token);
-    // A thread for reads, one that parses mail, a process that makes thumbnails, and one that compresses the documentation.
-    expect((await send('/api/things:list', token)).status).toBe(200);
-    await post('accounts:create', { name: 'Shop', address: 'shop@example.com' }, token);
-    const mail = makeRawMail({ subject: 'Packed', from: 'Cora <cora@example.net>', id: 'a1@example.net' });
-    const imported = await send('/api/emails:import?account=1', token, {
-      method: 'POST',
-      headers: { 'content-type': 'message/rfc822' },
-      body: mail,
-    });
-    expect(imported.status).toBe(200);
-    const form = new FormData();
-    const picture = readFileSync(
-      join(repository, 'docs/images', readdirSync(join(repository, 'docs/images'))[0] ?? ''),
-    );
-    form.append('file', new Blob([picture], { type: 'image/png' }), 'a.png');
-    const uploaded = await send('/api/files:upload', token, { method: 'POST', body: form });
-    expect(uploaded.status).toBe(200);
-    const thumbnail = await send('/api/files/1?width=64', token);
-    expect([thumbnail.status, thumbnail.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^image/)]);
-    expect((await send('/docs', null)).status).toBe(200);
-    expect(await (await send('/', null)).text()).toContain('/assets/');
-    runClient(server.url, token);
+    runClient(server.url, await usePackedServer(server.url));
   } finally {
     await server.stop('SIGTERM');
   }
