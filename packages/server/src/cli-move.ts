@@ -149,8 +149,9 @@ async function runMove(move: Move): Promise<void> {
   }
   await switchOver(move, targetStore, record);
   const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
+  const refused = record.status === 'running' ? ` Requests were refused for ${seconds(pausedAt)} s.` : '';
   console.log(
-    `The application "${application}" is in service in ${target.place.name}, ${seconds(startedAt)} s after the copy began. Requests were refused for ${seconds(pausedAt)} s.`,
+    `The application "${application}" is in service in ${target.place.name}, ${seconds(startedAt)} s after the copy began.${refused}`,
   );
   console.log(
     `Its earlier data in ${source.place.name} is unchanged, and stopped there. "tablinum app destroy" deletes it.`,
@@ -167,9 +168,7 @@ async function prepareTarget({ request: { application }, target, state, save }: 
   const displayName = `Being moved (${state.id})`;
   const existing = await findApplication(target, application);
   if (existing && existing.displayName !== displayName && !state.isComplete)
-    throw new Error(
-      `The application "${application}" exists in ${target.place.name}. Destroy it there, or give it another name by a restore.`,
-    );
+    throw new Error(`The application "${application}" exists in ${target.place.name}. Destroy it there first.`);
   if (!existing) {
     await save();
     await target.operator.call('applications:create', { name: application, displayName });

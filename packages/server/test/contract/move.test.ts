@@ -14,8 +14,10 @@ import { tablesNotCopied } from '../../src/database/move/moved-table.ts';
 import { schemaName } from '../../src/open-stores.ts';
 import { planTables } from '../../src/transfer/move/plan-tables.ts';
 import { type Engine, postgres, type Store, shareStore, sqlite } from '../support/engines.ts';
+import { fetchBytes } from '../support/file-server.ts';
 import { enterApplication, everyType, fillApplication, readApplication } from '../support/moved-application.ts';
 import { queryDatabase } from '../support/query-database.ts';
+import { S3Server } from '../support/s3-server.ts';
 import { TestServer } from '../support/scenario.ts';
 import { serverSettings } from '../support/server-settings.ts';
 import { shopHeaders } from '../support/shop-server.ts';
@@ -26,6 +28,19 @@ const shop = { as: 'shop', headers: shopHeaders };
 /** Signing in and opening the application add rows to these tables, and write these. */
 const grown = new Set(['_events', '_audit', 'logins']);
 const written = new Set(['_audit_chains', '_audit_witness', '_collections', '_acts', '_outbox']);
+
+/** For machines that are busy. */
+const patient = ['--max-pause', '60'];
+
+/** The indexes are built again in the background. */
+async function expectSearch(server: TestServer): Promise<void> {
+  const count = async (path: string): Promise<number> => (await server.data(`GET /api/${path}`, shop)).length;
+  await expect.poll(() => count('emails:list?search=turntable')).toBe(2);
+  const albums = async (): Promise<unknown> =>
+    (await server.data('GET /api/collections:get?filterByTk=albums', shop)).searchIndexes;
+  await expect.poll(albums).toMatchObject([{ state: 'ready' }]);
+  expect(await count('albums:list?filter={"title":{"$includes":"needle"}}')).toBe(1);
+}
 
 describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
   const servers: TestServer[] = [];
@@ -120,7 +135,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
         else refused = `${reply.status} ${reply.headers.get('retry-after')} ${reply.body.code}`;
       }
     })();
-    await move(first, second);
+    await move(first, second, ...patient);
     await writing;
     expect(refused).toBe('503 30 APPLICATION_STOPPED');
     await enterApplication(second);
@@ -139,6 +154,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     expect(
       (await second.call('GET /api/samples:list', { as: `header:Bearer ${key}`, headers: shopHeaders })).status,
     ).toBe(200);
+    await expectSearch(second);
     expect(await second.data('GET /api/audit:verify', shop)).toMatchObject({ valid: true });
     expect(printed.join('\n')).toMatch(/Equal by count and SHA-256: \d+ tables/);
   });
@@ -174,9 +190,10 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
 
   test('back to SQLite: every value of every table is as before', async () => {
     const before = await readApplication(second);
-    await move(second, third);
+    await move(second, third, ...patient);
     await enterApplication(third);
     expect(await readApplication(third)).toEqual(before);
+    await expectSearch(third);
     expect(before['samples:list?sort=id'][1].big).toBe('9223372036854775807');
     expect(Object.keys(before['samples:list?sort=id'][0])).toEqual(
       expect.arrayContaining(
@@ -190,6 +207,24 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
       if (grown.has(table)) expect(to[table], table).toEqual(expect.arrayContaining(rows));
       else if (!written.has(table)) expect(to[table], table).toEqual(rows);
   });
+});
+
+test('bytes in a bucket are copied to the other place, also between folders', async () => {
+  const s3 = await S3Server.start();
+  const bucket = s3.env('move');
+  const [source, target] = [await TestServer.start(sqlite, { env: bucket }), await TestServer.start(sqlite)];
+  await source.data('POST /api/applications:create', { body: { name: 'shop' } });
+  await enterApplication(source);
+  const form = ['--b', 'Content-Disposition: form-data; name="f"; filename="a.txt"', '', 'A file.', '--b--', ''];
+  const headers = { ...shopHeaders, 'content-type': 'multipart/form-data; boundary=b' };
+  await source.data('POST /api/files:upload', { as: 'shop', headers, body: form.join('\r\n') });
+  const config = readConfig({ ...serverSettings, ...bucket, DATA_DIR: source.store.dataDir });
+  await runMoveCommand(['--app', 'shop', '--to', target.store.dataDir, '--max-pause', '60'], config);
+  await source.stop();
+  await s3.remove();
+  await enterApplication(target);
+  expect(await (await fetchBytes(target, '/api/files/1', shop)).text()).toBe('A file.');
+  await target.stop();
 });
 
 describe.skipIf(inject('postgresSkipped') !== null)('a move that is killed', () => {

@@ -6,6 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Storage } from '../../schema/field-type.ts';
 import { auditTables, createAuditStatements } from '../audit-tables.ts';
 import { type BoundStatement, bindFixed, type Row, type Transaction } from '../database.ts';
+import { indexedEmails } from '../mail/index-rows.ts';
 import type { MovedVersions, MoveReader, MoveTarget, NewTable, RowChanges } from '../move/move-stores.ts';
 import {
   chooseBatchSize,
@@ -234,6 +235,12 @@ WHERE contype='f' AND connamespace=current_schema()::regnamespace`,
         this.#writer,
         'INSERT INTO _meta (version,schema_version,epoch,application) VALUES ($1::int8,$2::int8,$3,$4)',
         [version, schema, randomUUID(), application],
+      );
+      // Entries without words: the rebuild of the index, which runs because `_mail_index` is empty, replaces entries.
+      await runQuery(
+        this.#writer,
+        `TRUNCATE _mail_text; INSERT INTO _mail_text (id,account,words)
+SELECT e.id,e.account,'' FROM (${indexedEmails.parts.join('')}) e`,
       );
     });
   }

@@ -7,6 +7,7 @@ import { syncToDisk } from '../../base/sync-to-disk.ts';
 import { readDecimalScale, type Storage } from '../../schema/field-type.ts';
 import { auditTables, createAuditStatements } from '../audit-tables.ts';
 import { type BoundStatement, DatabaseFault, type Row, type Transaction } from '../database.ts';
+import { indexedEmails } from '../mail/index-rows.ts';
 import type { MovedVersions, MoveReader, MoveTarget, NewTable, RowChanges } from '../move/move-stores.ts';
 import {
   chooseBatchSize,
@@ -218,6 +219,11 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
       run(this.main, 'DELETE FROM _meta');
       const insert = 'INSERT INTO _meta (version,schema_version,epoch,application) VALUES (?,?,?,?)';
       run(this.main, insert, [BigInt(version), BigInt(schema), randomUUID(), application]);
+      // Entries without words: the rebuild of the index, which runs because `_mail_index` is empty, replaces entries.
+      run(this.main, 'DROP TABLE _mail_text');
+      for (const each of sqliteDialect.catalogue['_mail_text'] ?? []) run(this.main, textOf(each));
+      const entries = `SELECT e.id,CAST(e.account AS TEXT) FROM (${textOf(indexedEmails)}) e`;
+      run(this.main, `INSERT INTO _mail_text (rowid,account) ${entries}`);
     });
     for (const each of [this.main, this.#journal]) {
       run(each, 'PRAGMA optimize');
