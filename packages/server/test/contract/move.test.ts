@@ -270,7 +270,8 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move that is killed', () 
 function spawnMove(dataDir: string, to: string): ChildProcessByStdio<null, Readable, Readable> {
   return spawn(process.execPath, [program, 'move', '--app', 'shop', '--to', to, '--max-pause', '60'], {
     cwd: tmpdir(),
-    env: { PATH: process.env['PATH'] ?? '', ...serverSettings, DATA_DIR: dataDir },
+    // What a killed command leaves is removed with the folder.
+    env: { PATH: process.env['PATH'] ?? '', ...serverSettings, DATA_DIR: dataDir, TMPDIR: dataDir },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
