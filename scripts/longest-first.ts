@@ -8,6 +8,8 @@ const longest = [
   'web/test/mail-journey',
   'contract/engine-equivalence',
   'web/test/inbox-accounts',
+  'contract/image',
+  'contract/packages',
   'contract/restore',
   'contract/expensive-requests',
   'contract/mail-authenticity',

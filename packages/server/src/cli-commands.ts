@@ -103,6 +103,14 @@ The credential is TABLINUM_TOKEN.`,
     usage: 'tablinum files move',
   },
   {
+    name: 'move',
+    summary: 'Moves an application to the other engine or to another server, while both run.',
+    actions: [],
+    usage: `tablinum move --app <name> --to <database or folder> [--max-pause <seconds>]
+Set DATA_DIR or DATABASE_URL as for the server that has the application. --to is the DATABASE_URL or the DATA_DIR of the other one.
+Requests are refused for at most --max-pause seconds (5). The same command continues a move that was interrupted.`,
+  },
+  {
     name: 'backup',
     summary: 'Saves the data of all applications or one, while servers run or not.',
     actions: [],

@@ -16,6 +16,10 @@ export async function runCommand(
   if (name === 'completion') return (await import('./cli-completion.ts')).runCompletion(args);
   if (name === 'config') return (await import('./cli-config.ts')).runConfigCommand(args, own);
   if (name === 'doctor') return (await import('./cli-doctor.ts')).runDoctorCommand(args);
+  if (name === 'move') {
+    await (await import('./cli-move.ts')).runMoveCommand(args, loadConfig());
+    return commandExitCodes.done;
+  }
   const administers = name === 'user' || name === 'key' || name === 'app' || name === 'jobs';
   return administers ? (await import('./cli-admin.ts')).runAdminCommand(name, args, loadConfig()) : null;
 }

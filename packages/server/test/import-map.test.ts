@@ -46,6 +46,8 @@ const roots = [
   'cli-completion.ts',
   'cli-config.ts',
   'cli-doctor.ts',
+  'cli-move.ts',
+  'cli-move-places.ts',
   'cli-operator.ts',
   'cli-run.ts',
   'cli-files.ts',

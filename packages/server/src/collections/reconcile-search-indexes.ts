@@ -1,5 +1,6 @@
 import type { Transaction } from '../database/database.ts';
-import { bindFixed, type Database } from '../database/database.ts';
+import { bindFixed } from '../database/database.ts';
+import type { ReadableStore } from '../database/run-statement.ts';
 import { deleteSearchIndex, insertSearchIndex, readSearchIndexes } from '../database/search-index-rows.ts';
 import type { Sql } from '../database/sql.ts';
 import type { Registry } from '../schema/registry.ts';
@@ -13,7 +14,7 @@ import { listSearchFields } from '../schema/search-fields.ts';
  * @param registry the definitions after the change.
  */
 export async function reconcileSearchIndexes(
-  database: Database,
+  database: ReadableStore,
   transaction: Transaction,
   registry: Registry,
 ): Promise<void> {

@@ -1,7 +1,8 @@
 /** The tables of the audit journal in its own store. */
 import type { Database, Row } from './database.ts';
-import type { ColumnDefinition } from './dialect.ts';
+import type { ColumnDefinition, Dialect } from './dialect.ts';
 import { runInTransaction } from './run-statement.ts';
+import type { Sql } from './sql.ts';
 
 /** The table of entries. */
 export const auditTable = '_audit';
@@ -36,7 +37,8 @@ export const hashedColumns = [
 /** The quoted names of the columns that an entry's hash covers. */
 export const contentColumns = hashedColumns.map((each) => `"${each}"`).join(',');
 
-const tables: Readonly<Record<string, readonly ColumnDefinition[]>> = {
+/** The columns of the tables of the journal. */
+export const auditTables: Readonly<Record<string, readonly ColumnDefinition[]>> = {
   [auditTable]: [
     defineKeyColumn('id', 'integer'),
     defineColumn('chain', 'text', true),
@@ -87,14 +89,18 @@ export async function createAuditTables(journal: Database): Promise<void> {
   await journal.write(
     async (transaction) => {
       if (hasTables(await transaction.run(probe))) return;
-      const statements = [
-        ...Object.entries(tables).flatMap(([table, columns]) => dialect.createTable(table, columns, [])),
-        ...indexes.map(({ table, ...index }) => dialect.createIndex(table, { ...index, where: null })),
-      ];
-      for (const statement of statements) await runInTransaction(journal, transaction, statement);
+      for (const statement of createAuditStatements(dialect)) await runInTransaction(journal, transaction, statement);
     },
     { lockKey: auditLockKey },
   );
+}
+
+/** The statements that create the tables of the journal with their indexes. */
+export function createAuditStatements(dialect: Dialect): Sql[] {
+  return [
+    ...Object.entries(auditTables).flatMap(([table, columns]) => dialect.createTable(table, columns, [])),
+    ...indexes.map(({ table, ...index }) => dialect.createIndex(table, { ...index, where: null })),
+  ];
 }
 
 /** The lock under which chains are extended, so that no two nodes append at the same time. */

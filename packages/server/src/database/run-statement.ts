@@ -9,15 +9,18 @@ import type { Sql } from './sql.ts';
  */
 export type RunStatement = <Values extends Row = Row>(statement: Sql) => Promise<Values[]>;
 
+/** The part of a {@link Database} that reads. */
+export type ReadableStore = Pick<Database, 'dialect' | 'read'>;
+
 /** Runs a read statement outside of any transaction. */
-export async function readRows<Values extends Row = Row>(database: Database, statement: Sql): Promise<Values[]> {
+export async function readRows<Values extends Row = Row>(database: ReadableStore, statement: Sql): Promise<Values[]> {
   const [rows = []] = await database.read([bindFixed(database.dialect, statement)]);
   return rows as Values[];
 }
 
 /** Runs a statement in a transaction. */
 export async function runInTransaction<Values extends Row = Row>(
-  database: Database,
+  database: Pick<Database, 'dialect'>,
   transaction: Transaction,
   statement: Sql,
 ): Promise<Values[]> {
@@ -25,17 +28,17 @@ export async function runInTransaction<Values extends Row = Row>(
 }
 
 /** Returns a function that runs read statements outside of any transaction. */
-export function createReader(database: Database): RunStatement {
+export function createReader(database: ReadableStore): RunStatement {
   return (statement) => readRows(database, statement);
 }
 
 /** Returns a function that runs statements in a transaction. */
-export function createTxRunner(database: Database, transaction: Transaction): RunStatement {
+export function createTxRunner(database: Pick<Database, 'dialect'>, transaction: Transaction): RunStatement {
   return (statement) => runInTransaction(database, transaction, statement);
 }
 
 /** Returns a function that runs statements in a transaction; without one, it runs read statements outside of any. */
-export function createRunner(database: Database, transaction: Transaction | null | undefined): RunStatement {
+export function createRunner(database: ReadableStore, transaction: Transaction | null | undefined): RunStatement {
   return transaction ? createTxRunner(database, transaction) : createReader(database);
 }
 

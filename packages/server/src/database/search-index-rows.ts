@@ -1,6 +1,6 @@
 /** Statements about the list of search indexes of an application, which records how far each of them is built. */
 import type { Database, Transaction } from './database.ts';
-import { createRunner, runInTransaction } from './run-statement.ts';
+import { createRunner, type ReadableStore, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 /**
@@ -29,7 +29,7 @@ const columns = sql`field_id,collection_id,name,column_name,state,position,done,
 
 /** All search indexes, also those that are not complete. */
 export async function readSearchIndexes(
-  database: Database,
+  database: ReadableStore,
   transaction: Transaction | null = null,
 ): Promise<StoredSearchIndex[]> {
   const rows = await createRunner(database, transaction)(sql`SELECT ${columns} FROM _search_indexes ORDER BY field_id`);
@@ -48,7 +48,7 @@ export async function readSearchIndexes(
 
 /** Adds an index that is to be built. */
 export async function insertSearchIndex(
-  database: Database,
+  database: ReadableStore,
   transaction: Transaction,
   { fieldId, collectionId, name, column }: Pick<StoredSearchIndex, 'fieldId' | 'collectionId' | 'name' | 'column'>,
 ): Promise<void> {
@@ -62,7 +62,11 @@ VALUES (${values},${value('text', column)},'building',${value('bigint', beforeFi
 const beforeFirstRow = Number.MIN_SAFE_INTEGER;
 
 /** Removes an index from the list. */
-export async function deleteSearchIndex(database: Database, transaction: Transaction, fieldId: number): Promise<void> {
+export async function deleteSearchIndex(
+  database: ReadableStore,
+  transaction: Transaction,
+  fieldId: number,
+): Promise<void> {
   await runInTransaction(
     database,
     transaction,

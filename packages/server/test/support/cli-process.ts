@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
+const repositoryProgram = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
 
 export const rootCredentials = { email: 'root@example.com', password: 'correct horse battery' };
 /** A first admin, and no limits on requests. */
@@ -32,6 +32,7 @@ export async function startCliProcess(
   dataDir: string,
   env: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
+  program: string = repositoryProgram,
 ): Promise<CliProcess> {
   const child = spawn(process.execPath, [...nodeOptions, program, 'start'], {
     cwd: tmpdir(), // where no .env lies

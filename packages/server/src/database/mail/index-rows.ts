@@ -34,6 +34,9 @@ export async function readNextEmailKey(database: Database): Promise<number | nul
   return row ? Number(row[0]) + 1 : null;
 }
 
+/** All e-mails, with the columns `id` and `account`. */
+export const indexedEmails = sql`SELECT id,"accountId" AS account FROM emails`;
+
 /** A stored e-mail with its indexed texts. */
 export interface IndexableEmail extends AddressLists {
   readonly id: number;

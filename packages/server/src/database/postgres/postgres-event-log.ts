@@ -10,7 +10,7 @@ import { type Sql, sql, value } from '../sql.ts';
 import { EventHorizonWatch } from './event-horizon.ts';
 
 /** PostgreSQL gives it to no transaction of its own: it is lower than all of them. */
-const lowestTransaction = '3';
+export const lowestTransaction = '3';
 
 /** Every older transaction has ended, so no event can appear before this one any more. A committed event is durable. */
 const isEmitted = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`;

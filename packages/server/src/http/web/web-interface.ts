@@ -22,7 +22,10 @@ const types: Readonly<Record<string, string>> = {
 };
 /** The placeholder of the nonce in the page. Each reply has a new nonce. */
 const noncePlaceholder = '__CSP_NONCE__';
-const builtFolder = fileURLToPath(new URL('../../../../web/dist', import.meta.url));
+/** In the packed server, and in the repository. */
+const builtFolders = ['../../../web', '../../../../web/dist'].map((each) =>
+  fileURLToPath(new URL(each, import.meta.url)),
+);
 
 const securityHeaders = {
   'x-content-type-options': 'nosniff',
@@ -32,10 +35,15 @@ const securityHeaders = {
 };
 
 /** Registers the routes of the web interface. @param folder the output of packages/web/build.ts; another one in tests. */
-export function registerWebInterface(fastify: FastifyInstance, folder: string = builtFolder): void {
+export function registerWebInterface(fastify: FastifyInstance, folder: string = findBuiltFolder()): void {
   const files = new WebFiles(folder);
   for (const path of pagePaths) fastify.get(path, (_request, reply) => sendPage(files, reply));
   fastify.get('/assets/:name', (request, reply) => sendAsset(files, request, reply));
+}
+
+function findBuiltFolder(): string {
+  const [packed = '', built = ''] = builtFolders;
+  return existsSync(packed) ? packed : built;
 }
 
 /**

@@ -1,0 +1,146 @@
+/** The two places of `tablinum move`: the stores of an application in a folder or in a PostgreSQL database. */
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { BlobStore } from './base/blob-store.ts';
+import { systemClock } from './base/clock.ts';
+import type { Config } from './base/config.ts';
+import type { MoveReader, MoveTarget } from './database/move/move-stores.ts';
+import { mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
+
+/** The stores of the application and its bytes, opened. */
+export interface OpenSource {
+  readonly reader: MoveReader;
+  readonly blobs: BlobStore;
+  close(): Promise<void>;
+}
+
+export interface OpenTarget {
+  readonly target: MoveTarget;
+  readonly blobs: BlobStore;
+  close(): Promise<void>;
+}
+
+/** A place with applications, and the `main` that lists them. */
+export interface MovePlace {
+  /** As the operator knows it; without a password. */
+  readonly name: string;
+  /** @returns null if `main` does not list the application. */
+  findStore(application: string): Promise<string | null>;
+  openSource(store: string): Promise<OpenSource>;
+  /** Opens the part of the place that no server uses, in which the copy is built. */
+  openTarget(store: string): Promise<OpenTarget>;
+  /** Puts the complete copy in the place of the store, which no server may have open. */
+  replace(store: string): Promise<void>;
+}
+
+/** The place that a configuration names. @throws Error if a server has never been started on it. */
+export async function openPlace(config: Config): Promise<MovePlace> {
+  return config.databaseUrl === null ? openFolder(config) : openDatabase(config, config.databaseUrl);
+}
+
+async function openFolder(config: Config): Promise<MovePlace> {
+  const { SqliteMoveReader, SqliteMoveTarget, findSqliteStore, replaceFiles } = await import(
+    './database/sqlite/sqlite-move.ts'
+  );
+  const { FileBlobs } = await import('./base/file-blobs.ts');
+  const folder = join(config.dataDir, 'applications');
+  const main = join(folder, `${mainStoreName}.db`);
+  if (!existsSync(main))
+    throw new Error(
+      `The folder "${config.dataDir}" contains no data of a Tablinum server. Start a server on it once, and try again.`,
+    );
+  const filesOf = (root: string, store: string): { readonly database: string; readonly journal: string } => ({
+    database: join(root, `${store}.db`),
+    journal: join(root, `${store}.audit.db`),
+  });
+  const part = (store: string): string => join(config.dataDir, `move-${store}`);
+  return {
+    name: resolve(config.dataDir),
+    findStore: async (application) => findSqliteStore(main, application),
+    openSource: async (store) => {
+      const reader = new SqliteMoveReader(filesOf(folder, store));
+      const bucket = await openBucket(config, store, new FileBlobs(join(folder, `${store}.files`)));
+      return {
+        reader,
+        blobs: bucket.blobs,
+        close: async () => {
+          bucket.close();
+          await reader.close();
+        },
+      };
+    },
+    openTarget: async (store) => {
+      const target = await SqliteMoveTarget.open(filesOf(part(store), store));
+      return { target, blobs: new FileBlobs(join(folder, `${store}.files`)), close: () => target.close() };
+    },
+    replace: async (store) => {
+      await replaceFiles(filesOf(part(store), store), filesOf(folder, store));
+      await rm(part(store), { recursive: true, force: true });
+    },
+  };
+}
+
+async function openDatabase(config: Config, url: string): Promise<MovePlace> {
+  const { PostgresMoveReader, PostgresMoveTarget, findPostgresStore, replaceSchema } = await import(
+    './database/postgres/postgres-move.ts'
+  );
+  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  const { DatabaseBlobs } = await import('./database/blob-rows.ts');
+  const budget = new ConnectionBudget(config.databaseConnections);
+  const placeOf = (schema: string): { url: string; budget: typeof budget; schema: string } => ({ url, budget, schema });
+  const part = (store: string): string => `${schemaName(store)}_part`;
+  const openStore = await openPostgresStore(config, url);
+  const { host, pathname } = new URL(url);
+  return {
+    name: `postgres://${host}${pathname}`,
+    findStore: (application) => findPostgresStore(placeOf(schemaName(mainStoreName)), application),
+    openSource: async (store) => {
+      const reader = await PostgresMoveReader.openSource(placeOf(schemaName(store)));
+      const database = await openStore(store);
+      const bucket = await openBucket(config, store, new DatabaseBlobs(database, systemClock));
+      return {
+        reader,
+        blobs: bucket.blobs,
+        close: async () => {
+          bucket.close();
+          await database.close();
+          await reader.close();
+        },
+      };
+    },
+    openTarget: async (store) => {
+      const target = await PostgresMoveTarget.open(placeOf(part(store)));
+      await target.createFixedTables();
+      const { openPostgres } = await import('./database/postgres/postgres-open.ts');
+      const pool = { poolSize: 1, idleMilliseconds: 2000, requireDurable: false };
+      const database = await openPostgres({ url, budget, schema: part(store), ...pool }, false);
+      return {
+        target,
+        blobs: new DatabaseBlobs(database, systemClock),
+        close: async () => {
+          await database.close();
+          await target.close();
+        },
+      };
+    },
+    replace: (store) => replaceSchema(placeOf(schemaName(store)), part(store)),
+  };
+}
+
+/** The bytes in the bucket of the source, if it has one, and those from before. */
+async function openBucket(
+  { s3 }: Config,
+  store: string,
+  earlier: BlobStore,
+): Promise<{ readonly blobs: BlobStore; close(): void }> {
+  if (s3 === null) return { blobs: earlier, close: () => {} };
+  const { S3Client } = await import('./base/s3-client.ts');
+  const { S3Blobs } = await import('./base/s3-blobs.ts');
+  const { MovedBlobs } = await import('./base/moved-blobs.ts');
+  const client = new S3Client(s3, () => {});
+  return {
+    blobs: new MovedBlobs(new S3Blobs(client, store, systemClock), earlier),
+    close: () => client.close(),
+  };
+}

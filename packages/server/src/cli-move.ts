@@ -1,0 +1,277 @@
+/** `tablinum move --app <name> --to <place>`: moves an application to another engine or server, which both may be running. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { systemClock } from './base/clock.ts';
+import type { Config } from './base/config.ts';
+import { syncToDisk } from './base/sync-to-disk.ts';
+import { describeUsage, UsageError } from './cli-commands.ts';
+import { type MovePlace, type OpenSource, type OpenTarget, openPlace } from './cli-move-places.ts';
+import { type OperatorConnection, withOperator } from './cli-operator.ts';
+import { type CopyParts, type CopyPass, copyOnce, copyToTheEnd } from './transfer/move/copy-application.ts';
+import { copyBlobs } from './transfer/move/copy-blobs.ts';
+
+interface MoveRequest {
+  readonly application: string;
+  /** A folder or the URL of a database. */
+  readonly to: string;
+  /** How long requests may be refused. */
+  readonly maxPauseSeconds: number;
+}
+
+/** Stored until the move is done, so that a repeated command continues one that was interrupted. */
+interface MoveState {
+  readonly id: string;
+  readonly to: string;
+  /** The definitions of the tables that the target has. */
+  readonly tables: Record<string, string>;
+  /** Whether the copy is complete, and the application belongs to the target. */
+  isComplete: boolean;
+}
+
+interface Side {
+  readonly place: MovePlace;
+  readonly operator: OperatorConnection;
+}
+
+interface Move {
+  readonly request: MoveRequest;
+  readonly source: Side;
+  readonly target: Side;
+  readonly state: MoveState;
+  readonly save: () => Promise<void>;
+}
+
+type ApplicationRecord = Readonly<Record<'displayName' | 'options' | 'status' | 'description', unknown>>;
+
+const defaultPauseSeconds = 5;
+/** Passes while the source is written, and the number of differences after which another one is not worth it. */
+const maxLivePasses = 6;
+const fewChanges = 500;
+const startMilliseconds = 60_000;
+
+/** Runs `tablinum move`. @throws UsageError; Error with a message for the operator. */
+export async function runMoveCommand(args: readonly string[], config: Config): Promise<void> {
+  const request = readArguments(args);
+  const { application, to } = request;
+  const isDatabase = /^postgres(ql)?:\/\//.test(to);
+  // The folder of the target's servers is not known: a server of its own creates the application in their database.
+  const ownFolder = isDatabase ? await mkdtemp(join(tmpdir(), 'tablinum-move-')) : null;
+  const targetConfig: Config = {
+    ...config,
+    s3: null,
+    databaseUrl: isDatabase ? to : null,
+    dataDir: ownFolder ?? resolve(to),
+  };
+  try {
+    const places = { source: await openPlace(config), target: await openPlace(targetConfig) };
+    if (places.source.name === places.target.name)
+      throw new Error(`The application is there already: ${places.target.name}. Name another place with --to.`);
+    const path = join(config.dataDir, 'moves', `${application}.json`);
+    const state = readState(path, places.target.name);
+    await withOperator(config, 'main', (from) =>
+      withOperator(targetConfig, 'main', async (into) => {
+        const sides = {
+          source: { place: places.source, operator: from },
+          target: { place: places.target, operator: into },
+        };
+        await runMove({ request, ...sides, state, save: () => saveState(path, state) });
+        await rm(path, { force: true });
+      }),
+    );
+  } finally {
+    if (ownFolder !== null) await rm(ownFolder, { recursive: true, force: true });
+  }
+}
+
+function readArguments(args: readonly string[]): MoveRequest {
+  try {
+    const options = { app: { type: 'string' }, to: { type: 'string' }, 'max-pause': { type: 'string' } } as const;
+    const { values } = parseArgs({ args: [...args], options });
+    const maxPauseSeconds = Number(values['max-pause'] ?? defaultPauseSeconds);
+    if (values.app && values.to && maxPauseSeconds > 0) {
+      if (values.app === 'main')
+        throw new UsageError('The application "main" contains the list of all others and cannot be moved.');
+      if (/^https?:/.test(values.to))
+        throw new UsageError('Name the folder (DATA_DIR) or the database (DATABASE_URL) of the other server.');
+      return { application: values.app, to: values.to, maxPauseSeconds };
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+  }
+  throw new UsageError(describeUsage('move'));
+}
+
+/** @throws Error if a move to another place was begun. */
+function readState(path: string, to: string): MoveState {
+  if (!existsSync(path)) return { id: randomUUID(), to, tables: {}, isComplete: false };
+  const state = JSON.parse(readFileSync(path, 'utf8')) as MoveState;
+  if (state.to === to) return state;
+  throw new Error(
+    `A move of this application to ${state.to} was begun. Finish it, or give it up: remove the file "${path}", and destroy the application there.`,
+  );
+}
+
+async function saveState(path: string, state: MoveState): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(`${path}.part`, JSON.stringify(state), { mode: 0o600 });
+  await syncToDisk(`${path}.part`);
+  await rename(`${path}.part`, path);
+  await syncToDisk(dirname(path));
+}
+
+async function runMove(move: Move): Promise<void> {
+  const { request, source, target, state } = move;
+  const { application } = request;
+  const record = await findApplication(source, application);
+  const store = await source.place.findStore(application);
+  if (!record || store === null)
+    throw new Error(`There is no application "${application}" in ${source.place.name}. See "tablinum app list".`);
+  const targetStore = await prepareTarget(move);
+  const startedAt = performance.now();
+  let pausedAt = performance.now();
+  if (!state.isComplete) {
+    const opened = { from: await source.place.openSource(store), into: await target.place.openTarget(targetStore) };
+    try {
+      const parts = createCopyParts(move, opened);
+      if (record.status === 'running') await copyWhileRunning(move, parts, opened);
+      pausedAt = performance.now();
+      const last = await copyPaused(move, parts, { opened, wasRunning: record.status === 'running' });
+      console.log(`Equal by count and SHA-256: ${last.plan.tables.length} tables, ${last.rows} rows.`);
+    } finally {
+      await opened.from.close();
+      await opened.into.close();
+    }
+  }
+  await switchOver(move, targetStore, record);
+  const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
+  const refused = record.status === 'running' ? ` Requests were refused for ${seconds(pausedAt)} s.` : '';
+  console.log(
+    `The application "${application}" is in service in ${target.place.name}, ${seconds(startedAt)} s after the copy began.${refused}`,
+  );
+  console.log(
+    `Its earlier data in ${source.place.name} is unchanged, and stopped there. "tablinum app destroy" deletes it.`,
+  );
+}
+
+async function findApplication({ operator }: Side, name: string): Promise<ApplicationRecord | null> {
+  const [found] = (await operator.call('applications:list', { filter: { name }, pageSize: 1 })) as ApplicationRecord[];
+  return found ?? null;
+}
+
+/** Creates the application in the target, out of service. @returns its store. @throws Error if another one has the name. */
+async function prepareTarget({ request: { application }, target, state, save }: Move): Promise<string> {
+  const displayName = `Being moved (${state.id})`;
+  const existing = await findApplication(target, application);
+  if (existing && existing.displayName !== displayName && !state.isComplete)
+    throw new Error(`The application "${application}" exists in ${target.place.name}. Destroy it there first.`);
+  if (!existing) {
+    await save();
+    await target.operator.call('applications:create', { name: application, displayName });
+  }
+  if (!state.isComplete) {
+    await waitUntilStarted(target, application);
+    await target.operator.call('applications:stop', {}, { filterByTk: application });
+  }
+  const store = await target.place.findStore(application);
+  if (store === null) throw new Error(`The application "${application}" has no store in ${target.place.name}.`);
+  return store;
+}
+
+/** @throws Error if it cannot be opened. */
+async function waitUntilStarted(side: Side, application: string): Promise<void> {
+  const deadline = performance.now() + startMilliseconds;
+  for (;;) {
+    const status = (await findApplication(side, application))?.status;
+    if (status === 'running' || status === 'stopped') return;
+    if (status !== 'starting' || performance.now() > deadline)
+      throw new Error(
+        `The application "${application}" is ${String(status)} in ${side.place.name}. See its error log.`,
+      );
+    await pause(50);
+  }
+}
+
+interface Opened {
+  readonly from: OpenSource;
+  readonly into: OpenTarget;
+}
+
+function createCopyParts({ state, save }: Move, { from, into }: Opened): CopyParts {
+  return { source: from.reader, target: into.target, created: state.tables, save, onTable: () => {} };
+}
+
+/** Copies while the source serves requests. @throws Error if the comparison in the pause would take too long. */
+async function copyWhileRunning(
+  { request: { application, maxPauseSeconds } }: Move,
+  parts: CopyParts,
+  opened: Opened,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const startedAt = performance.now();
+    const { blobs, bytes } = await copyBlobs(opened.from.blobs, opened.into.blobs, inAnHour());
+    const pass = await copyOnce(parts);
+    const seconds = (performance.now() - startedAt) / 1000;
+    console.log(
+      `Pass ${attempt}: ${pass.rows} rows compared, ${pass.changed} differed; ${blobs} files copied (${(bytes / 1e6).toFixed(1)} MB); ${seconds.toFixed(1)} s.`,
+    );
+    if (attempt < 2 || (pass.changed > fewChanges && attempt < maxLivePasses)) continue;
+    if (seconds > maxPauseSeconds)
+      throw new Error(
+        `All rows are copied, but the last comparison takes ${seconds.toFixed(1)} s, and requests may be refused for ${maxPauseSeconds} s. "${application}" is still in service where it was. Repeat the command with a longer --max-pause.`,
+      );
+    await opened.into.target.analyse();
+    return;
+  }
+}
+
+/** Stops the application and copies the rest. If that fails, the application is started again. */
+async function copyPaused(
+  { request: { application, maxPauseSeconds }, source, state, save }: Move,
+  parts: CopyParts,
+  { opened, wasRunning }: { readonly opened: Opened; readonly wasRunning: boolean },
+): Promise<CopyPass> {
+  const startedAt = performance.now();
+  const requireTime = (): void => {
+    if (wasRunning && performance.now() - startedAt > maxPauseSeconds * 1000)
+      throw new Error(
+        `The rest could not be copied within ${maxPauseSeconds} s, so nothing was switched. Try again, or with a longer --max-pause.`,
+      );
+  };
+  try {
+    await source.operator.call('applications:stop', {}, { filterByTk: application });
+    const last = await copyToTheEnd(application, { ...parts, onTable: requireTime });
+    await copyBlobs(opened.from.blobs, opened.into.blobs, inAnHour());
+    requireTime();
+    state.isComplete = true;
+    await save();
+    return last;
+  } catch (error) {
+    state.isComplete = false;
+    if (wasRunning) await source.operator.call('applications:start', {}, { filterByTk: application });
+    throw error;
+  }
+}
+
+/** Takes the copy into service. @throws Error if it does not open; the source can then be started again. */
+async function switchOver({ request, source, target }: Move, store: string, record: ApplicationRecord): Promise<void> {
+  const key = { filterByTk: request.application };
+  await target.place.replace(store);
+  const { displayName, description, options } = record;
+  await target.operator.call('applications:update', { displayName, description, options }, key);
+  await target.operator.call('applications:start', {}, key);
+  await waitUntilStarted(target, request.application).catch((error: unknown) => {
+    throw new Error(
+      `${(error as Error).message} The earlier data is unchanged: "tablinum app start ${request.application}" takes it into service again in ${source.place.name}.`,
+    );
+  });
+}
+
+/** Later than the time of any blob, whose clock may be that of another machine. */
+function inAnHour(): number {
+  return systemClock.now() + 3_600_000;
+}

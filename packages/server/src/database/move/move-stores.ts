@@ -1,0 +1,57 @@
+/** What a move needs of the stores of one application, on either engine. */
+import type { Transaction } from '../database.ts';
+import type { ColumnDefinition, IndexPlan } from '../dialect.ts';
+import type { ReadableStore } from '../run-statement.ts';
+import type { MovedRow, MovedTable } from './moved-table.ts';
+
+/** The versions of the definitions, and of the store. */
+export interface MovedVersions {
+  readonly version: string;
+  readonly schema: string;
+  /** The number of the last migration. */
+  readonly store: number;
+}
+
+/** Reads the stores of an application, which a server may be writing. */
+export interface MoveReader {
+  /** The rows in the order of {@link MovedTable.key}, in batches. Each batch may show a later state than the one before. */
+  rows(table: MovedTable): AsyncGenerator<readonly MovedRow[]>;
+  versions(): Promise<MovedVersions>;
+  /** The largest key that was ever generated; null if none was. */
+  lastGenerated(table: MovedTable): Promise<bigint | null>;
+  close(): Promise<void>;
+}
+
+/** A table as definitions describe it. */
+export interface NewTable {
+  readonly table: string;
+  readonly columns: readonly ColumnDefinition[];
+  readonly indexes: readonly IndexPlan[];
+  readonly mostlyNullColumn: string | null;
+}
+
+/** Changes of the rows of one table. */
+export interface RowChanges {
+  readonly removed: readonly MovedRow[];
+  readonly added: readonly MovedRow[];
+}
+
+/** Builds the stores of an application in a place that no server uses. Foreign keys do not hold until {@link MoveTarget.relate}. */
+export interface MoveTarget extends MoveReader, ReadableStore {
+  /** Creates the tables of the catalogue and of the audit journal that do not exist yet. */
+  createFixedTables(): Promise<void>;
+  /** Creates a table, in place of one of the same name. */
+  createTable(table: NewTable): Promise<void>;
+  dropTable(name: string): Promise<void>;
+  /** One transaction. @throws DatabaseFault `unique` if an added row has a unique value of another one. */
+  apply(table: MovedTable, changes: RowChanges): Promise<void>;
+  setLastGenerated(table: MovedTable, last: bigint): Promise<void>;
+  /** Informs the planner about the copied rows. */
+  analyse(): Promise<void>;
+  /** Makes foreign keys hold. @throws DatabaseFault if a row refers to none. */
+  relate(tables: readonly NewTable[]): Promise<void>;
+  /** Runs work in a transaction on the application's store. */
+  inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Writes the versions, and a new name of the event log. After this the stores are complete. */
+  complete(application: string, versions: MovedVersions): Promise<void>;
+}

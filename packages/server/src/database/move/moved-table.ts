@@ -1,0 +1,174 @@
+/** The tables of an application that a move copies, with the columns that have the same meaning on every engine. */
+import type { Storage } from '../../schema/field-type.ts';
+import { auditTables } from '../audit-tables.ts';
+import type { ColumnDefinition } from '../dialect.ts';
+
+/** A column. `position`: it contains a position in the event log, which each engine writes differently. */
+export interface MovedColumn {
+  readonly name: string;
+  readonly storage: Storage;
+  readonly position?: boolean;
+}
+
+export interface MovedTable {
+  readonly table: string;
+  readonly columns: readonly MovedColumn[];
+  /** The columns that identify a row, and its order. Values of several columns are compared one after the other. */
+  readonly key: readonly MovedColumn[];
+  /** The column whose values the engine generates; null without one. */
+  readonly generated: string | null;
+  /** Whether it belongs to the audit journal, which is a store of its own on some engines. */
+  readonly isJournal: boolean;
+}
+
+/** A row: the text of each value in the order of the columns, or null. Equal values have equal texts on every engine. */
+export type MovedRow = readonly (string | null)[];
+
+/** The write counter that each table of a collection, and of the audit journal, has next to its columns. */
+const writeCounter: MovedColumn = { name: '_v', storage: 'bigint' };
+
+type CatalogueColumns = Readonly<Record<string, Storage>>;
+
+/** The first column is the key. */
+const catalogueTables: Readonly<Record<string, CatalogueColumns>> = {
+  _migrations: { number: 'integer', title: 'text', at: 'text' },
+  _collections: {
+    id: 'integer',
+    name: 'text',
+    title: 'text',
+    description: 'text',
+    options: 'json',
+    table_name: 'text',
+    system: 'boolean',
+    internal: 'boolean',
+    changed: 'bigint',
+  },
+  _fields: { id: 'integer', collection_id: 'integer', name: 'text', definition: 'json', facts: 'json' },
+  _events: {
+    id: 'bigint',
+    at: 'datetime',
+    name: 'text',
+    resource: 'text',
+    tk: 'text',
+    actor: 'text',
+    request_id: 'text',
+    changed: 'json',
+  },
+  _outbox: { id: 'integer', position: 'text' },
+  _acts: { id: 'bigint', act: 'json' },
+  _audit_witness: { chain: 'text', place: 'bigint', hash: 'text' },
+  _history: {
+    id: 'bigint',
+    collection_id: 'integer',
+    tk: 'text',
+    at: 'datetime',
+    action: 'text',
+    actor: 'text',
+    request_id: 'text',
+    changes: 'json',
+  },
+  _replies: {
+    id: 'bigint',
+    credential: 'text',
+    key: 'text',
+    request: 'text',
+    power: 'text',
+    at: 'datetime',
+    ended: 'boolean',
+    reply: 'text',
+  },
+};
+const generatedIds = new Set(['_collections', '_fields', '_acts', '_history', '_replies', '_events']);
+
+/**
+ * Tables of the catalogue that are not copied row by row: `_meta` is written when the rest is complete, bytes are copied by their names,
+ * and the others can be derived from the copied rows.
+ */
+export const tablesNotCopied: ReadonlySet<string> = new Set([
+  '_meta',
+  '_blobs',
+  '_thumbnails',
+  '_search_indexes',
+  '_mail_index',
+  '_mail_text',
+]);
+
+/** The tables that every application has, in both stores. */
+export function listFixedTables(): MovedTable[] {
+  const catalogue = Object.entries(catalogueTables).map(([table, columns]): MovedTable => {
+    const list = Object.entries(columns).map(
+      ([name, storage]): MovedColumn => (name === 'position' ? { name, storage, position: true } : { name, storage }),
+    );
+    return {
+      table,
+      columns: list,
+      key: list.slice(0, 1),
+      generated: generatedIds.has(table) ? 'id' : null,
+      isJournal: false,
+    };
+  });
+  return [
+    ...catalogue,
+    ...Object.entries(auditTables).map(([table, columns]) => ({ ...toMovedTable(table, columns), isJournal: true })),
+  ];
+}
+
+/** A table that the server creates from column definitions. Without a primary key, all of its columns identify a row. */
+export function toMovedTable(table: string, definitions: readonly ColumnDefinition[]): MovedTable {
+  const columns = definitions.map(
+    ({ name, storage }): MovedColumn =>
+      table === 'webhooks' && name === 'startsAfter' ? { name, storage, position: true } : { name, storage },
+  );
+  const all = [...columns, writeCounter];
+  const primary = definitions.find(({ primaryKey }) => primaryKey);
+  return {
+    table,
+    columns: all,
+    key: primary ? columns.filter(({ name }) => name === primary.name) : all,
+    generated: definitions.find(({ autoIncrement }) => autoIncrement)?.name ?? null,
+    isJournal: false,
+  };
+}
+
+/** Compares the keys of two rows as both engines order them: numbers by value, texts by code point. */
+export function compareRowKeys(table: MovedTable, one: MovedRow, other: MovedRow): number {
+  for (const column of table.key) {
+    const index = table.columns.indexOf(column);
+    const order = compareValues(column.storage, one[index] ?? null, other[index] ?? null);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+function compareValues(storage: Storage, one: string | null, other: string | null): number {
+  if (one === other) return 0;
+  if (one === null) return 1;
+  if (other === null) return -1;
+  if (storage === 'integer' || storage === 'bigint') return BigInt(one) < BigInt(other) ? -1 : 1;
+  if (storage === 'double') return Number(one) < Number(other) ? -1 : 1;
+  if (storage.startsWith('decimal')) return compareDecimals(one, other);
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
+/** Both have the same number of digits after the point. */
+function compareDecimals(one: string, other: string): number {
+  return BigInt(one.replace('.', '')) < BigInt(other.replace('.', '')) ? -1 : 1;
+}
+
+/** A double as text: the shortest one that means the same number. */
+export function toDoubleText(value: string | number): string {
+  const number = Number(value);
+  return Object.is(number, -0) ? '-0' : String(number);
+}
+
+/** A batch of rows is about this long. */
+const batchCharacters = 2 * 1024 * 1024;
+const [minBatch, maxBatch] = [4, 2000];
+
+/** How many rows to read next, so that a batch has about {@link batchCharacters}. @param rows those that were read before, at least one. */
+export function chooseBatchSize(rows: readonly MovedRow[]): number {
+  let characters = 0;
+  for (const row of rows) for (const each of row) characters += each?.length ?? 4;
+  const average = Math.max(1, characters / rows.length);
+  return Math.round(Math.min(maxBatch, Math.max(minBatch, batchCharacters / average)));
+}

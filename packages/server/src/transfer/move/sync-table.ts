@@ -1,0 +1,131 @@
+/** Makes a table of the target equal to that of the source, and counts and digests what both contain. */
+import { createHash, type Hash } from 'node:crypto';
+import { DatabaseFault } from '../../database/database.ts';
+import type { MoveReader, MoveTarget } from '../../database/move/move-stores.ts';
+import { compareRowKeys, type MovedRow, type MovedTable } from '../../database/move/moved-table.ts';
+
+/** What one pass over a table found. If nothing was changed, both sides are equal. */
+export interface TableComparison {
+  readonly rows: number;
+  /** Rows that were added to the target or removed from it. */
+  readonly changed: number;
+  /** SHA-256 of the rows of the source, and of those that the target had, hexadecimal. */
+  readonly sourceDigest: string;
+  readonly targetDigest: string;
+}
+
+/** Changes are written in transactions of about this many rows or characters. */
+const maxPendingRows = 1000;
+const maxPendingCharacters = 2 * 1024 * 1024;
+
+/**
+ * Compares all rows in the order of their keys and writes the differences to the target. The source may be written meanwhile. A call that
+ * was interrupted is continued by the next one, because rows that are equal are not written again.
+ */
+export async function syncTable(source: MoveReader, target: MoveTarget, table: MovedTable): Promise<TableComparison> {
+  const [sourceRows, targetRows] = [new RowReader(source.rows(table)), new RowReader(target.rows(table))];
+  const pending = new PendingChanges(target, table);
+  try {
+    let [from, to] = [await sourceRows.next(), await targetRows.next()];
+    while (from !== null || to !== null) {
+      const order = from === null ? 1 : to === null ? -1 : compareRowKeys(table, from, to);
+      if (order !== 0 || !isEqual(from, to))
+        await pending.add({ removed: order >= 0 ? to : null, added: order <= 0 ? from : null });
+      // Both are read on if their keys are equal.
+      const [readSource, readTarget] = [order <= 0, order >= 0];
+      if (readSource) from = await sourceRows.next();
+      if (readTarget) to = await targetRows.next();
+    }
+    await pending.flush();
+    return {
+      rows: sourceRows.count,
+      changed: pending.changed,
+      sourceDigest: sourceRows.digest(),
+      targetDigest: targetRows.digest(),
+    };
+  } finally {
+    await sourceRows.close();
+    await targetRows.close();
+  }
+}
+
+function isEqual(one: MovedRow | null, other: MovedRow | null): boolean {
+  return one !== null && other !== null && one.every((each, index) => each === other[index]);
+}
+
+/** Reads rows one by one, and digests them. */
+class RowReader {
+  readonly #batches: AsyncGenerator<readonly MovedRow[]>;
+  readonly #hash: Hash = createHash('sha256');
+  #batch: readonly MovedRow[] = [];
+  #index = 0;
+  count = 0;
+
+  constructor(batches: AsyncGenerator<readonly MovedRow[]>) {
+    this.#batches = batches;
+  }
+
+  async next(): Promise<MovedRow | null> {
+    while (this.#index === this.#batch.length) {
+      const read = await this.#batches.next();
+      if (read.done) return null;
+      this.#batch = read.value;
+      this.#index = 0;
+      if (this.#batch.length === 0) continue;
+      this.#hash.update(JSON.stringify(this.#batch).slice(1, -1));
+      this.#hash.update(',');
+    }
+    const row = this.#batch[this.#index] ?? null;
+    this.#index += 1;
+    this.count += 1;
+    return row;
+  }
+
+  digest(): string {
+    return this.#hash.digest('hex');
+  }
+
+  async close(): Promise<void> {
+    await this.#batches.return(undefined);
+  }
+}
+
+/** Differences that are not written yet. */
+class PendingChanges {
+  readonly #target: MoveTarget;
+  readonly #table: MovedTable;
+  #removed: MovedRow[] = [];
+  #added: MovedRow[] = [];
+  #characters = 0;
+  changed = 0;
+
+  constructor(target: MoveTarget, table: MovedTable) {
+    this.#target = target;
+    this.#table = table;
+  }
+
+  async add({ removed, added }: { readonly removed: MovedRow | null; readonly added: MovedRow | null }): Promise<void> {
+    if (removed) this.#removed.push(removed);
+    if (added) this.#added.push(added);
+    for (const each of added ?? []) this.#characters += each?.length ?? 4;
+    this.changed += Number(removed !== null) + Number(added !== null);
+    if (this.#removed.length + this.#added.length >= maxPendingRows || this.#characters >= maxPendingCharacters)
+      await this.flush();
+  }
+
+  /**
+   * A row may have a unique value that another row had before, which is only removed later. Only the removals are written then, and the
+   * next pass adds the rows.
+   */
+  async flush(): Promise<void> {
+    const [removed, added] = [this.#removed, this.#added];
+    [this.#removed, this.#added, this.#characters] = [[], [], 0];
+    if (removed.length + added.length === 0) return;
+    try {
+      await this.#target.apply(this.#table, { removed, added });
+    } catch (error) {
+      if (!(error instanceof DatabaseFault && error.kind === 'unique')) throw error;
+      await this.#target.apply(this.#table, { removed, added: [] });
+    }
+  }
+}
