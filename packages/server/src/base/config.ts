@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
+import { corsOrigins, outboundAllow, splitList, trustedProxies } from './address-settings.ts';
 import { type MailConfig, mailSettings, readMailConfig } from './mail-config.ts';
-import { OutboundAllow } from './outbound-address.ts';
 import { readS3Config, type S3Config, s3Settings } from './s3-config.ts';
 import { ConfigError, defineSetting, parseChoice, type Setting } from './setting.ts';
 
@@ -66,6 +65,8 @@ export interface Config extends MailConfig {
   readonly webhooks: boolean;
   /** Whether a store is copied before it is upgraded. */
   readonly upgradeBackup: boolean;
+  /** What the tools of `/mcp` may do. */
+  readonly mcp: McpAccess;
   /** Folder of modules that extend the server; null: none. */
   readonly extensionsDir: string | null;
 }
@@ -197,8 +198,16 @@ export const settings: readonly Setting[] = [
     'on or off: whether the database of an application is copied before a newer version of the server changes it.',
   ),
   ...mailSettings,
+  defineSetting(
+    'MCP',
+    'read',
+    'What AI assistants may do at /mcp, within the permissions of their credential: off, read, or write.',
+  ),
   defineSetting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];
+
+const mcpAccess = ['off', 'read', 'write'] as const;
+export type McpAccess = (typeof mcpAccess)[number];
 
 const megabyte = 1024 * 1024;
 
@@ -262,6 +271,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     webhooks: parseChoice('WEBHOOKS', read('WEBHOOKS'), ['on', 'off']) === 'on',
     upgradeBackup: parseChoice('UPGRADE_BACKUP', read('UPGRADE_BACKUP'), ['on', 'off']) === 'on',
     ...readMailConfig(read, outboundAllow),
+    mcp: parseChoice('MCP', read('MCP'), mcpAccess),
     extensionsDir: optional('EXTENSIONS_DIR'),
   };
 }
@@ -326,13 +336,6 @@ function rateLimit(name: string, text: string): RateLimit | null {
   return { points: Number(match[1]), seconds: Number(match[2]) };
 }
 
-function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
-}
-
 /** `true` means all applications, `false` and `off` mean none: users try these values. */
 function signUpApplications(text: string): ReadonlySet<string> | null {
   const names = text === 'false' || text === 'off' ? [] : splitList(text);
@@ -359,42 +362,4 @@ function publicUrl(text: string | null): string | null {
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new ConfigError('PUBLIC_URL must look like https://data.example.com.');
   return url.href.replace(/\/+$/, '');
-}
-
-function outboundAllow(name: string, text: string): readonly string[] {
-  const entries = splitList(text);
-  try {
-    new OutboundAllow(entries);
-  } catch (error) {
-    throw new ConfigError(
-      `${name}: ${(error as Error).message}. Write for example mail.internal, 10.1.2.3 or 10.0.0.0/8.`,
-    );
-  }
-  return entries;
-}
-
-function corsOrigins(text: string): ReadonlySet<string> | null {
-  const origins = splitList(text);
-  if (origins.includes('*')) return null;
-  for (const origin of origins)
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new ConfigError(
-        `CORS_ORIGINS contains "${origin}", which is not an origin. Write origins such as https://app.example.com, or *.`,
-      );
-  return new Set(origins);
-}
-
-/** Only addresses and ranges: a mistyped host name must not become a trusted proxy. */
-function trustedProxies(text: string | null): string | null {
-  for (const each of text === null ? [] : splitList(text)) {
-    const [address = '', range, more] = each.split('/');
-    const bits = isIP(address) === 6 ? 128 : 32;
-    const fits = range === undefined || (/^\d{1,3}$/.test(range) && Number(range) <= bits);
-    const named = ['loopback', 'linklocal', 'uniquelocal'].includes(each);
-    if (!named && (isIP(address) === 0 || !fits || more !== undefined))
-      throw new ConfigError(
-        `TRUSTED_PROXIES contains "${each}", which is not an address or range. Write for example 10.0.0.0/8.`,
-      );
-  }
-  return text;
 }

@@ -26,7 +26,7 @@ import {
 import { buildSenderKey, Callers } from './callers.ts';
 import { connectionSettings } from './connection-settings.ts';
 import { Connections } from './connections.ts';
-import { buildCorsHeaders, buildPreflightHeaders, corsVary, isCorsDisabled, sameOriginVary } from './cors.ts';
+import { corsVary, isCorsDisabled, registerCors, sameOriginVary } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { extensionActions } from './extension-actions.ts';
 import { readAddressSignature } from './file-actions.ts';
@@ -46,14 +46,24 @@ import { readCredential, readRequestId, readTimeZone, refuseRepeatedHeaders } fr
 import { type ObservedRequest, RequestObserver } from './request-observer.ts';
 import { RequestOrder } from './request-order.ts';
 import { readParameters, readRecordRequest } from './request-reader.ts';
-import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
-import { noContent } from './status.ts';
+import { mcpPath, parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
 import { openUpload, readUploadType, refuseIdempotencyKey } from './uploads.ts';
 import { registerWebInterface } from './web/web-interface.ts';
 
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
+/** The Model Context Protocol is no part of the API that OpenAPI describes. */
+const mcpActions: ActionTable = {
+  // A repeated message is refused if it has an Idempotency-Key, so no reply is stored.
+  'mcp:': {
+    reads: false,
+    storesReply: true,
+    run: async (request) => (await import('./mcp/serve-mcp.ts')).serveMcp(request),
+  },
+};
+/** The paths with the same handling of requests. */
+const apiUrls = ['/api/*', mcpPath];
 /** No route has a schema of Fastify, so the compilers of its schemas, a second Ajv, are not loaded. */
 const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 /** How long a stop waits for running requests. The complete stop takes less than five seconds. */
@@ -91,7 +101,7 @@ export class HttpServer {
     this.#parts = parts;
     this.#limits = new RateLimits(parts.config, parts.readers?.windows);
     const added = extensionActions(parts.extensions, systemActions, parts.logger);
-    this.#actions = { ...systemActions, ...added };
+    this.#actions = { ...systemActions, ...mcpActions, ...added };
     this.#observer = new RequestObserver({
       actions: this.#actions,
       slowMilliseconds: parts.config.slowRequestMilliseconds,
@@ -165,7 +175,7 @@ export class HttpServer {
 
   #register(): void {
     const fastify = this.#fastify;
-    this.#registerCors(this.#parts.config.corsOrigins);
+    registerCors(fastify, this.#parts.config.corsOrigins, apiUrls, this.#replies);
     disableBodyParsing(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
@@ -188,11 +198,12 @@ export class HttpServer {
     fastify.get(realtimePath, (request, reply) =>
       isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
     );
-    fastify.route({
-      method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      url: '/api/*',
-      handler: (request, reply) => this.#handle(request, reply),
-    });
+    for (const url of apiUrls)
+      fastify.route({
+        method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        url,
+        handler: (request, reply) => this.#handle(request, reply),
+      });
   }
 
   #registerMetrics(parts: MetricsRouteParts): void {
@@ -200,22 +211,6 @@ export class HttpServer {
     this.#fastify.get('/metrics', async (request, reply) => {
       metrics ??= import('./metrics/metrics-replies.ts').then((each) => new each.MetricsReplies(parts));
       return (await metrics).answer(request, reply);
-    });
-  }
-
-  /** Adds CORS headers to the raw reply, so that every writer of it sends them. */
-  #registerCors(origins: ReadonlySet<string> | null): void {
-    if (isCorsDisabled(origins)) return;
-    this.#fastify.addHook('onRequest', (request, reply, done) => {
-      for (const [name, value] of Object.entries(buildCorsHeaders(origins, request.headers)))
-        reply.raw.setHeader(name, value);
-      done();
-    });
-    this.#fastify.options('/api/*', (request, reply) => {
-      const headers = buildPreflightHeaders(origins, request.headers);
-      return headers
-        ? reply.code(noContent).headers(headers).send()
-        : this.#replies.refuse(unknownRoute(), request, reply);
     });
   }
 
@@ -340,11 +335,11 @@ export class HttpServer {
         text,
         upload: incoming.upload,
         ifMatch: request.headers['if-match'],
+        config: this.#parts.config,
+        actions: this.#actions,
         zone,
-        accept: request.headers.accept,
-        acceptEncoding: request.headers['accept-encoding'],
+        headers: request.headers,
         address,
-        lastEventId: request.headers['last-event-id'],
         browser: () => ({ ...request.headers, isHttps: request.protocol === 'https' }),
         retain: () => lease.duplicate(),
         credential: () => readCredential(request),

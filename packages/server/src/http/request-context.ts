@@ -1,7 +1,9 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
 import type { OpenBlob } from '../base/blob-store.ts';
+import type { Config } from '../base/config.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import type { ConnectionCredential } from '../realtime/connection.ts';
@@ -35,8 +37,7 @@ export interface RequestContext {
   readonly ifMatch: string | undefined;
   /** The time zone of date filters. */
   readonly zone: string;
-  readonly accept: string | undefined;
-  readonly acceptEncoding: string | string[] | undefined;
+  readonly headers: IncomingHttpHeaders;
   readonly address: string;
   /** Keeps the application open until it is released. */
   readonly retain: () => Lease;
@@ -44,13 +45,15 @@ export interface RequestContext {
   readonly credential: () => ConnectionCredential | null;
   /** Headers that browsers set. */
   readonly browser: () => BrowserHeaders;
-  /** The header Last-Event-ID, with which browsers continue a stream of events. */
-  readonly lastEventId: string | string[] | undefined;
   /** Aborted when the client disconnects or the server stops. Created on demand. */
   readonly abortSignal: () => AbortSignal;
   readonly requestId: string;
   readonly limits: RateLimits;
   readonly accounts: AccountSettings;
+  /** The settings of the Model Context Protocol. */
+  readonly config: Pick<Config, 'mcp' | 'corsOrigins' | 'publicUrl'>;
+  /** All system actions, including those of extensions. */
+  readonly actions: Readonly<Record<string, SystemAction>>;
   /** Whether an action is a system action, or its resource has no record actions. */
   readonly hasSystemAction: (resource: string, action: string) => boolean;
   /** The Idempotency-Key header; null without one. */
@@ -102,7 +105,16 @@ export type ActionResult =
       readonly noStore?: true;
     }
   | DocumentResult
-  | FileResult;
+  | FileResult
+  | MessageResult;
+
+/** A reply of another protocol, sent as it is. */
+export interface MessageResult {
+  readonly message: string;
+  readonly status: number;
+  /** Null without a body. */
+  readonly contentType: string | null;
+}
 
 /** A stored file. */
 export interface FileResult {

@@ -130,7 +130,7 @@ export class AuditJournal {
     this.wake();
   }
 
-  /** Counts a refused request in memory. */
+  /** Counts a refused request, or a call of a tool that changed nothing, in memory. */
   recordRefusal(refusal: Refusal): void {
     if (this.#refusals.size === 0) this.#refusalsSince = this.#parts.clock.now();
     this.#refusals.count(refusal);
