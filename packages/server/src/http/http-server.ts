@@ -72,7 +72,7 @@ const shutdownGraceMilliseconds = 3000;
 /**
  * The HTTP server of all applications.
  *
- *     const http = new HttpServer({ applications, config, logger, accounts, extensions, health });
+ *     const http = new HttpServer({ applications, config, settings, logger, accounts, extensions, health });
  *     const url = await http.listen(); // http://127.0.0.1:4180
  *     await http.close();              // waits for running requests, at most three seconds
  */
@@ -100,6 +100,7 @@ export class HttpServer {
   constructor(parts: HttpParts) {
     this.#parts = parts;
     this.#limits = new RateLimits(parts.config, parts.readers?.windows);
+    parts.settings.runtime.watch(({ rateLimitSignIn }) => this.#limits.setSignInLimit(rateLimitSignIn));
     const added = extensionActions(parts.extensions, systemActions, parts.logger);
     this.#actions = { ...systemActions, ...mcpActions, ...added };
     this.#observer = new RequestObserver({
@@ -336,6 +337,7 @@ export class HttpServer {
         upload: incoming.upload,
         ifMatch: request.headers['if-match'],
         config: this.#parts.config,
+        settings: this.#parts.settings,
         actions: this.#actions,
         zone,
         headers: request.headers,

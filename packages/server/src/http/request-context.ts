@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
+import type { StoredSettings } from '../applications/stored-settings.ts';
 import type { OpenBlob } from '../base/blob-store.ts';
 import type { Config } from '../base/config.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -50,8 +51,9 @@ export interface RequestContext {
   readonly requestId: string;
   readonly limits: RateLimits;
   readonly accounts: AccountSettings;
-  /** The settings of the Model Context Protocol. */
-  readonly config: Pick<Config, 'mcp' | 'corsOrigins' | 'publicUrl'>;
+  /** The stored settings of the server. */
+  readonly settings: StoredSettings;
+  readonly config: Pick<Config, 'corsOrigins'>;
   /** All system actions, including those of extensions. */
   readonly actions: Readonly<Record<string, SystemAction>>;
   /** Whether an action is a system action, or its resource has no record actions. */

@@ -20,6 +20,7 @@ import {
 } from './operation-definition.ts';
 import { permissionOperations } from './permission-operations.ts';
 import { schemaRef } from './record-schemas.ts';
+import { settingsOperations } from './settings-operations.ts';
 import type { Subject } from './subject.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
@@ -66,6 +67,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...documentedMailActions,
   ...fileOperations,
   ...importOperations,
+  ...settingsOperations,
 ];
 
 /** The operations of system actions that the role may use. */

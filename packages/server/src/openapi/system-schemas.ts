@@ -12,6 +12,7 @@ import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
 import * as schema from './schema-parts.ts';
+import { mayChangeSettings, settingsSchemas } from './settings-operations.ts';
 import type { Subject } from './subject.ts';
 import { webhookSchemas } from './webhook-operations.ts';
 
@@ -78,7 +79,8 @@ export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
 };
 
 /** The schemas of system actions that the role may use. */
-export function systemSchemas({ caller, application, findGrant, mayConfigure }: Subject): Schemas {
+export function systemSchemas(subject: Subject): Schemas {
+  const { caller, application, findGrant, mayConfigure } = subject;
   const isAnyGranted = (resource: string, actions: readonly string[]): boolean =>
     actions.some((action) => findGrant(resource, action) !== null);
   const definitions = ['list', 'get', 'create', 'update', 'destroy'];
@@ -94,6 +96,7 @@ export function systemSchemas({ caller, application, findGrant, mayConfigure }: 
       isAnyGranted('applications', ['create', 'update']) &&
       applicationSchemas),
     ...(isAnyGranted('audit', ['list']) && journalSchemas),
+    ...(mayChangeSettings(subject) && settingsSchemas),
     ...(isAnyGranted('webhooks', ['create', 'update']) && webhookSchemas),
     ...(isAnyGranted(...mailSchemaGrants) && mailSchemas),
   };

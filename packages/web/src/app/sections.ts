@@ -46,6 +46,14 @@ export const sections: readonly Section[] = [
     group: 'access',
     isVisible: ({ application, roles }) => application === 'main' && roles.includes('admin'),
   },
+  {
+    id: 'settings',
+    icon: 'settings',
+    path: 'access/settings',
+    key: 's',
+    group: 'access',
+    isVisible: ({ application, currentRole }) => application === 'main' && currentRole === 'admin',
+  },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', isVisible: mayList('audit') },
   { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];

@@ -43,7 +43,7 @@ export async function callTool(request: RequestContext, tool: ToolTarget, input:
 
 async function runTool(request: RequestContext, tool: ToolTarget, call: ToolCall, input: unknown): Promise<ToolReply> {
   const isWrite = isWriteTool(tool.action);
-  if (isWrite && request.config.mcp !== 'write')
+  if (isWrite && request.settings.runtime.current.mcp !== 'write')
     throw new ApiError(
       'NO_PERMISSION',
       'This server does not allow AI assistants to write (setting MCP). Nothing was changed.',

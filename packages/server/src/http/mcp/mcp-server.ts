@@ -36,13 +36,13 @@ export function createMcpServer(request: RequestContext, collections: ReadonlySe
 }
 
 function createScope(
-  { application, caller, requestId, config }: RequestContext,
+  { application, caller, requestId, settings }: RequestContext,
   collections: ToolScope['collections'],
 ): ToolScope {
   const context = application.recordContext(caller, requestId);
   return {
     subject: createSubject(application, context, statusByLabel),
-    allowsWrites: config.mcp === 'write',
+    allowsWrites: settings.runtime.current.mcp === 'write',
     collections,
   };
 }

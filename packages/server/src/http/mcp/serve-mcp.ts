@@ -24,10 +24,10 @@ const parameterNames = new Set(['collections']);
 
 /** Answers one message. @throws ApiError 400, 401, 403 or 404 for what is refused before the message is interpreted. */
 export async function serveMcp(request: RequestContext): Promise<MessageResult> {
-  const { config, caller, headers, body } = request;
-  if (config.mcp === 'off') throw unknownRoute();
+  const { caller, body } = request;
+  if (request.settings.runtime.current.mcp === 'off') throw unknownRoute();
   if (caller.type === 'anonymous') throw tokenMissingError();
-  requireAllowedOrigin(headers, config);
+  requireAllowedOrigin(request);
   if (request.idempotencyKey !== null)
     throw new ApiError('HEADER_INVALID', 'Messages to /mcp do not support the header "Idempotency-Key". Omit it.');
   if (!isObject(body))
@@ -59,9 +59,11 @@ export async function serveMcp(request: RequestContext): Promise<MessageResult> 
  *
  * @throws ApiError 403
  */
-function requireAllowedOrigin({ origin, host }: RequestContext['headers'], config: RequestContext['config']): void {
+function requireAllowedOrigin({ headers, config, settings }: RequestContext): void {
+  const { origin, host } = headers;
   if (origin === undefined || config.corsOrigins === null || config.corsOrigins.has(origin)) return;
-  if (config.publicUrl !== null && new URL(config.publicUrl).origin === origin) return;
+  const { publicUrl } = settings.runtime.current;
+  if (publicUrl !== null && new URL(publicUrl).origin === origin) return;
   if (isLocalOrigin(origin, host)) return;
   throw new ApiError(
     'ORIGIN_DENIED',

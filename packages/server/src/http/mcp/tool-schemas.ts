@@ -1,5 +1,6 @@
 /** The descriptions and input schemas of tools. They only name fields that the caller may use. */
 import type { Tool } from '@modelcontextprotocol/server';
+import { returnsWholeMail } from '../../mail/actions/action-facts.ts';
 import { valueSchema } from '../../openapi/field-schema.ts';
 import { buildRecordSchemas } from '../../openapi/record-schemas.ts';
 import { findVisibleFields, findVisibleRelations, type Subject } from '../../openapi/subject.ts';
@@ -69,19 +70,19 @@ function makeInput(subject: Subject, collection: Collection, action: ToolTarget[
   if (action === 'list') return { properties: makeListProperties(subject, collection) };
   if (action === 'query') return makeQuery(subject, collection);
   if (isWriteTool(action)) return makeWrite(subject, collection, action);
-  const selection = hasOwnGet(collection) ? {} : makeSelection(subject, collection, 'get');
+  const selection = isWholeMail(collection) ? {} : makeSelection(subject, collection, 'get');
   return { properties: { key: keySchema(collection), ...selection }, required: ['key'] };
 }
 
-/** `emails:get` and `conversations:get` return whole records. */
-export function hasOwnGet({ system, name }: Collection): boolean {
-  return system && (name === 'emails' || name === 'conversations');
+/** Mail has a search of its own, and is returned as a whole. */
+function isWholeMail({ system, name }: Collection): boolean {
+  return system && returnsWholeMail(name);
 }
 
 function makeListProperties(subject: Subject, collection: Collection): Properties {
   return {
     filter: makeFilter(findVisibleFields(subject, collection, 'list') ?? []),
-    ...(!hasOwnGet(collection) && { search: { ...text, description: 'A text that a text field contains.' } }),
+    ...(!isWholeMail(collection) && { search: { ...text, description: 'A text that a text field contains.' } }),
     ...makeSelection(subject, collection, 'list'),
     sort: {
       type: 'array',

@@ -2,6 +2,7 @@
  * Which tools of the Model Context Protocol a caller has, and what their names mean: `<action>_<collection>`, and `search_mail`. Only
  * the application's own collections can be written. Of the system collections, some can be read.
  */
+import { mailToolCollections, searchedMailCollection } from '../../mail/actions/action-facts.ts';
 import { findVisibleFields, isServerManagedAction, mayWrite, type Subject } from '../../openapi/subject.ts';
 import type { Collection } from '../../schema/registry.ts';
 
@@ -31,15 +32,15 @@ export interface ToolScope {
 }
 
 const mailSearchTool = 'search_mail';
-const mailSearch: ToolTarget = { name: mailSearchTool, resource: 'emails', action: 'list', isMailSearch: true };
-/** The system collections with tools: those that records refer to, and mail. */
-const systemTools: Readonly<Record<string, readonly ToolAction[]>> = {
-  users: ['list', 'get'],
-  emails: ['list', 'get'],
-  conversations: ['list', 'get'],
-  accounts: ['list', 'get'],
-  mailboxes: ['list', 'get'],
+const mailSearch: ToolTarget = {
+  name: mailSearchTool,
+  resource: searchedMailCollection,
+  action: 'list',
+  isMailSearch: true,
 };
+/** The system collections with tools: those that records refer to, and mail. */
+const systemCollections: ReadonlySet<string> = new Set(['users', ...mailToolCollections]);
+const systemActions: readonly ToolAction[] = ['list', 'get'];
 
 /** Whether an action of a tool changes records. */
 export function isWriteTool(action: ToolAction): action is WriteToolAction {
@@ -79,7 +80,7 @@ export function listCollectionTools(
 }
 
 function hasTool(collection: Collection, action: ToolAction): boolean {
-  return !collection.system || (systemTools[collection.name]?.includes(action) ?? false);
+  return !collection.system || (systemCollections.has(collection.name) && systemActions.includes(action));
 }
 
 function mayUse(subject: Subject, collection: Collection, action: ToolAction): boolean {
