@@ -20,6 +20,8 @@ export interface ResumeResult {
   readonly needsSetup: boolean;
   /** Whether `lostPassword` can send a link by e-mail. */
   readonly sendsMail: boolean;
+  /** The title of the web interface; null: Tablinum. */
+  readonly productTitle: string | null;
 }
 
 /** Pages of other origins cannot send this header. */

@@ -8,6 +8,7 @@ import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
 import { MailAccounts, MailCampaigns, MailRules, MailTemplates } from './mail-accounts.ts';
 import { Records } from './records.ts';
+import { SystemSettings } from './settings.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
 export type { TemplateVariable } from '@tablinum/server/protocol';
@@ -65,6 +66,7 @@ export {
   type WaitingCounts,
 } from './mail-accounts.ts';
 export { type ActionOptions, Records, type RecordWithEtag, RelatedRecords } from './records.ts';
+export { type SettingChanges, type SettingReport, SystemSettings } from './settings.ts';
 export type { ClientOptions, Reply, RequestOptions } from './transport.ts';
 export type { Progress } from './upload.ts';
 
@@ -95,6 +97,7 @@ export class Client {
   readonly mailCampaigns: MailCampaigns;
   readonly files: Files;
   readonly imports: Imports;
+  readonly settings: SystemSettings;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions = {}) {
@@ -112,6 +115,7 @@ export class Client {
     this.mailCampaigns = new MailCampaigns(this.#transport, 'mailCampaigns');
     this.files = new Files(this.#transport, 'files');
     this.imports = new Imports(this.#transport, 'imports');
+    this.settings = new SystemSettings(this.#transport);
   }
 
   /** A client of the same server with other options, such as another token, role or application. */

@@ -69,6 +69,12 @@ export async function findRunningServer(dataDir: string): Promise<Server | null>
   }
 }
 
+/** A connection to `main` of the running server of a folder; null if none runs. */
+export async function connectRunningServer(dataDir: string): Promise<OperatorConnection | null> {
+  const running = await findRunningServer(dataDir);
+  return running && connect(running, 'main');
+}
+
 /** A server for one command: it listens on this machine only, and sends and fetches nothing. */
 function toCommandConfig(config: Config): Config {
   return {

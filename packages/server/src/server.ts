@@ -13,6 +13,7 @@ import {
   prepareStore,
 } from './applications/bootstrap.ts';
 import { makeSetupToken } from './applications/first-admin.ts';
+import { StoredSettings } from './applications/stored-settings.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
 import type { Config } from './base/config.ts';
@@ -20,18 +21,21 @@ import { CachingDnsResolver, type DnsResolver } from './base/dns-resolver.ts';
 import { type Logger, makeLogger } from './base/logger.ts';
 import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
+import { OutboundAllow } from './base/outbound-address.ts';
+import { RuntimeSettings } from './base/runtime-settings.ts';
 import { ServerHealth } from './base/server-health.ts';
 import { listenFailure } from './base/start-failure.ts';
+import { SystemMailer } from './base/system-mailer.ts';
 import { makeToken } from './base/token.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import { ThumbnailPool } from './files/thumbnail-pool.ts';
-import type { MailSettings } from './http/account-settings.ts';
+import type { AccountSettings, MailSettings } from './http/account-settings.ts';
 import { HttpServer } from './http/http-server.ts';
 import { hashPassword } from './identity/password.ts';
 import { normaliseEmail } from './identity/sign-in.ts';
-import { createConnectServices, type MailNetwork } from './mail/connect/connect-services.ts';
+import { type ConnectConfig, createConnectServices, type MailNetwork } from './mail/connect/connect-services.ts';
 import type { MailServices } from './mail/mail-store.ts';
 import { ParsePool } from './mail/parse/parse-pool.ts';
 import { createSyncServices, type SyncTimes } from './mail/sync/sync-services.ts';
@@ -105,10 +109,13 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const { config, logger, health, opened } = parts;
   const extensions = await loadExtensions(config.extensionsDir);
   const parser = new ParsePool();
-  const mail = await openMailer(config, logger);
-  const common = createCommonParts(parts, extensions, { parser, mailer: mail?.mailer ?? null });
+  const runtime = new RuntimeSettings(config, logger);
+  const mailer = new SystemMailer(runtime, logger);
+  const common = createCommonParts(parts, extensions, { parser, mailer, runtime });
   const main = await openMain(opened, common, config);
-  await opened.checkFiles(main.database).catch(async (error: unknown) => {
+  const settings = createStoredSettings(main, runtime, config);
+  const prepared = opened.checkFiles(main.database).then(() => settings.open());
+  await prepared.catch(async (error: unknown) => {
     await main.close();
     throw error;
   });
@@ -124,9 +131,19 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     maxOpen: config.applicationsOpen,
     endSharing: readers ? (application) => readers.endSharing(application) : undefined,
   });
-  const accounts = { signUpApplications: config.signUpApplications, mail };
+  const accounts = createAccountSettings(runtime, mailer);
   const operatorToken = makeToken('tbo');
-  const http = new HttpServer({ operatorToken, applications, config, logger, accounts, extensions, health, readers });
+  const http = new HttpServer({
+    operatorToken,
+    applications,
+    config,
+    settings,
+    logger,
+    accounts,
+    extensions,
+    health,
+    readers,
+  });
   const url = await http.listen().catch(async (error: unknown) => {
     await applications.close();
     throw listenFailure(config.host, config.port, error);
@@ -142,7 +159,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const stop = async (): Promise<void> => {
     delayWatch.close();
     try {
-      await Promise.all([stopServing(http, mail), readers?.stop()]);
+      await Promise.all([stopServing(http, mailer), readers?.stop(), settings.close()]);
       common.thumbnailPool.close();
       await applications.close();
       await parser.close();
@@ -201,15 +218,24 @@ function createReaderPool(
 function createCommonParts(
   { config, clock, logger, health, options }: StartParts,
   extensions: readonly Extension[],
-  { parser, mailer }: Pick<MailServices, 'parser' | 'mailer'>,
+  { parser, mailer, runtime }: Pick<MailServices, 'parser'> & { mailer: SystemMailer; runtime: RuntimeSettings },
 ): CommonParts {
-  const { appKey, appKeyPrevious, maxFields, maxCollections, uploadLimits } = config;
+  const { appKey, appKeyPrevious } = config;
+  const allow = new OutboundAllow(config.outboundAllow);
+  runtime.watch(({ outboundAllow }) => allow.replace(outboundAllow));
   const outbound = {
-    client: new OutboundClient({ allow: config.outboundAllow }),
+    client: new OutboundClient({ allow }),
     concurrencyLimiter: new ConcurrencyLimiter(maxMessagesPerHost, maxMessages),
     isDeliveryEnabled: config.webhooks,
   };
   const dns = options.dns ?? new CachingDnsResolver();
+  const connectConfig: ConnectConfig = {
+    ...config,
+    outboundAllow: allow,
+    get publicUrl(): string | null {
+      return runtime.current.publicUrl;
+    },
+  };
   const secrets = new MailSecrets({
     key: config.mailSecretKey,
     previousKey: config.mailSecretKeyPrevious,
@@ -221,9 +247,11 @@ function createCommonParts(
     logger,
     health,
     mailServices: {
-      ...createConnectServices(config, outbound.client, clock, { dns, ...options.mailNetwork }),
+      ...createConnectServices(connectConfig, outbound.client, clock, { dns, ...options.mailNetwork }),
       parser,
-      mailer,
+      get mailer(): SystemMailer | null {
+        return mailer.publicUrl === null ? null : mailer;
+      },
       secrets,
       dns: options.dns ?? (config.mailDns ? dns : null),
       sync: createSyncServices(config.mailSync, options.mailSyncTimes),
@@ -233,13 +261,49 @@ function createCommonParts(
     mayUpgrade: !options.isForCommand,
     appKey,
     appKeyPrevious,
-    maxFields,
-    maxCollections,
-    uploadLimits,
-    audit: { days: config.auditDays, entries: config.auditEntries },
+    ...createLiveLimits(runtime),
     outbound,
     extensions,
-    events: { days: config.eventsDays, entries: config.eventsEntries },
+  };
+}
+
+/** Limits that are read when they are needed, because they may change. */
+function createLiveLimits(
+  runtime: RuntimeSettings,
+): Pick<CommonParts, 'definitionLimits' | 'uploadLimits' | 'audit' | 'events'> {
+  return {
+    definitionLimits: {
+      get maxFields(): number {
+        return runtime.current.maxFields;
+      },
+      get maxCollections(): number {
+        return runtime.current.maxCollections;
+      },
+    },
+    uploadLimits: {
+      get fileBytes(): number {
+        return runtime.current.uploadLimits.fileBytes;
+      },
+      get requestBytes(): number {
+        return runtime.current.uploadLimits.requestBytes;
+      },
+    },
+    audit: {
+      get days(): number {
+        return runtime.current.auditDays;
+      },
+      get entries(): number {
+        return runtime.current.auditEntries;
+      },
+    },
+    events: {
+      get days(): number {
+        return runtime.current.eventsDays;
+      },
+      get entries(): number {
+        return runtime.current.eventsEntries;
+      },
+    },
   };
 }
 
@@ -281,31 +345,36 @@ async function openMain(
 }
 
 /** Lets requests under way finish, then sends e-mails that are still queued as far as time allows. */
-async function stopServing(http: HttpServer, mail: MailSettings | null): Promise<void> {
+async function stopServing(http: HttpServer, mailer: SystemMailer): Promise<void> {
   const startedAt = performance.now();
   await http.close();
   const remaining = stopTimeoutMilliseconds - (performance.now() - startedAt);
-  await mail?.queue.close(Math.max(remaining, minMailMilliseconds));
-  mail?.mailer.close();
+  await mailer.close(Math.max(remaining, minMailMilliseconds));
 }
 
-const maxQueuedMails = 200;
 /** Maximum time of a stop before the stores are closed. Queued e-mails get what the requests leave of it. */
 const stopTimeoutMilliseconds = 4000;
 const minMailMilliseconds = 500;
 
-/** The library is loaded only if it is used: it costs start-up time and memory. */
-async function openMailer({ smtp, publicUrl }: Config, logger: Logger): Promise<MailSettings | null> {
-  if (!smtp || !publicUrl) return null;
-  const [{ smtpMailer }, { BoundedQueue }] = await Promise.all([
-    import('./base/mailer.ts'),
-    import('./base/bounded-queue.ts'),
-  ]);
-  const mailer = smtpMailer(smtp.url, smtp.from);
-  // The reply of a mail server may contain addresses, so only its code is logged.
-  const logFailure = (error: unknown): void =>
-    logger.warn({ code: (error as { code?: unknown }).code }, 'An e-mail could not be sent.');
-  return { mailer, queue: new BoundedQueue(maxQueuedMails, logFailure), publicUrl };
+function createStoredSettings(
+  main: Application,
+  runtime: RuntimeSettings,
+  { appKey, appKeyPrevious }: Config,
+): StoredSettings {
+  return new StoredSettings({ main, runtime, appKeys: appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious] });
+}
+
+/** Read from the settings for each request, because they may change. */
+function createAccountSettings(runtime: RuntimeSettings, mailer: SystemMailer): AccountSettings {
+  return {
+    get signUpApplications(): Config['signUpApplications'] {
+      return runtime.current.signUpApplications;
+    },
+    get mail(): MailSettings | null {
+      const { queue, publicUrl } = mailer;
+      return publicUrl === null ? null : { mailer, queue, publicUrl };
+    },
+  };
 }
 
 async function addRootUser(main: Application, email: string, password: string): Promise<void> {

@@ -25,7 +25,6 @@ test('names of one engine only occur in its folder, also in comments', () => {
 /** Where several servers on one store make a difference that no member of Database or Dialect can hide. */
 const multiNodeReaders = [
   'applications/application.ts',
-  'applications/application.ts',
   'applications/applications.ts',
   'http/health.ts',
   'mail/delivery/mail-delivery.ts',
@@ -38,7 +37,7 @@ test('few places check whether several servers use the same store', () => {
     .filter((file) => file !== 'database/database.ts')
     .flatMap((file) => occurrences(file, /\bmultiNode\b/g));
   expect(readers.map((each) => each.slice(0, each.indexOf(':'))).sort()).toEqual(multiNodeReaders);
-  expect(multiNodeReaders.length).toBeLessThanOrEqual(7);
+  expect(multiNodeReaders.length).toBeLessThanOrEqual(6);
 });
 
 test('no folder checks which engine is used', () => {

@@ -55,8 +55,8 @@ export interface ApplicationParts {
   readonly logger: Logger;
   readonly appKey: string;
   readonly appKeyPrevious: string | null;
-  readonly maxFields: number;
-  readonly maxCollections: number;
+  /** They may change. */
+  readonly definitionLimits: { readonly maxFields: number; readonly maxCollections: number };
   readonly uploadLimits: UploadLimits;
   /** Retention of the audit journal: days and number of entries. */
   readonly audit: { readonly days: number; readonly entries: number };
@@ -172,6 +172,11 @@ export class Application {
 
   get logger(): Logger {
     return this.#parts.logger;
+  }
+
+  /** Whether other servers may use the same store. */
+  get isShared(): boolean {
+    return this.database.multiNode;
   }
 
   /** Increases with every change of definitions or permissions. */
@@ -291,7 +296,7 @@ export class Application {
   }
 
   async #isOutdated(version: number): Promise<boolean> {
-    return this.database.multiNode && (await readVersions(this.database)).version !== version;
+    return this.isShared && (await readVersions(this.database)).version !== version;
   }
 
   /** What operations on records need: a view of the current snapshot for one caller. */
@@ -369,8 +374,8 @@ export class Application {
         const grant = caller && this.#snapshot.findRoleGrants(caller.role).findGrant(name, 'list');
         return caller === null || (grant !== null && grant.rows === null);
       },
-      maxFields: this.#parts.maxFields,
-      maxCollections: this.#parts.maxCollections,
+      maxFields: this.#parts.definitionLimits.maxFields,
+      maxCollections: this.#parts.definitionLimits.maxCollections,
       dryRun,
       collectedEvents: null,
       tx: null,
@@ -386,7 +391,7 @@ export class Application {
   }
 
   async #load(): Promise<void> {
-    if (this.database.multiNode) await this.#parts.requireServed?.();
+    if (this.isShared) await this.#parts.requireServed?.();
     const { registry } = this.#snapshot;
     this.#snapshot = await loadSnapshot(this.database, this.#snapshot);
     this.shapes.noteDefinitions(registry, this.#snapshot.registry);
@@ -411,16 +416,13 @@ export class Application {
   }
 
   async #flushLastUsed(): Promise<void> {
-    try {
-      await this.authenticator.flushLastUsed();
-    } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'The last use of API keys could not be stored.');
-    }
+    const warn = (err: unknown): void => this.logger.warn({ err }, 'The last use of API keys could not be stored.');
+    await this.authenticator.flushLastUsed().catch(warn);
   }
 }
 
 function createJournal(parts: ApplicationParts): AuditJournal {
-  const { name, database, openJournal, clock, logger, appKey, appKeyPrevious, audit } = parts;
+  const { name, appKey, appKeyPrevious, openJournal: openStore, audit: retention } = parts;
   const signer = new ChainSigner(name, appKeyPrevious === null ? [appKey] : [appKey, appKeyPrevious]);
-  return new AuditJournal({ database, openStore: openJournal, signer, clock, logger, ...audit });
+  return new AuditJournal({ ...parts, openStore, signer, retention });
 }

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
-import { type MailConfig, mailSettings, readMailConfig } from './mail-config.ts';
-import { OutboundAllow } from './outbound-address.ts';
-import { readS3Config, type S3Config, s3Settings } from './s3-config.ts';
-import { ConfigError, defineSetting, parseChoice, type Setting } from './setting.ts';
+import { corsOrigins, outboundAllow, splitList, trustedProxies } from './address-settings.ts';
+import { type MailConfig, readMailConfig } from './mail-config.ts';
+import { readS3Config, type S3Config } from './s3-config.ts';
+import { ConfigError, type NumberRange, parseChoice, type Setting, type SettingValues } from './setting.ts';
+import { type McpAccess, mcpAccess, settings } from './settings.ts';
+
+export { settings } from './settings.ts';
 
 /** A rate limit: at most `points` in `seconds`. */
 export interface RateLimit {
@@ -66,139 +68,15 @@ export interface Config extends MailConfig {
   readonly webhooks: boolean;
   /** Whether a store is copied before it is upgraded. */
   readonly upgradeBackup: boolean;
+  /** What the tools of `/mcp` may do. */
+  readonly mcp: McpAccess;
+  /** Title of the web interface; null: the name of the product. */
+  readonly productTitle: string | null;
   /** Folder of modules that extend the server; null: none. */
   readonly extensionsDir: string | null;
+  /** The environment that it was read from, including secrets. */
+  readonly environment: SettingValues;
 }
-
-/** Every environment variable that the server reads. */
-export const settings: readonly Setting[] = [
-  defineSetting('HOST', '127.0.0.1', 'Address to listen on.'),
-  defineSetting('PORT', '4180', 'Port to listen on; 0 selects a free port.'),
-  defineSetting('DATA_DIR', './data', 'Folder of the SQLite files.'),
-  defineSetting('DATABASE_URL', '', 'A postgres:// address; empty means SQLite.', true),
-  defineSetting(
-    'DATABASE_DURABILITY',
-    'required',
-    'required: do not start if PostgreSQL can lose acknowledged writes in a crash; unchecked: skip this check.',
-  ),
-  defineSetting(
-    'DATABASE_POOL',
-    '10',
-    'Maximum number of PostgreSQL connections for `main`; each other application uses at most four.',
-  ),
-  defineSetting(
-    'APP_KEY',
-    '',
-    'Secret under which API keys and sessions are hashed; if empty, a random key is used until the server stops.',
-    true,
-  ),
-  defineSetting('APP_KEY_PREVIOUS', '', 'The previous APP_KEY, accepted while credentials are rotated.', true),
-  defineSetting('INIT_ROOT_EMAIL', '', 'E-mail address of the first administrator, who is created at the first start.'),
-  defineSetting('INIT_ROOT_PASSWORD', '', 'Password of the first administrator.', true),
-  defineSetting('LOG_LEVEL', 'info', 'fatal, error, warn, info, debug, trace or silent.'),
-  defineSetting(
-    'SLOW_REQUEST_MS',
-    '1000',
-    'Requests that take at least this many milliseconds are logged, with names and operators but without values; off: none.',
-  ),
-  defineSetting(
-    'METRICS_TOKEN',
-    '',
-    'Secret that Prometheus sends to read /metrics, at least 16 characters; empty: only this machine may read it.',
-    true,
-  ),
-  defineSetting('RATE_LIMIT_CREDENTIAL', '6000/10s', 'Requests per credential, or off.'),
-  defineSetting('RATE_LIMIT_ANONYMOUS', '100/10s', 'Requests per address without a credential, or off.'),
-  defineSetting('RATE_LIMIT_SIGN_IN', '10/60s', 'Failed sign-ins per address and per account, or off.'),
-  defineSetting(
-    'TRUSTED_PROXIES',
-    '',
-    'Addresses or ranges of proxies whose X-Forwarded-For header is trusted, separated by commas.',
-  ),
-  defineSetting(
-    'READERS',
-    '',
-    'Threads that listen on the same port and answer reads of records on SQLite (0–64); empty: one less than the processors, at most 8. 0: only the main thread. Not for PostgreSQL: start several servers.',
-  ),
-  defineSetting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
-  defineSetting('LIMIT_FIELDS', '200', 'Maximum number of fields of a collection.'),
-  defineSetting('LIMIT_COLLECTIONS', '5000', 'Maximum number of collections of an application.'),
-  defineSetting('LIMIT_FILE_MB', '1024', 'Maximum size of an uploaded file, in megabytes of 1,048,576 bytes.'),
-  defineSetting('LIMIT_UPLOAD_MB', '4096', 'Maximum size of all files of one request, in the same unit.'),
-  ...s3Settings,
-  defineSetting(
-    'APPLICATION_IDLE_SECONDS',
-    '300',
-    'An application is closed after this many seconds without a request.',
-  ),
-  defineSetting(
-    'APPLICATIONS_OPEN',
-    '100',
-    'Maximum number of open applications; beyond it, the least recently used ones are closed.',
-  ),
-  defineSetting(
-    'DATABASE_CONNECTIONS',
-    '40',
-    'Maximum number of PostgreSQL connections of this server, for all applications together.',
-  ),
-  defineSetting(
-    'DATABASE_WAIT_SECONDS',
-    '30',
-    'How long the server waits at its start for PostgreSQL to accept connections.',
-  ),
-  defineSetting('AUDIT_DAYS', '365', 'Number of days for which entries of the audit journal are kept.'),
-  defineSetting(
-    'AUDIT_ENTRIES',
-    '1000000',
-    'Maximum number of administrative actions in the audit journal of an application; for refused requests, a quarter of it.',
-  ),
-  defineSetting(
-    'EVENTS_DAYS',
-    '30',
-    'Number of days for which events are kept. Clients that reconnect later must reload.',
-  ),
-  defineSetting('EVENTS_ENTRIES', '1000000', 'Maximum number of events of an application.'),
-  defineSetting(
-    'REALTIME_SOCKETS',
-    '10000',
-    'Maximum number of open realtime connections of this server; one credential can have a tenth of them.',
-  ),
-  defineSetting(
-    'ALLOW_SIGN_UP',
-    '',
-    'Applications in which anyone can sign up, separated by commas, or `*` for all; empty: none.',
-  ),
-  defineSetting(
-    'SMTP_URL',
-    '',
-    'Mail server for password reset e-mails, smtp:// or smtps://; empty: no e-mails are sent.',
-    true,
-  ),
-  defineSetting('SMTP_FROM', '', 'Sender of these e-mails.'),
-  defineSetting('PUBLIC_URL', '', 'Public URL of the server, for links in e-mails.'),
-  defineSetting(
-    'CORS_ORIGINS',
-    '',
-    'Origins whose pages may call the server, separated by commas, or `*` for all; empty: none.',
-  ),
-  defineSetting(
-    'OUTBOUND_ALLOW',
-    '',
-    'Hosts, addresses or ranges inside the network that webhooks may be sent to, separated by commas; empty: only public addresses.',
-  ),
-  defineSetting(
-    'WEBHOOKS',
-    'on',
-    'on or off. Use off for a server on a copy of the data, so that it does not send messages again.',
-  ),
-  defineSetting(
-    'UPGRADE_BACKUP',
-    'on',
-    'on or off: whether the database of an application is copied before a newer version of the server changes it.',
-  ),
-  ...mailSettings,
-  defineSetting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
-];
 
 const megabyte = 1024 * 1024;
 
@@ -209,10 +87,15 @@ const exampleKeys =
 /**
  * Reads the configuration from an environment.
  *
+ * @param stored values of settings that can change while the server runs. The environment has priority.
  * @throws ConfigError naming the variable and the cure.
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const read = (name: string): string => readSetting(env, getSetting(name));
+export function readConfig(env: SettingValues, stored: SettingValues = {}): Config {
+  const read = (name: string): string => readSetting(env, stored, getSetting(name));
+  const integer = (name: string): number => {
+    const { min, max } = requireRange(getSetting(name));
+    return parseInteger(name, read(name), min, max);
+  };
   const optional = (name: string): string | null => read(name) || null;
   const appKey = read('APP_KEY');
   if (exampleKeys.test(appKey)) throw new ConfigError('APP_KEY is a well-known example value. Set a long random text.');
@@ -238,21 +121,21 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     readerThreads: parseInteger('READER_THREADS', read('READER_THREADS'), 1, 16),
     readers: readers(optional('READERS'), optional('DATABASE_URL')),
     poolSize: parseInteger('DATABASE_POOL', read('DATABASE_POOL'), 2, 500),
-    maxFields: parseInteger('LIMIT_FIELDS', read('LIMIT_FIELDS'), 1, 900),
-    maxCollections: parseInteger('LIMIT_COLLECTIONS', read('LIMIT_COLLECTIONS'), 1, 100_000),
+    maxFields: integer('LIMIT_FIELDS'),
+    maxCollections: integer('LIMIT_COLLECTIONS'),
     uploadLimits: {
-      fileBytes: parseInteger('LIMIT_FILE_MB', read('LIMIT_FILE_MB'), 1, 1_048_576) * megabyte,
-      requestBytes: parseInteger('LIMIT_UPLOAD_MB', read('LIMIT_UPLOAD_MB'), 1, 1_048_576) * megabyte,
+      fileBytes: integer('LIMIT_FILE_MB') * megabyte,
+      requestBytes: integer('LIMIT_UPLOAD_MB') * megabyte,
     },
     s3: readS3Config(read),
     applicationIdleSeconds: parseInteger('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
     applicationsOpen: parseInteger('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: parseInteger('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
     databaseWaitSeconds: parseInteger('DATABASE_WAIT_SECONDS', read('DATABASE_WAIT_SECONDS'), 0, 3600),
-    auditDays: parseInteger('AUDIT_DAYS', read('AUDIT_DAYS'), 1, 36_500),
-    auditEntries: parseInteger('AUDIT_ENTRIES', read('AUDIT_ENTRIES'), 100, 1_000_000_000),
-    eventsDays: parseInteger('EVENTS_DAYS', read('EVENTS_DAYS'), 1, 36_500),
-    eventsEntries: parseInteger('EVENTS_ENTRIES', read('EVENTS_ENTRIES'), 100, 1_000_000_000),
+    auditDays: integer('AUDIT_DAYS'),
+    auditEntries: integer('AUDIT_ENTRIES'),
+    eventsDays: integer('EVENTS_DAYS'),
+    eventsEntries: integer('EVENTS_ENTRIES'),
     realtimeSockets: parseInteger('REALTIME_SOCKETS', read('REALTIME_SOCKETS'), 10, 1_000_000),
     signUpApplications: signUpApplications(read('ALLOW_SIGN_UP')),
     smtp: smtp(optional('SMTP_URL'), optional('SMTP_FROM'), optional('PUBLIC_URL')),
@@ -262,7 +145,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     webhooks: parseChoice('WEBHOOKS', read('WEBHOOKS'), ['on', 'off']) === 'on',
     upgradeBackup: parseChoice('UPGRADE_BACKUP', read('UPGRADE_BACKUP'), ['on', 'off']) === 'on',
     ...readMailConfig(read, outboundAllow),
+    mcp: parseChoice('MCP', read('MCP'), mcpAccess),
+    productTitle: productTitle(optional('PRODUCT_TITLE')),
     extensionsDir: optional('EXTENSIONS_DIR'),
+    environment: env,
   };
 }
 
@@ -272,10 +158,15 @@ function getSetting(name: string): Setting {
   return setting;
 }
 
-function readSetting(env: Readonly<Record<string, string | undefined>>, { name, secret, fallback }: Setting): string {
+function requireRange({ name, runtime }: Setting): NumberRange {
+  if (!runtime?.range) throw new Error(`Setting "${name}" has no range.`);
+  return runtime.range;
+}
+
+function readSetting(env: SettingValues, stored: SettingValues, { name, secret, fallback, runtime }: Setting): string {
   const file = secret ? env[`${name}_FILE`] : undefined;
   if (file && env[name]) throw new ConfigError(`${name} and ${name}_FILE are both set. Remove one of them.`);
-  if (!file) return env[name]?.trim() || fallback;
+  if (!file) return env[name]?.trim() || (runtime && stored[name]) || fallback;
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
@@ -326,13 +217,6 @@ function rateLimit(name: string, text: string): RateLimit | null {
   return { points: Number(match[1]), seconds: Number(match[2]) };
 }
 
-function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
-}
-
 /** `true` means all applications, `false` and `off` mean none: users try these values. */
 function signUpApplications(text: string): ReadonlySet<string> | null {
   const names = text === 'false' || text === 'off' ? [] : splitList(text);
@@ -353,48 +237,15 @@ function smtp(url: string | null, from: string | null, address: string | null): 
   return { url, from };
 }
 
+function productTitle(text: string | null): string | null {
+  if (text !== null && [...text].length > 60) throw new ConfigError('PRODUCT_TITLE must have at most 60 characters.');
+  return text;
+}
+
 function publicUrl(text: string | null): string | null {
   if (text === null) return null;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new ConfigError('PUBLIC_URL must look like https://data.example.com.');
   return url.href.replace(/\/+$/, '');
-}
-
-function outboundAllow(name: string, text: string): readonly string[] {
-  const entries = splitList(text);
-  try {
-    new OutboundAllow(entries);
-  } catch (error) {
-    throw new ConfigError(
-      `${name}: ${(error as Error).message}. Write for example mail.internal, 10.1.2.3 or 10.0.0.0/8.`,
-    );
-  }
-  return entries;
-}
-
-function corsOrigins(text: string): ReadonlySet<string> | null {
-  const origins = splitList(text);
-  if (origins.includes('*')) return null;
-  for (const origin of origins)
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new ConfigError(
-        `CORS_ORIGINS contains "${origin}", which is not an origin. Write origins such as https://app.example.com, or *.`,
-      );
-  return new Set(origins);
-}
-
-/** Only addresses and ranges: a mistyped host name must not become a trusted proxy. */
-function trustedProxies(text: string | null): string | null {
-  for (const each of text === null ? [] : splitList(text)) {
-    const [address = '', range, more] = each.split('/');
-    const bits = isIP(address) === 6 ? 128 : 32;
-    const fits = range === undefined || (/^\d{1,3}$/.test(range) && Number(range) <= bits);
-    const named = ['loopback', 'linklocal', 'uniquelocal'].includes(each);
-    if (!named && (isIP(address) === 0 || !fits || more !== undefined))
-      throw new ConfigError(
-        `TRUSTED_PROXIES contains "${each}", which is not an address or range. Write for example 10.0.0.0/8.`,
-      );
-  }
-  return text;
 }

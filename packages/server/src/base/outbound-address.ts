@@ -9,14 +9,19 @@ const globalIpv6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
 /** The entries of `OUTBOUND_ALLOW`: exact host names, addresses and ranges. */
 export class OutboundAllow {
-  readonly #hosts: ReadonlySet<string>;
-  readonly #ranges: readonly Range[];
+  #hosts: ReadonlySet<string> = new Set();
+  #ranges: readonly Range[] = [];
 
   /**
    * @param entries such as `hooks.internal`, `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
    * @throws Error naming an entry that is none of these.
    */
   constructor(entries: readonly string[]) {
+    this.replace(entries);
+  }
+
+  /** Allows these entries instead. @throws Error as the constructor does. */
+  replace(entries: readonly string[]): void {
     const hosts = new Set<string>();
     const ranges: Range[] = [];
     for (const entry of entries) {

@@ -30,7 +30,7 @@ export interface OutboundBytes {
 
 export interface OutboundOptions {
   /** Entries of `OUTBOUND_ALLOW`. */
-  readonly allow?: readonly string[];
+  readonly allow?: readonly string[] | OutboundAllow;
   /** Resolves a name; replaced by tests of malicious name servers. */
   readonly resolve?: Resolve;
   /** Time limit of the whole request: resolving, connecting, and reading the reply. */
@@ -68,7 +68,7 @@ export class OutboundClient {
     totalMilliseconds = outboundLimits.totalMilliseconds,
     secureContext = null,
   }: OutboundOptions = {}) {
-    this.#allow = new OutboundAllow(allow);
+    this.#allow = allow instanceof OutboundAllow ? allow : new OutboundAllow(allow);
     this.#resolver = new GuardedResolver(this.#allow, 'OUTBOUND_ALLOW', resolve);
     this.#total = totalMilliseconds;
     this.#secureContext = secureContext;

@@ -4,7 +4,29 @@ export interface Setting {
   readonly fallback: string;
   readonly secret: boolean;
   readonly meaning: string;
+  /** Absent: it can only change with a restart. */
+  readonly runtime?: RuntimeSetting;
 }
+
+/** A setting that administrators can also store, and that takes effect while the server runs. */
+export interface RuntimeSetting {
+  readonly group: SettingGroup;
+  /** Of a whole number. */
+  readonly range?: NumberRange;
+  readonly choices?: readonly string[];
+}
+
+export type SettingGroup = 'access' | 'limits' | 'retention' | 'mail' | 'network' | 'appearance';
+
+/** The bounds of a whole number, and what it counts. */
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  readonly unit: string;
+}
+
+/** The values of settings by their names: environment variables, or stored values. */
+export type SettingValues = Readonly<Record<string, string | undefined>>;
 
 /** Describes a setting. @param fallback its value where it is not set. */
 export const defineSetting = (name: string, fallback: string, meaning: string, secret = false): Setting => ({
@@ -13,6 +35,9 @@ export const defineSetting = (name: string, fallback: string, meaning: string, s
   secret,
   meaning,
 });
+
+/** Marks a setting as one that can change while the server runs. */
+export const atRuntime = (setting: Setting, runtime: RuntimeSetting): Setting => ({ ...setting, runtime });
 
 /** A setting that is missing or invalid; the message names it and the cure. */
 export class ConfigError extends Error {}

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { insertAdminAction } from '../database/audit-rows.ts';
 import type { Database, Transaction } from '../database/database.ts';
-import { type Caller, formatActor } from '../identity/caller.ts';
+import { type Caller, formatActor, type Origin } from '../identity/caller.ts';
 
 /** The caller of an action, as the journal names them. Never contains a token, an e-mail address or a value of a record. */
 export interface AuditActor {
@@ -65,6 +65,15 @@ const verbs: Readonly<Record<string, string>> = {
   restored: 'restore',
 };
 
+function formatRequestedAction({ action, tool }: Origin): string {
+  return tool ? formatToolAction(tool.name) : action;
+}
+
+/** The action of an entry about a call of a tool: `mcp:create_posts`. */
+export function formatToolAction(tool: string): string {
+  return `mcp:${tool}`;
+}
+
 /**
  * The action that caused an event: the requested one if it is of the event's resource, otherwise the generated action
  * with the same effect.
@@ -75,8 +84,10 @@ export function toAdminAction(
   time: string,
 ): Omit<AdminAction, 'uid'> {
   const verb = name.slice(name.indexOf('.') + 1);
-  const requestedAction = caller.origin?.action;
-  const action = requestedAction?.startsWith(`${resource}:`) ? requestedAction : `${resource}:${verbs[verb] ?? verb}`;
+  const { origin } = caller;
+  const action = origin?.action.startsWith(`${resource}:`)
+    ? formatRequestedAction(origin)
+    : `${resource}:${verbs[verb] ?? verb}`;
   return {
     ...toAuditActor(caller, requestId),
     at: time,

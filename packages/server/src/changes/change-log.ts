@@ -111,6 +111,11 @@ export class ChangeLog {
   async #appendAdminAction(transaction: Transaction, events: NewEvents, caller: Caller, time: string): Promise<void> {
     const keys = events.keys.filter((key) => key !== null);
     await recordAdminAction(this.#database, transaction, toAdminAction({ ...events, keys }, caller, time));
+    const tool = caller.origin?.tool;
+    if (tool)
+      transaction.afterDurable(() => {
+        tool.isJournaled = true;
+      });
     transaction.afterDurable(this.#onAdminAction);
   }
 

@@ -7,7 +7,10 @@ export interface EventDetails {
   /** Null or absent: the server itself. */
   readonly caller?: Caller | null;
   readonly requestId?: string | null;
-  /** Whether this is an administrative act, which also enters the audit journal under the caller. Default: false. */
+  /**
+   * Whether this is an administrative act, which also enters the audit journal under the caller. Default: false. What a tool of the
+   * Model Context Protocol changes always enters it.
+   */
   readonly isAudited?: boolean;
 }
 
@@ -24,6 +27,6 @@ export function recordEvent(
   { changed = [], caller = null, requestId = null, isAudited = false }: EventDetails,
 ): NewEvents {
   const actor = caller && formatActor(caller);
-  const by = isAudited ? caller : null;
+  const by = isAudited || caller?.origin?.tool ? caller : null;
   return { name: `${resource}.${verb}`, resource, keys: keys.map(String), actor, requestId, changed, by };
 }

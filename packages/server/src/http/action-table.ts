@@ -23,6 +23,7 @@ import { runRecordAction } from './record-actions.ts';
 import { relationReads, relationWrites, runRelationAction } from './relation-actions.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { fileBytesAction, type Route, unknownRoute } from './route.ts';
+import { settingsActions } from './settings-actions.ts';
 import { multipartType } from './uploads.ts';
 import { webhookActions } from './webhook-actions.ts';
 
@@ -45,6 +46,7 @@ export const systemActions: ActionTable = {
   ...mailActions,
   ...fileActions,
   ...importActions,
+  ...settingsActions,
 };
 /** System actions that take a form. */
 const formActions: ReadonlySet<SystemAction | undefined> = new Set([
@@ -62,6 +64,7 @@ const actionOnly = new Set([
   'changes',
   'realtime',
   'serverActivity',
+  'systemSettings',
 ]);
 
 /** The system action of a route. Fields also have routes below their collection: `/api/collections/<name>/fields:<action>`. */

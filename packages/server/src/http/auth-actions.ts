@@ -90,7 +90,7 @@ async function runKeepSession(request: RequestContext): Promise<ActionResult> {
 
 /** The session in the cookie, or null, with what a sign-in page needs to know. The cookie of an ended session is deleted. */
 async function runResume(request: RequestContext): Promise<ActionResult> {
-  const { application, accounts } = request;
+  const { application, accounts, settings } = request;
   readKnownParameters(request, [], false);
   const headers = request.browser();
   requireSameOrigin(headers, 'auth:resume');
@@ -101,7 +101,8 @@ async function runResume(request: RequestContext): Promise<ActionResult> {
       ? { user: caller.user, token: cookieToken.token, persistent: cookieToken.persistent }
       : null;
   const needsSetup = session === null && (await hasNoUsers(application));
-  const data = JSON.stringify({ session, needsSetup, sendsMail: accounts.mail !== null });
+  const { productTitle } = settings.runtime.current;
+  const data = JSON.stringify({ session, needsSetup, sendsMail: accounts.mail !== null, productTitle });
   return cookieToken === null
     ? { data }
     : { data, cookie: buildSessionCookie(application, session && cookieToken, headers) };

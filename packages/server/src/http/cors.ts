@@ -1,11 +1,15 @@
 /** The CORS headers for pages of other origins (Fetch standard, "CORS protocol"). */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Replies } from './replies.ts';
+import { unknownRoute } from './route.ts';
+import { noContent } from './status.ts';
 
 export type CorsHeaders = Readonly<Record<string, string>>;
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const allowedHeaders =
-  'Authorization, Content-Type, X-App, X-Role, X-Timezone, X-Request-Id, If-Match, If-None-Match, Idempotency-Key';
+  'Authorization, Content-Type, X-App, X-Role, X-Timezone, X-Request-Id, If-Match, If-None-Match, Idempotency-Key, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id';
 const exposedHeaders =
   'ETag, Location, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-API-Version, Deprecation, Sunset';
 const preflightSeconds = 600;
@@ -49,4 +53,24 @@ export function buildPreflightHeaders(
     'access-control-allow-headers': allowedHeaders,
     'access-control-max-age': String(preflightSeconds),
   };
+}
+
+/** Adds CORS headers to the raw reply, so that every writer of it sends them, and answers preflight requests below `urls`. */
+export function registerCors(
+  fastify: FastifyInstance,
+  origins: ReadonlySet<string> | null,
+  urls: readonly string[],
+  replies: Replies,
+): void {
+  if (isCorsDisabled(origins)) return;
+  fastify.addHook('onRequest', (request, reply, done) => {
+    for (const [name, value] of Object.entries(buildCorsHeaders(origins, request.headers)))
+      reply.raw.setHeader(name, value);
+    done();
+  });
+  const answerPreflight = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const headers = buildPreflightHeaders(origins, request.headers);
+    return headers ? reply.code(noContent).headers(headers).send() : replies.refuse(unknownRoute(), request, reply);
+  };
+  for (const url of urls) fastify.options(url, answerPreflight);
 }

@@ -15,10 +15,10 @@ const documentCache = new DocumentCache(maxCacheBytes);
 
 async function runOpenapi(request: RequestContext): Promise<ActionResult> {
   readKnownParameters(request, [], false);
-  const { application, caller, requestId, acceptEncoding } = request;
+  const { application, caller, requestId, headers } = request;
   const context = application.recordContext(caller, requestId);
   const cached = await documentCache.get(createSubject(application, context, statusByLabel), context.access);
-  const coding = negotiateCoding(acceptEncoding, ['gzip']);
+  const coding = negotiateCoding(headers['accept-encoding'], ['gzip']);
   return {
     document: coding === null ? await unpackDocument(cached) : cached.packed,
     encoding: coding,

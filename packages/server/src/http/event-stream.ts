@@ -30,7 +30,7 @@ const endErrors: Readonly<Record<CloseReason, ApiError>> = {
 /** `GET /api/realtime?resource=&filter=&since=&values=` with `Accept: text/event-stream`. */
 export async function openEventStream(request: RequestContext): Promise<ActionResult> {
   const subscription = parseSubscription(request);
-  if (request.method === 'HEAD' || !request.accept?.includes('text/event-stream'))
+  if (request.method === 'HEAD' || !request.headers.accept?.includes('text/event-stream'))
     throw new ApiError(
       'HEADER_INVALID',
       'Send "Accept: text/event-stream" for a stream of events, or upgrade to a WebSocket.',
@@ -59,7 +59,7 @@ function parseSubscription(request: RequestContext): SubscriptionRequest {
     throw new ApiError('PARAMETER_INVALID', 'The parameter "resource" must name the resource to subscribe to.');
   if (values !== undefined && values !== 'true' && values !== 'false' && typeof values !== 'boolean')
     throw booleanExpected('values');
-  const from = since ?? request.lastEventId;
+  const from = since ?? request.headers['last-event-id'];
   if (from !== undefined && typeof from !== 'string')
     throw new ApiError('PARAMETER_INVALID', 'The parameter "since" must be a cursor.');
   return {

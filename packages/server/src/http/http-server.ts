@@ -26,7 +26,7 @@ import {
 import { buildSenderKey, Callers } from './callers.ts';
 import { connectionSettings } from './connection-settings.ts';
 import { Connections } from './connections.ts';
-import { buildCorsHeaders, buildPreflightHeaders, corsVary, isCorsDisabled, sameOriginVary } from './cors.ts';
+import { corsVary, isCorsDisabled, registerCors, sameOriginVary } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { extensionActions } from './extension-actions.ts';
 import { readAddressSignature } from './file-actions.ts';
@@ -45,14 +45,24 @@ import { readCredential, readRequestId, readTimeZone, refuseRepeatedHeaders } fr
 import { type ObservedRequest, RequestObserver } from './request-observer.ts';
 import { RequestOrder } from './request-order.ts';
 import { readParameters, readRecordRequest } from './request-reader.ts';
-import { parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
-import { noContent } from './status.ts';
+import { mcpPath, parsePlainRoute, parseRoute, type Route, realtimePath, unknownRoute } from './route.ts';
 import { streamWithCleanup } from './stream-with-cleanup.ts';
 import { openUpload, readUploadType, refuseIdempotencyKey } from './uploads.ts';
 import { registerWebInterface } from './web/web-interface.ts';
 
 /** Routes are cached by path before the caller is known. */
 const maxCachedPath = 300;
+/** The Model Context Protocol is no part of the API that OpenAPI describes. */
+const mcpActions: ActionTable = {
+  // A repeated message is refused if it has an Idempotency-Key, so no reply is stored.
+  'mcp:': {
+    reads: false,
+    storesReply: true,
+    run: async (request) => (await import('./mcp/serve-mcp.ts')).serveMcp(request),
+  },
+};
+/** The paths with the same handling of requests. */
+const apiUrls = ['/api/*', mcpPath];
 /** No route has a schema of Fastify, so the compilers of its schemas, a second Ajv, are not loaded. */
 const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 /** How long a stop waits for running requests. The complete stop takes less than five seconds. */
@@ -61,7 +71,7 @@ const shutdownGraceMilliseconds = 3000;
 /**
  * The HTTP server of all applications.
  *
- *     const http = new HttpServer({ applications, config, logger, accounts, extensions, health });
+ *     const http = new HttpServer({ applications, config, settings, logger, accounts, extensions, health });
  *     const url = await http.listen(); // http://127.0.0.1:4180
  *     await http.close();              // waits for running requests, at most three seconds
  */
@@ -89,8 +99,9 @@ export class HttpServer {
   constructor(parts: HttpParts) {
     this.#parts = parts;
     this.#limits = new RateLimits(parts.config, parts.readers?.windows);
+    parts.settings.runtime.watch(({ rateLimitSignIn }) => this.#limits.setSignInLimit(rateLimitSignIn));
     const added = extensionActions(parts.extensions, systemActions, parts.logger);
-    this.#actions = { ...systemActions, ...added };
+    this.#actions = { ...systemActions, ...mcpActions, ...added };
     this.#observer = new RequestObserver({
       actions: this.#actions,
       server: parts,
@@ -166,7 +177,7 @@ export class HttpServer {
 
   #register(): void {
     const fastify = this.#fastify;
-    this.#registerCors(this.#parts.config.corsOrigins);
+    registerCors(fastify, this.#parts.config.corsOrigins, apiUrls, this.#replies);
     disableBodyParsing(fastify);
     fastify.setErrorHandler((error, request, reply) => this.#replies.refuse(error, request, reply));
     fastify.setNotFoundHandler((request, reply) => this.#replies.refuse(unknownRoute(), request, reply));
@@ -183,27 +194,12 @@ export class HttpServer {
     fastify.get(realtimePath, (request, reply) =>
       isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
     );
-    fastify.route({
-      method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      url: '/api/*',
-      handler: (request, reply) => this.#handle(request, reply),
-    });
-  }
-
-  /** Adds CORS headers to the raw reply, so that every writer of it sends them. */
-  #registerCors(origins: ReadonlySet<string> | null): void {
-    if (isCorsDisabled(origins)) return;
-    this.#fastify.addHook('onRequest', (request, reply, done) => {
-      for (const [name, value] of Object.entries(buildCorsHeaders(origins, request.headers)))
-        reply.raw.setHeader(name, value);
-      done();
-    });
-    this.#fastify.options('/api/*', (request, reply) => {
-      const headers = buildPreflightHeaders(origins, request.headers);
-      return headers
-        ? reply.code(noContent).headers(headers).send()
-        : this.#replies.refuse(unknownRoute(), request, reply);
-    });
+    for (const url of apiUrls)
+      fastify.route({
+        method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        url,
+        handler: (request, reply) => this.#handle(request, reply),
+      });
   }
 
   async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -327,11 +323,12 @@ export class HttpServer {
         text,
         upload: incoming.upload,
         ifMatch: request.headers['if-match'],
+        config: this.#parts.config,
+        settings: this.#parts.settings,
+        actions: this.#actions,
         zone,
-        accept: request.headers.accept,
-        acceptEncoding: request.headers['accept-encoding'],
+        headers: request.headers,
         address,
-        lastEventId: request.headers['last-event-id'],
         browser: () => ({ ...request.headers, isHttps: request.protocol === 'https' }),
         retain: () => lease.duplicate(),
         credential: () => readCredential(request),

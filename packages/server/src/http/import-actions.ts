@@ -40,7 +40,6 @@ import {
   storeImport,
 } from '../transfer/import/import-transaction.ts';
 import { previewCollection, previewTable } from '../transfer/import/preview-table.ts';
-import { writeRefusedRows } from '../transfer/import/refused-rows.ts';
 import { measureRow } from '../transfer/import/row-parts.ts';
 import type { SourceRow } from '../transfer/read/table-source.ts';
 import { parseRecordId } from './auth-actions.ts';
@@ -349,6 +348,7 @@ async function sendRefusedRows(request: RequestContext): Promise<ActionResult> {
   const stored = await readImport(context.database, id);
   if (!stored) throw new ApiError('RECORD_UNKNOWN', 'The import was deleted.');
   const file = { importId: id, columns: stored.columns, format } as const;
+  const { writeRefusedRows } = await import('../transfer/import/refused-rows.ts');
   const stream = await writeRefusedRows(context.database, file);
   const filename = `${stored.collection} refused rows ${id}.${format}`;
   return { stream, contentType: refusedRowTypes[format], filename, noStore: true };

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
+import type { StoredSettings } from '../applications/stored-settings.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ServerHealth } from '../base/server-health.ts';
@@ -21,6 +22,7 @@ export interface HttpParts {
   readonly config: Config;
   readonly logger: Logger;
   readonly accounts: AccountSettings;
+  readonly settings: StoredSettings;
   readonly extensions: readonly Extension[];
   readonly health: ServerHealth;
   /** The credential of the command line on this machine. */

@@ -41,6 +41,11 @@ export function toIpAddress(text: string): string | null {
   return isIP(text) === 0 ? null : text;
 }
 
+/** Whether a request is refused because of its caller. */
+export function isRefusalOfCaller(error: unknown): error is ApiError {
+  return error instanceof ApiError && refusalLabels.has(error.label);
+}
+
 /** Counts a successful request of a key. */
 export function journalSuccess({ journal, clock }: Application, { caller, route }: JournaledRequest): void {
   if (caller?.type === 'apiKey') journal.keyUse.countSuccess(caller.credentialId!, formatEndpoint(route), clock.now());
@@ -49,7 +54,7 @@ export function journalSuccess({ journal, clock }: Application, { caller, route 
 /** Adds a refusal to the audit journal, and counts a failed request of a key. */
 export function journalFailure(application: Application, request: JournaledRequest, error: unknown): void {
   const { journal, clock } = application;
-  const isRefusal = error instanceof ApiError && refusalLabels.has(error.label);
+  const isRefusal = isRefusalOfCaller(error);
   const key = request.caller?.type === 'apiKey' ? request.caller.credentialId : null;
   if (key !== null) journal.keyUse.countFailure(key, isRefusal, clock.now());
   if (!isRefusal) return;

@@ -10,7 +10,6 @@ import { parseIfMatch } from './if-match.ts';
 import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import { performInTransaction } from './perform-write.ts';
 import { type ActionResult, getRecordContext, type RequestContext, type SystemAction } from './request-context.ts';
-import { storeExportFile } from './store-export.ts';
 
 type MailAction = keyof typeof actionOperations;
 /**
@@ -82,7 +81,8 @@ async function runOperation(name: MailAction, request: RequestContext): Promise<
 }
 
 /** `emails:storeExport`: the export of `emails:export` as a file of the caller. */
-function storeEmailExport(request: RequestContext): Promise<ActionResult> {
+async function storeEmailExport(request: RequestContext): Promise<ActionResult> {
+  const { storeExportFile } = await import('./store-export.ts');
   return storeExportFile(request, getRecordContext(request), async () => {
     const result = await runOperation('emails:export', request);
     if ('stream' in result) return result;

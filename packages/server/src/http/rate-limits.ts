@@ -47,7 +47,7 @@ const maxKnownPairs = 20_000;
 export class RateLimits {
   readonly #credential: PointWindow | null;
   readonly #anonymous: PointWindow | null;
-  readonly #signIn: FixedWindow | null;
+  #signIn: FixedWindow | null;
   readonly #known = new LruMap<true>({
     entries: maxKnownPairs,
     bytes: 16 * 1024 * 1024,
@@ -68,6 +68,12 @@ export class RateLimits {
     this.#credential = shared ? openSharedWindow(shared.credential) : createWindow(config.rateLimitCredential);
     this.#anonymous = shared ? openSharedWindow(shared.anonymous) : createWindow(config.rateLimitAnonymous);
     this.#signIn = createWindow(config.rateLimitSignIn);
+  }
+
+  /** Counts failed sign-ins with another limit. The same limit changes nothing. */
+  setSignInLimit(limit: RateLimit | null): void {
+    const { points, seconds } = this.#signIn?.limit ?? {};
+    if (limit?.points !== points || limit?.seconds !== seconds) this.#signIn = createWindow(limit);
   }
 
   /** @throws ApiError 429 if the limit is reached. */

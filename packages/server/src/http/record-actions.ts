@@ -29,11 +29,9 @@ import { parseIfMatch, refuseIfMatch } from './if-match.ts';
 import { importRecords, previewImport } from './import-actions.ts';
 import { isDryRun } from './known-parameters.ts';
 import { performWrite } from './perform-write.ts';
-import { exportRecords } from './record-export.ts';
 import { insertRecordForm, receiveRecordForm } from './record-uploads.ts';
 import { type ActionResult, getRecordContext, hasTextParameters, type RequestContext } from './request-context.ts';
 import { unknownRoute } from './route.ts';
-import { storeExport } from './store-export.ts';
 import { streamList } from './streamed-list.ts';
 
 /** Lists of system resources are complete unless a page is requested. */
@@ -76,7 +74,7 @@ export async function runRead(
 ): Promise<ActionResult> {
   if (action === 'query')
     return { data: await queryRecords(context, collection, normaliseQuery(request.parameters())), counter: 0 };
-  if (action === 'export') return exportRecords(request, context, collection);
+  if (action === 'export') return (await import('./record-export.ts')).exportRecords(request, context, collection);
   if (action === 'history') return { ...(await readHistory(context, collection, request.parameters())), counter: 0 };
   const isFullTextSearch = action === 'list' && isSearchable(collection.name);
   const recordRequest = isFullTextSearch
@@ -112,7 +110,7 @@ async function write(
   if (!conditionalWrites.has(action)) refuseIfMatch(request);
   if (action === 'import') return importRecords(request, context, collection);
   if (action === 'importPreview') return previewImport(request, context, collection);
-  if (action === 'storeExport') return storeExport(request, context, collection);
+  if (action === 'storeExport') return (await import('./store-export.ts')).storeExport(request, context, collection);
   if (action === 'move') return move(request, context, collection);
   if (action === 'revert') return revert(request, context, collection);
   const recordRequest = request.recordRequest();

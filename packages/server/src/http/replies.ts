@@ -18,7 +18,7 @@ import {
   jsonContentType,
 } from './json-reply.ts';
 import { discardRest } from './request-body.ts';
-import type { ActionResult, DocumentResult } from './request-context.ts';
+import type { ActionResult, DocumentResult, MessageResult } from './request-context.ts';
 import { readRequestId } from './request-head.ts';
 import { sendPieces } from './send-pieces.ts';
 import { notModified } from './status.ts';
@@ -40,6 +40,7 @@ export class Replies {
   send(send: ActionResult, request: FastifyRequest, reply: FastifyReply, requestId: string): FastifyReply {
     if ('stream' in send) return this.#stream(send, request, reply, requestId);
     if ('file' in send) return sendFile(send, request, reply, requestId);
+    if ('message' in send) return this.#message(send, reply, requestId);
     if ('document' in send) return this.#document(send, request, reply, requestId);
     reply.hijack();
     this.#json.send(send, request, reply.raw, requestId);
@@ -87,6 +88,20 @@ export class Replies {
       reply.raw
         .writeHead(200, { ...headers, 'content-type': jsonContentType, 'content-length': document.length })
         .end(request.method === 'HEAD' ? undefined : document);
+    return reply;
+  }
+
+  /** Not compressed and not stored: other texts of the caller may be next to a secret. */
+  #message({ message, status, contentType }: MessageResult, reply: FastifyReply, requestId: string): FastifyReply {
+    const headers = {
+      ...this.#common,
+      'cache-control': 'no-store',
+      'x-request-id': requestId,
+      'content-length': Buffer.byteLength(message),
+      ...(contentType !== null && { 'content-type': contentType }),
+    };
+    reply.hijack();
+    reply.raw.writeHead(status, headers).end(message);
     return reply;
   }
 

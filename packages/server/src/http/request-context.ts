@@ -1,7 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
 import type { Lease } from '../applications/open-applications.ts';
+import type { StoredSettings } from '../applications/stored-settings.ts';
 import type { OpenBlob } from '../base/blob-store.ts';
+import type { Config } from '../base/config.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import type { ConnectionCredential } from '../realtime/connection.ts';
@@ -36,8 +39,7 @@ export interface RequestContext {
   readonly ifMatch: string | undefined;
   /** The time zone of date filters. */
   readonly zone: string;
-  readonly accept: string | undefined;
-  readonly acceptEncoding: string | string[] | undefined;
+  readonly headers: IncomingHttpHeaders;
   readonly address: string;
   /** Keeps the application open until it is released. */
   readonly retain: () => Lease;
@@ -45,8 +47,6 @@ export interface RequestContext {
   readonly credential: () => ConnectionCredential | null;
   /** Headers that browsers set. */
   readonly browser: () => BrowserHeaders;
-  /** The header Last-Event-ID, with which browsers continue a stream of events. */
-  readonly lastEventId: string | string[] | undefined;
   /** Aborted when the client disconnects or the server stops. Created on demand. */
   readonly abortSignal: () => AbortSignal;
   readonly requestId: string;
@@ -54,6 +54,11 @@ export interface RequestContext {
   readonly accounts: AccountSettings;
   /** What this server did in the last hour. */
   readonly activity: () => Promise<ServerActivity>;
+  /** The stored settings of the server. */
+  readonly settings: StoredSettings;
+  readonly config: Pick<Config, 'corsOrigins'>;
+  /** All system actions, including those of extensions. */
+  readonly actions: Readonly<Record<string, SystemAction>>;
   /** Whether an action is a system action, or its resource has no record actions. */
   readonly hasSystemAction: (resource: string, action: string) => boolean;
   /** The Idempotency-Key header; null without one. */
@@ -105,7 +110,16 @@ export type ActionResult =
       readonly noStore?: true;
     }
   | DocumentResult
-  | FileResult;
+  | FileResult
+  | MessageResult;
+
+/** A reply of another protocol, sent as it is. */
+export interface MessageResult {
+  readonly message: string;
+  readonly status: number;
+  /** Null without a body. */
+  readonly contentType: string | null;
+}
 
 /** A stored file. */
 export interface FileResult {

@@ -19,6 +19,9 @@ const prefix = '/api/';
 export const realtimePath = '/api/realtime';
 /** The action of plain paths that name the bytes of a file. */
 export const fileBytesAction = 'bytes';
+/** The path of the Model Context Protocol. Its messages name tools, not actions. */
+export const mcpPath = '/mcp';
+const mcpRoute: Route = { resource: 'mcp', action: '', key: null, of: null };
 /** The route of batches, whose actions are in the body. */
 const batchRoute: Route = { resource: 'batch', action: '', key: null, of: null };
 
@@ -30,6 +33,7 @@ const batchRoute: Route = { resource: 'batch', action: '', key: null, of: null }
 export function parseRoute(path: string): Route {
   if (path === realtimePath) return { resource: 'realtime', action: 'listen', key: null, of: null };
   if (path === '/api/batch') return batchRoute;
+  if (path === mcpPath) return mcpRoute;
   if (!path.startsWith(prefix)) throw unknownRoute();
   const parts = path.slice(prefix.length).split('/');
   const nested = parts.length > 2;

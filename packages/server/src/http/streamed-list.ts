@@ -8,8 +8,8 @@ import type { ActionResult, RequestContext } from './request-context.ts';
 export const ndjsonType = 'application/x-ndjson; charset=utf-8';
 
 /** Whether the client accepts a list without pages as one JSON text per line. */
-export function acceptsNdjson({ accept }: RequestContext): boolean {
-  return accept?.includes('application/x-ndjson') ?? false;
+export function acceptsNdjson({ headers }: RequestContext): boolean {
+  return headers.accept?.includes('application/x-ndjson') ?? false;
 }
 
 /** A list without pages. Its first piece is read before the reply begins, so that a refusal keeps its status. */

@@ -23,6 +23,15 @@ export interface Origin {
   readonly address: string | null;
   /** `<resource>:<action>` as in the request. */
   readonly action: string;
+  /** The tool of the Model Context Protocol that makes the request; absent for other requests. */
+  readonly tool?: ToolCall;
+}
+
+/** A call of a tool. All changes that it makes enter the audit journal. */
+export interface ToolCall {
+  readonly name: string;
+  /** Set when an entry about it is durable. */
+  isJournaled: boolean;
 }
 
 /** The actor of events: `user:3`, `apiKey:7`, `operator`, or null for anonymous callers. */

@@ -54,10 +54,8 @@ export interface AuditJournalParts {
   readonly signer: ChainSigner;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Days after which entries are deleted. */
-  readonly days: number;
-  /** Maximum number of entries; for refusals a quarter of it. */
-  readonly entries: number;
+  /** Days after which entries are deleted, and their maximum number; for refusals a quarter of it. They may change. */
+  readonly retention: { readonly days: number; readonly entries: number };
 }
 
 /** Actions within this time are chained together. */
@@ -130,7 +128,7 @@ export class AuditJournal {
     this.wake();
   }
 
-  /** Counts a refused request in memory. */
+  /** Counts a refused request, or a call of a tool that changed nothing, in memory. */
   recordRefusal(refusal: Refusal): void {
     if (this.#refusals.size === 0) this.#refusalsSince = this.#parts.clock.now();
     this.#refusals.count(refusal);
@@ -317,7 +315,8 @@ export class AuditJournal {
   }
 
   async #prune(chain: ChainName, now: number): Promise<void> {
-    const { days, entries, signer } = this.#parts;
+    const { retention: limits, signer } = this.#parts;
+    const { days, entries } = limits;
     const store = await this.#openStore();
     const maxEntries = chain === 'refusals' ? Math.ceil(entries / 4) : entries;
     const retention = { after: isoTime(now - days * dayMilliseconds), maxEntries };

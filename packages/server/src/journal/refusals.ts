@@ -1,7 +1,10 @@
 import type { AuditContent } from '../database/audit-rows.ts';
 import type { NewEntry } from './chain.ts';
 
-/** A refused request: 401, 403 or 429. Keys, filters and bodies of the request are never stored. */
+/**
+ * A refused request (401, 403 or 429), or with the code null a call of a tool that changed nothing. Keys, filters and bodies of the
+ * request are never stored.
+ */
 export type Refusal = Omit<AuditContent, 'outcome' | 'count' | 'target'> & {
   /** The account or key of the refusal, if it is known. */
   readonly target: string | null;
@@ -66,7 +69,7 @@ export class RefusalCounter {
 export function toRefusalEntries(counts: RefusalCounts): NewEntry[] {
   return [...counts.values()].map(({ refusal: { network: _, ...refusal }, count }) => ({
     ...refusal,
-    outcome: 'refused',
+    outcome: refusal.code === null ? 'done' : 'refused',
     count,
     source: null,
   }));

@@ -70,8 +70,9 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
         description: 'There are no users yet: the set-up link creates the first admin.',
       },
       sendsMail: { type: 'boolean', description: 'Whether auth:lostPassword can send a link by e-mail.' },
+      productTitle: { ...schema.stringOrNull, description: 'The title of the web interface; null: Tablinum.' },
     },
-    ['session', 'needsSetup', 'sendsMail'],
+    ['session', 'needsSetup', 'sendsMail', 'productTitle'],
   ),
   KeptSession: schema.object(
     { persistent: { type: 'boolean', description: 'Whether the session survives a restart of the browser.' } },

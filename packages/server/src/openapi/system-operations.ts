@@ -21,6 +21,7 @@ import {
 } from './operation-definition.ts';
 import { permissionOperations } from './permission-operations.ts';
 import { schemaRef } from './record-schemas.ts';
+import { settingsOperations } from './settings-operations.ts';
 import type { Subject } from './subject.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
@@ -68,6 +69,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...documentedMailActions,
   ...fileOperations,
   ...importOperations,
+  ...settingsOperations,
 ];
 
 /** The operations of system actions that the role may use. */

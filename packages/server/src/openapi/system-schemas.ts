@@ -13,6 +13,7 @@ import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
 import * as schema from './schema-parts.ts';
+import { mayChangeSettings, settingsSchemas } from './settings-operations.ts';
 import type { Subject } from './subject.ts';
 import { webhookSchemas } from './webhook-operations.ts';
 
@@ -97,6 +98,7 @@ export function systemSchemas(subject: Subject): Schemas {
       isAnyGranted('applications', ['create', 'update']) &&
       applicationSchemas),
     ...(isAnyGranted('audit', ['list']) && journalSchemas),
+    ...(mayChangeSettings(subject) && settingsSchemas),
     ...(isAnyGranted('webhooks', ['create', 'update']) && webhookSchemas),
     ...(isAnyGranted(...mailSchemaGrants) && mailSchemas),
   };

@@ -81,6 +81,10 @@ export const errorCatalogue = {
     'The user is unknown or suspended, or the password is wrong. The reply does not distinguish these cases.',
   ),
   SESSION_NEEDED: entry('Forbidden', 'The action is only available to users who have signed in, not to API keys.'),
+  ORIGIN_DENIED: entry(
+    'Forbidden',
+    'A page of another origin calls `/mcp`. Add the origin to `CORS_ORIGINS`, or set `PUBLIC_URL` if it is that of the server.',
+  ),
   SIGN_UP_CLOSED: entry('Forbidden', 'Sign-up is not allowed in this application: `ALLOW_SIGN_UP` does not name it.'),
   APPLICATION_MISMATCH: entry('Forbidden', 'The API key belongs to another application than the one that X-App names.'),
   FIELD_DENIED: entry('Forbidden', 'The request names a field that the role may not read or write.'),

@@ -134,6 +134,10 @@ export const limits = {
   storedReplyBytes: 256 * 1024,
   maxStoredReplies: 50_000,
   queryRows: 10_000,
+  /** Of the Model Context Protocol: records of one reply, bytes of one reply, and tools on one page of their list. */
+  mcpRows: 100,
+  mcpReplyBytes: 256 * 1024,
+  mcpTools: 100,
   /** Fields by which an import finds a record. */
   importMatchFields: 5,
   /** An import of at most this many rows is one transaction of its request. A transaction of a longer one imports this many rows. */

@@ -1,6 +1,6 @@
 import { Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
-import { useTexts } from '../ui/i18n/texts.tsx';
+import { useProductName } from '../ui/product-name.ts';
 import mark from '../ui/theme/mark.svg';
 import classes from './card-page.module.css';
 
@@ -14,7 +14,7 @@ export function CardPage({
   text?: ReactNode;
   children: ReactNode;
 }): ReactNode {
-  const { productName } = useTexts().common;
+  const productName = useProductName();
   useEffect(() => {
     document.title = `${title} · ${productName}`;
   }, [title, productName]);

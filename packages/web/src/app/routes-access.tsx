@@ -77,6 +77,11 @@ export const accessRoutes = [
   }),
   createRoute({
     getParentRoute,
+    path: 'access/settings',
+    component: lazyRouteComponent(() => import('../admin/settings/settings-page.tsx'), 'SettingsPage'),
+  }),
+  createRoute({
+    getParentRoute,
     path: 'access/audit',
     component: lazyRouteComponent(() => import('../admin/audit/audit-page.tsx'), 'AuditPage'),
     validateSearch: parseAuditSearch,

@@ -50,6 +50,14 @@ export const sections: readonly Section[] = [
     group: 'access',
     isVisible: isServerAdmin,
   },
+  {
+    id: 'settings',
+    icon: 'settings',
+    path: 'access/settings',
+    key: 's',
+    group: 'access',
+    isVisible: ({ application, currentRole }) => application === 'main' && currentRole === 'admin',
+  },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', isVisible: mayList('audit') },
   {
     id: 'activity',

@@ -3,6 +3,7 @@
  * (decisions/018).
  */
 import { Client, Failure, type SignInResult } from '@tablinum/client';
+import { productTitle } from '../ui/product-name.ts';
 import { getClient, getPublicClient } from './application.tsx';
 import { onReconnect } from './reachability.ts';
 import { session } from './session.ts';
@@ -28,7 +29,12 @@ export function resumeSession(application: string): Promise<void> {
 
 async function resume(application: string): Promise<void> {
   try {
-    const { session: storedSession, ...entrance } = await getPublicClient(application).auth.resume();
+    const {
+      session: storedSession,
+      productTitle: title,
+      ...entrance
+    } = await getPublicClient(application).auth.resume();
+    productTitle.set(title);
     const isSignedOutHere = storedSession === null || isSignedOut(application);
     if (storedSession && isSignedOutHere) await completeSignOut(application, storedSession.token);
     if (isSignedOutHere) return session.notResumed(application, { ...entrance, exists: true });

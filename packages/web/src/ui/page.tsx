@@ -1,7 +1,7 @@
 import { Group, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
-import { useTexts } from './i18n/texts.tsx';
 import classes from './page.module.css';
+import { useProductName } from './product-name.ts';
 
 interface PageProps {
   readonly title: string;
@@ -16,7 +16,7 @@ interface PageProps {
 
 /** A page of the shell with a heading, actions and content. It also sets the title of the tab. */
 export function Page({ title, above, description, actions, filled = false, children }: PageProps): ReactNode {
-  const { productName } = useTexts().common;
+  const productName = useProductName();
   useEffect(() => {
     document.title = `${title} · ${productName}`;
   }, [title, productName]);

@@ -37,3 +37,12 @@ export const ungeneratedMailActions: Readonly<Record<string, ReadonlySet<string>
   mailSavedSearches: new Set(['firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
   mailNotifications: new Set(['create', 'firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
 };
+
+/** The mail collections that AI assistants can list and get by tools, and the one that they can search. */
+export const mailToolCollections = ['emails', 'conversations', 'accounts', 'mailboxes'] as const;
+export const searchedMailCollection = 'emails';
+
+/** Whether `get` of a mail collection returns whole records, without a selection of fields. */
+export function returnsWholeMail(collection: string): boolean {
+  return collection === 'emails' || collection === 'conversations';
+}

@@ -34,13 +34,19 @@ export interface MailNetwork {
   readonly connectMilliseconds?: number;
 }
 
+export interface ConnectConfig extends MailConfig {
+  /** It may change. */
+  readonly publicUrl: string | null;
+  readonly outboundAllow: readonly string[] | OutboundAllow;
+}
+
 /**
  * Creates the shared parts. OAuth issuers are often in the same network as their mail servers, so `MAIL_CA_FILE` also applies to them.
  *
  * @param given the client for other requests by HTTP.
  */
 export function createConnectServices(
-  config: MailConfig & { readonly publicUrl: string | null; readonly outboundAllow: readonly string[] },
+  config: ConnectConfig,
   given: Pick<OutboundClient, 'get' | 'exchange'>,
   clock: Clock,
   network: MailNetwork = {},
@@ -58,7 +64,9 @@ export function createConnectServices(
     secureContext,
     oauth: {
       clients: config.mailOauthClients,
-      publicUrl: config.publicUrl,
+      get publicUrl(): string | null {
+        return config.publicUrl;
+      },
       servers: new OauthServers(issuers, clock),
     },
   };

@@ -15,6 +15,7 @@ export const shell = {
     applications: 'Applications',
     audit: 'Audit',
     activity: 'Activity',
+    settings: 'Settings',
     inbox: 'Inbox',
     developers: 'Developers',
     docs: 'API',
