@@ -13,6 +13,7 @@ import {
   prepareStore,
 } from './applications/bootstrap.ts';
 import { makeSetupToken } from './applications/first-admin.ts';
+import { backupsFolder, toBackupSource } from './base/backup-config.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
 import type { Config } from './base/config.ts';
@@ -123,7 +124,19 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     maxOpen: config.applicationsOpen,
     endSharing: readers ? (application) => readers.endSharing(application) : undefined,
+    backups: {
+      source: toBackupSource(config),
+      folder: backupsFolder(config),
+      settings: config.backups,
+      health,
+      begins: !parts.options.isForCommand,
+    },
   });
+  if (config.backups.schedule !== null)
+    await applications.backups().catch(async (error: unknown) => {
+      await applications.close();
+      throw error;
+    });
   const accounts = { signUpApplications: config.signUpApplications, mail };
   const operatorToken = makeToken('tbo');
   const http = new HttpServer({ operatorToken, applications, config, logger, accounts, extensions, health, readers });

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { type BackupConfig, backupSettings, readBackupConfig } from './backup-config.ts';
 import { type MailConfig, mailSettings, readMailConfig } from './mail-config.ts';
 import { OutboundAllow } from './outbound-address.ts';
 import { readS3Config, type S3Config, s3Settings } from './s3-config.ts';
-import { ConfigError, defineSetting, parseChoice, type Setting } from './setting.ts';
+import { ConfigError, defineSetting, parseChoice, parseInteger, type Setting } from './setting.ts';
 
 /** A rate limit: at most `points` in `seconds`. */
 export interface RateLimit {
@@ -44,6 +45,7 @@ export interface Config extends MailConfig {
   readonly uploadLimits: { readonly fileBytes: number; readonly requestBytes: number };
   /** Where the bytes of files and e-mails are; null: in `dataDir`, or in PostgreSQL. */
   readonly s3: S3Config | null;
+  readonly backups: BackupConfig;
   readonly applicationIdleSeconds: number;
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
@@ -126,6 +128,7 @@ export const settings: readonly Setting[] = [
   defineSetting('LIMIT_FILE_MB', '1024', 'Maximum size of an uploaded file, in megabytes of 1,048,576 bytes.'),
   defineSetting('LIMIT_UPLOAD_MB', '4096', 'Maximum size of all files of one request, in the same unit.'),
   ...s3Settings,
+  ...backupSettings,
   defineSetting(
     'APPLICATION_IDLE_SECONDS',
     '300',
@@ -245,6 +248,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       requestBytes: parseInteger('LIMIT_UPLOAD_MB', read('LIMIT_UPLOAD_MB'), 1, 1_048_576) * megabyte,
     },
     s3: readS3Config(read),
+    backups: readBackupConfig(read),
     applicationIdleSeconds: parseInteger('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
     applicationsOpen: parseInteger('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: parseInteger('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
@@ -281,13 +285,6 @@ function readSetting(env: Readonly<Record<string, string | undefined>>, { name, 
   } catch {
     throw new ConfigError(`The file that ${name}_FILE names cannot be read. Check its path and permissions.`);
   }
-}
-
-function parseInteger(name: string, text: string, min: number, max: number): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < min || number > max)
-    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
-  return number;
 }
 
 function metricsToken(text: string | null): string | null {

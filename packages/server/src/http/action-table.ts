@@ -52,7 +52,17 @@ const formActions: ReadonlySet<SystemAction | undefined> = new Set([
   importActions['collections:importPreview'],
 ]);
 /** Resources that have no generated actions. */
-const actionOnly = new Set(['auth', 'collections', 'fields', 'applications', 'audit', 'docs', 'changes', 'realtime']);
+const actionOnly = new Set([
+  'auth',
+  'collections',
+  'fields',
+  'applications',
+  'backups',
+  'audit',
+  'docs',
+  'changes',
+  'realtime',
+]);
 
 /** The system action of a route. Fields also have routes below their collection: `/api/collections/<name>/fields:<action>`. */
 export function findSystemAction(actions: ActionTable, route: Route): SystemAction | undefined {

@@ -1,6 +1,7 @@
 import { applicationOperations } from './application-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { authOperations } from './auth-operations.ts';
+import { backupOperations } from './backup-operations.ts';
 import { batchOperation } from './batch-operation.ts';
 import { eventOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
@@ -59,6 +60,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...definitionOperations,
   ...indexOperations,
   ...applicationOperations,
+  ...backupOperations,
   ...auditOperations,
   ...eventOperations,
   ...documentOperations,

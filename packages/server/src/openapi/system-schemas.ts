@@ -2,6 +2,7 @@ import { mainApplicationName } from '../applications/application.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { journalSchemas } from './audit-operations.ts';
 import { accountSchemas, sessionSchemas } from './auth-schemas.ts';
+import { backupEntrySchemas, isBackupAdministrator } from './backup-operations.ts';
 import { eventSchemas } from './change-operations.ts';
 import { definitionSchemas } from './definition-schemas.ts';
 import { errorSchema } from './error-responses.ts';
@@ -78,7 +79,8 @@ export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
 };
 
 /** The schemas of system actions that the role may use. */
-export function systemSchemas({ caller, application, findGrant, mayConfigure }: Subject): Schemas {
+export function systemSchemas(subject: Subject): Schemas {
+  const { caller, application, findGrant, mayConfigure } = subject;
   const isAnyGranted = (resource: string, actions: readonly string[]): boolean =>
     actions.some((action) => findGrant(resource, action) !== null);
   const definitions = ['list', 'get', 'create', 'update', 'destroy'];
@@ -93,6 +95,7 @@ export function systemSchemas({ caller, application, findGrant, mayConfigure }: 
     ...(application === mainApplicationName &&
       isAnyGranted('applications', ['create', 'update']) &&
       applicationSchemas),
+    ...(isBackupAdministrator(subject) && backupEntrySchemas),
     ...(isAnyGranted('audit', ['list']) && journalSchemas),
     ...(isAnyGranted('webhooks', ['create', 'update']) && webhookSchemas),
     ...(isAnyGranted(...mailSchemaGrants) && mailSchemas),

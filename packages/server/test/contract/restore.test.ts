@@ -198,8 +198,8 @@ describeEngines('restore', (engine) => {
       [/backup\.json in .* is damaged/, (folder) => changeByte(join(folder, 'backup.json'))],
       [/contains no backup\.json/, (folder) => rmSync(join(folder, 'backup.json'))],
       [
-        /has format 2.* This version reads format 1/,
-        async (folder) => writeManifest(folder, { ...(await readManifest(folder)), format: 2 }),
+        /has format 3.* This version reads format 2/,
+        async (folder) => writeManifest(folder, { ...(await readManifest(folder)), format: 3 }),
       ],
       [
         /rows instead of|other rows/,

@@ -12,6 +12,9 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
   ],
   // The numbered migrations that were applied, see upgrades/.
   _migrations: [sql`CREATE TABLE _migrations (number INTEGER PRIMARY KEY, title TEXT NOT NULL, at TEXT NOT NULL)`],
+  _backups: [
+    sql`CREATE TABLE _backups (id TEXT PRIMARY KEY, slot TEXT UNIQUE, status TEXT NOT NULL, job TEXT NOT NULL)`,
+  ],
   _collections: [
     sql`CREATE TABLE _collections (
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT,
