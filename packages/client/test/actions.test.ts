@@ -126,6 +126,7 @@ async function callEveryMethod(
     client.backups().get('b1'),
     client.backups().create('shop'),
     client.backups().download('b1'),
+    client.backups().sign('b1'),
     client.backups().restore('b1', { confirm: 'shop' }),
     client.backups().destroy('b1'),
     apiKeys.issue({ role: 'viewer' }),

@@ -1,5 +1,6 @@
 /** A thread that carries out one {@link BackupTask}, so that the reads, copies and hashes of a backup do not delay requests. */
 import { readdir, stat } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createStore, removeStorePart, saveBackup } from './backup-work.ts';
@@ -12,6 +13,8 @@ if (!parentPort) throw new Error('This module is a thread of the server.');
 const port = parentPort;
 const { task, source } = workerData as { readonly task: BackupTask; readonly source: BackupSource };
 
+// On Linux, this is the priority of the thread; elsewhere it would be that of the whole server.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 await run();
 port.postMessage({ kind: 'done' });
 

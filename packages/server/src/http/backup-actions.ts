@@ -4,7 +4,9 @@ import { mainApplicationName } from '../applications/application.ts';
 import type { BackupEntry } from '../applications/backups/backup-entry.ts';
 import type { RestoreRequest } from '../applications/backups/restore-application.ts';
 import type { ServerBackups } from '../applications/backups/server-backups.ts';
+import { isoTime } from '../base/clock.ts';
 import type { BackupApplication, BackupEngine, BackupManifest } from '../database/backup-manifest.ts';
+import { addressSeconds, signAddress } from '../files/signed-address.ts';
 import { tokenMissingError } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
@@ -20,6 +22,7 @@ export const backupActions = {
   get: forAdministrators(getBackup),
   create: forAdministrators(createBackup),
   download: forAdministrators(downloadBackup),
+  sign: forAdministrators(signDownload),
   restore: forAdministrators(restoreBackup),
   destroy: forAdministrators(destroyBackup),
 };
@@ -68,7 +71,7 @@ async function createBackup(request: RequestContext, { backups }: ServerBackups)
 }
 
 async function downloadBackup(request: RequestContext, { backups }: ServerBackups): Promise<ActionResult> {
-  const found = await backups.find(readId(request));
+  const found = await backups.find(readId(request, ['signature']));
   const file = await backups.folders.open(found);
   const lease = request.retain();
   return {
@@ -79,6 +82,17 @@ async function downloadBackup(request: RequestContext, { backups }: ServerBackup
     hash: found.id,
     done: () => lease.release(),
   };
+}
+
+/** An address of the tar file that works without a header, for downloads by a browser. */
+async function signDownload(request: RequestContext, { backups }: ServerBackups): Promise<ActionResult> {
+  const { id } = await backups.find(readId(request));
+  const { application, caller } = request;
+  const expiresAt = application.clock.now() + 1000 * addressSeconds.default;
+  const parts = { application: application.name, file: `backup:${id}`, expiresAt };
+  const signature = signAddress(caller, parts, (text) => application.hashTokenWithAllKeys(text));
+  const url = `/api/backups:download?filterByTk=${encodeURIComponent(id)}&signature=${signature}`;
+  return { data: JSON.stringify({ url, expiresAt: isoTime(expiresAt) }) };
 }
 
 async function destroyBackup(request: RequestContext, { backups }: ServerBackups): Promise<ActionResult> {
@@ -180,8 +194,8 @@ function readBody<Name extends string>(
 
 const invalidBody = (name: string, problem: string): ApiError => new ApiError('BODY_INVALID', `"${name}" ${problem}.`);
 
-function readId(request: RequestContext): string {
-  const { filterByTk } = readKnownParameters(request, ['filterByTk'], false);
+function readId(request: RequestContext, otherParameters: readonly string[] = []): string {
+  const { filterByTk } = readKnownParameters(request, ['filterByTk', ...otherParameters], false);
   if (typeof filterByTk === 'string' && filterByTk !== '') return filterByTk;
   throw new ApiError('PARAMETER_INVALID', 'The parameter "filterByTk" must be the id of one backup.');
 }

@@ -21,6 +21,12 @@ const backupParameter: Parameter = {
   schema: { type: 'string' },
   example: 'b20261128-030000-1f2e3d4c',
 };
+const signatureParameter: Parameter = {
+  name: 'signature',
+  in: 'query',
+  description: 'From backups:sign, instead of a credential.',
+  schema: { type: 'string' },
+};
 const listMeta = schema.complete({
   schedule: { ...schema.stringOrNull, description: 'The cron expression of BACKUP_SCHEDULE, in UTC.' },
   nextAt: { ...schema.dateTimeOrNull, description: 'When the schedule makes the next backup.' },
@@ -60,11 +66,21 @@ export const backupOperations: readonly OperationDefinition[] = [
     method: 'get',
     summary: 'Download a backup as a tar file',
     may: isBackupAdministrator,
-    parameters: [backupParameter],
+    parameters: [backupParameter, signatureParameter],
     success: {
       description: 'A tar file with the folder of the backup.',
       content: { 'application/x-tar': { schema: { type: 'string', format: 'binary' } } },
     },
+  },
+  {
+    action: 'backups:sign',
+    summary: 'Get an address for the download that works without a header',
+    may: isBackupAdministrator,
+    parameters: [backupParameter],
+    success: jsonReply(
+      'The address, which is valid for five minutes and ends with the credential.',
+      schema.complete({ url: schema.string, expiresAt: schema.dateTime }),
+    ),
   },
   {
     action: 'backups:restore',

@@ -99,6 +99,11 @@ describeEngines('backups', (engine) => {
     const part = await fetchBytes(server, path, { as: 'admin', headers: { range: 'bytes=1000-70000' } });
     expect(part.status).toBe(206);
     expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(1000, 70_001))).toBe(true);
+    const { url } = await server.data(`POST /api/backups:sign?filterByTk=${entry.id}`);
+    const signed = await fetch(server.running.url + url);
+    expect(Buffer.from(await signed.arrayBuffer()).equals(bytes)).toBe(true);
+    for (const wrong of [url.replace(entry.id, 'b1'), url.slice(0, -2), url.replace(':download', ':list')])
+      expect((await fetch(server.running.url + wrong)).status).toBe(401);
     const journal = await server.data('GET /api/audit:list?pageSize=50');
     expect(journal.map(({ action }: Json) => action)).toEqual(
       expect.arrayContaining(['backups:create', 'backups:download']),
@@ -109,7 +114,7 @@ describeEngines('backups', (engine) => {
     await server.createKey('viewer');
     await server.data('POST /api/roles:create', { body: { name: 'operators', allowConfigure: true } });
     await server.createKey('operators');
-    for (const action of ['list', 'get', 'download', 'create', 'restore', 'destroy']) {
+    for (const action of ['list', 'get', 'download', 'sign', 'create', 'restore', 'destroy']) {
       const request = `POST /api/backups:${action}`;
       for (const as of ['viewer', 'operators'])
         expect((await server.call(request, { as, body: {} })).body.code).toBe('NO_PERMISSION');
