@@ -127,7 +127,8 @@ describeEngines('permission checks on every alternative path', (engine) => {
         const status = role === 'nobody' ? 401 : 403;
         const label = ({ resource }: Operation): string => {
           if (status === 401) return 'Unauthorized';
-          return resource === 'applications' ? 'Forbidden' : 'No permissions'; // they are managed in main
+          // Applications and backups are managed in main.
+          return resource === 'applications' || resource === 'backups' ? 'Forbidden' : 'No permissions';
         };
         await unchanged(problems, async () => {
           for (const operation of operations) {
