@@ -1,8 +1,9 @@
 /** Backups at the times of `BACKUP_SCHEDULE`: once for all servers, with retention, and with failures that can be seen. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { insertBackup } from '../../src/database/backup-rows.ts';
 import { describeEngines, shareStore, sqlite } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -69,6 +70,21 @@ describeEngines('the schedule of backups', (engine) => {
     const reasons = async (): Promise<string[]> => (await list()).map(({ reason }) => reason).sort();
     await expect.poll(reasons).toEqual(['request', 'schedule', 'schedule']);
     expect(readdirSync(folder)).toHaveLength(3);
+  });
+
+  test('the backup of a server that has died is settled by any server', async () => {
+    const [entry] = await list();
+    const id = 'b20261128-000000-00000000';
+    const job = JSON.stringify({ entry: { ...entry, id, status: 'running', startedAt: '2026-11-28T00:00:00.000Z' } });
+    await insertBackup(servers[0]!.running.applications.main.database, { id, status: 'running', slot: null, job });
+    mkdirSync(join(folder, `${id}.part`));
+    await (await servers.at(-1)!.running.applications.backups()).backups.settle();
+    expect(await servers[0]!.data(`GET /api/backups:get?filterByTk=${id}`)).toMatchObject({
+      status: 'failed',
+      problem: 'The server was ended while it ran.',
+    });
+    expect(readdirSync(folder)).not.toContain(`${id}.part`);
+    await servers[0]!.data(`POST /api/backups:destroy?filterByTk=${id}`);
   });
 
   test('a failure is listed, counted and reported, until a backup is complete', async () => {
