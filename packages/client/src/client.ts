@@ -1,6 +1,7 @@
 /** The client of one server, application and credential: every action, typed, with retries and errors that say what to do. */
 import { ApiKeys, AuditJournal, Permissions, Webhooks } from './access.ts';
 import { Account } from './account.ts';
+import { Backups } from './backups.ts';
 import { Definitions } from './definitions.ts';
 import type { Application, BatchOperation, Event, ReadParameters, RecordValues } from './dto.ts';
 import { Files } from './files.ts';
@@ -26,6 +27,7 @@ export {
   type WebhookTest,
 } from './access.ts';
 export { Account, type ResumeResult, type Session } from './account.ts';
+export type { Backup, BackupSchedule, RestoreOptions } from './backups.ts';
 export { type CollectionChange, Definitions, type FieldChange, type NewCollection } from './definitions.ts';
 export type * from './dto.ts';
 export { type ClientErrorCode, type ErrorBody, Failure } from './failure.ts';
@@ -156,6 +158,10 @@ export class Client {
 
   applications(): Applications {
     return new Applications(this);
+  }
+
+  backups(): Backups {
+    return new Backups(this);
   }
 
   /** The server's version and state. Needs no credential. */

@@ -122,6 +122,13 @@ async function callEveryMethod(
     client.applications().stop('shop'),
     client.applications().enter('shop'),
     client.applications().destroy('shop', 'shop'),
+    client.backups().list(),
+    client.backups().get('b1'),
+    client.backups().create('shop'),
+    client.backups().download('b1'),
+    client.backups().sign('b1'),
+    client.backups().restore('b1', { confirm: 'shop' }),
+    client.backups().destroy('b1'),
     apiKeys.issue({ role: 'viewer' }),
     apiKeys.rotate(1),
     apiKeys.stats(1),
@@ -229,7 +236,17 @@ test('every documented action has a client method, and the method sends only doc
   const relations = named(/^\/api\/(\w+)\/\{key\}\/(\w+):get$/).map((match) => [match[1]!, match[2]!] as const);
   const ownResources = resources.filter(
     (name) =>
-      !['auth', 'docs', 'changes', 'collections', 'applications', 'fields', 'audit', 'systemSettings'].includes(name),
+      ![
+        'auth',
+        'docs',
+        'changes',
+        'collections',
+        'applications',
+        'backups',
+        'fields',
+        'audit',
+        'systemSettings',
+      ].includes(name),
   );
   const requests = await callEveryMethod(ownResources, relations);
   const operations = new Map(

@@ -1,17 +1,19 @@
-/** `tablinum restore [--app <name>] [--replace <name>] <folder>`: restores a backup while no server runs. */
+/** `tablinum restore [--app <name> [--as <name>]] [--replace <name>] [--identity <file>] <folder>`: restores a backup while no server runs. */
 import { existsSync, readFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findSavedApplication, openBackup, readIdentityFile } from './backup-work.ts';
 import { isoTime, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { copyIfExists } from './base/copy-if-exists.ts';
 import { UsageError } from './cli-commands.ts';
-import { type BackupApplication, type BackupManifest, checkFiles, readManifest } from './database/backup-manifest.ts';
+import { type BackupApplication, type BackupManifest, checkFiles } from './database/backup-manifest.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
+import { isApplicationName } from './records/system/application-rules.ts';
 
 const usage =
-  'Usage: tablinum restore [--app <name>] [--replace all|<name>] <folder>. Set DATA_DIR or DATABASE_URL as for the server, which must be stopped.';
+  'Usage: tablinum restore [--app <name> [--as <new name>]] [--replace all|<name>] [--identity <file>] <folder>. Set DATA_DIR or DATABASE_URL as for the server, which must be stopped.';
 const keyName = 'mail-secret.key';
 
 interface RestoreRequest {
@@ -20,14 +22,32 @@ interface RestoreRequest {
   /** Null: all, with `main`. */
   readonly application: BackupApplication | null;
   readonly replace: boolean;
+  readonly isCopy: boolean;
   /** Now, ISO 8601. */
   readonly at: string;
 }
 
 /** Runs `tablinum restore`. @throws Error with a message for the operator. */
 export async function runRestoreCommand(args: readonly string[], config: Config): Promise<void> {
-  const { folder, app, replace } = readArguments(args);
-  const manifest = await readManifest(folder);
+  const { folder, identity, ...options } = readArguments(args);
+  const identities = identity === undefined ? [] : await readIdentityFile(identity);
+  await openBackup(folder, { source: config, identities }, (plain, manifest) =>
+    restore({ folder: plain, manifest, ...options }, config, folder),
+  );
+}
+
+interface Arguments {
+  readonly app?: string;
+  readonly as?: string;
+  readonly replace?: string;
+}
+
+/** @param backup its folder, for messages. */
+async function restore(
+  { folder, manifest, app, as, replace }: Arguments & Pick<RestoreRequest, 'folder' | 'manifest'>,
+  config: Config,
+  backup: string,
+): Promise<void> {
   const engine = config.databaseUrl === null ? 'sqlite' : 'postgres';
   if (manifest.engine !== engine)
     throw new Error(
@@ -35,15 +55,26 @@ export async function runRestoreCommand(args: readonly string[], config: Config)
         ? 'The backup was made on SQLite. Unset DATABASE_URL to restore it.'
         : 'The backup was made on PostgreSQL. Set DATABASE_URL to the database to restore it into.',
     );
-  const application = chooseApplication(manifest, app);
+  const application = chooseApplication(manifest, app, as);
   const target = application?.name ?? 'all';
   if (replace !== undefined && replace !== target)
     throw new Error(`--replace ${replace} does not match the data that is restored. Use --replace ${target}.`);
-  const request = { folder, manifest, application, replace: replace !== undefined, at: isoTime(systemClock.now()) };
+  const request = {
+    folder,
+    manifest,
+    application,
+    replace: replace !== undefined,
+    isCopy: as !== undefined,
+    at: isoTime(systemClock.now()),
+  };
   const kept = await (config.databaseUrl === null
     ? restoreToFolder(request, config)
     : restoreToDatabase(request, config, config.databaseUrl));
-  console.log(`The backup of ${manifest.at} in ${folder} is restored: ${application?.name ?? 'all applications'}.`);
+  console.log(`The backup of ${manifest.at} in ${backup} is restored: ${application?.name ?? 'all applications'}.`);
+  if (as !== undefined)
+    console.log(
+      'Webhooks and campaigns of the copy are paused, and its mail accounts have no mail servers, so that nothing is sent twice.',
+    );
   if (kept !== null) console.log(`What it replaced is kept: ${kept}. Remove it when it is no longer needed.`);
   if (manifest.bucket !== null)
     console.log(
@@ -52,11 +83,16 @@ export async function runRestoreCommand(args: readonly string[], config: Config)
   if (application) warnOfOtherKey(folder, config);
 }
 
-function readArguments(args: readonly string[]): { folder: string; app?: string; replace?: string } {
+function readArguments(args: readonly string[]): Arguments & { folder: string; identity?: string } {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: { app: { type: 'string' }, replace: { type: 'string' } },
+      options: {
+        app: { type: 'string' },
+        as: { type: 'string' },
+        replace: { type: 'string' },
+        identity: { type: 'string' },
+      },
       allowPositionals: true,
     });
     const [folder] = positionals;
@@ -67,19 +103,24 @@ function readArguments(args: readonly string[]): { folder: string; app?: string;
 
 /** @returns null for a backup of all applications that is restored as a whole. */
 function chooseApplication(
-  { applications, scope }: BackupManifest,
+  manifest: BackupManifest,
   name: string | undefined,
+  as: string | undefined,
 ): BackupApplication | null {
-  if (name === undefined) return scope === 'all' ? null : (applications[0] ?? null);
   if (name === 'main')
     throw new Error(
       'The application "main" contains the list of all others and can only be restored together with them. Leave out --app.',
     );
-  const found = applications.find((each) => each.name === name);
-  if (found) return found;
-  throw new Error(
-    `The backup has no application "${name}". It has ${applications.map((each) => each.name).join(', ')}.`,
-  );
+  const { applications, scope } = manifest;
+  const found =
+    name === undefined ? (scope === 'all' ? null : (applications[0] ?? null)) : findSavedApplication(manifest, name);
+  if (as === undefined || as === found?.name) return found;
+  if (found === null) throw new Error('--as needs --app <name>: name the application that is restored as a copy.');
+  if (as === 'main' || !isApplicationName(as))
+    throw new Error(
+      '--as must be a name other than main. It starts with a letter and continues with letters, digits, _ and -.',
+    );
+  return { ...found, name: as, displayName: null };
 }
 
 async function restoreToFolder(request: RestoreRequest, { dataDir }: Config): Promise<string | null> {

@@ -1,23 +1,51 @@
 /** `tablinum verify <folder>`: reads a whole backup, restores it into a scratch place, and compares it with its manifest. */
+import { parseArgs } from 'node:util';
+import { openBackup, readIdentityFile } from './backup-work.ts';
 import type { Config } from './base/config.ts';
 import { UsageError } from './cli-commands.ts';
-import { checkFiles, readManifest } from './database/backup-manifest.ts';
+import { type BackupManifest, checkFiles, readManifest } from './database/backup-manifest.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
 
 const usage =
-  'Usage: tablinum verify <folder>. With DATABASE_URL, a backup of PostgreSQL is also restored into temporary schemas and compared.';
+  'Usage: tablinum verify [--identity <file>] <folder>. With DATABASE_URL, a backup of PostgreSQL is also restored into temporary schemas and compared.';
 
 /** Runs `tablinum verify`. @throws Error with a message for the operator. */
 export async function runVerifyCommand(args: readonly string[], config: Config): Promise<void> {
-  const [folder, ...extraArgs] = args;
-  if (folder === undefined || folder.startsWith('-') || extraArgs.length > 0) throw new UsageError(usage);
+  const { folder, identity } = readArguments(args);
   const manifest = await readManifest(folder);
   await checkFiles(folder, manifest);
+  if (manifest.encryption && identity === undefined) {
+    console.log(
+      `The ${manifest.files.length} encrypted files of the backup in ${folder} are good. Their content was not read: add --identity <file>.`,
+    );
+    return;
+  }
+  const identities = identity === undefined ? [] : await readIdentityFile(identity);
+  await openBackup(folder, { source: config, identities }, (plain, decrypted) =>
+    verify(plain, decrypted, config, folder),
+  );
+}
+
+function readArguments(args: readonly string[]): { folder: string; identity?: string } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { identity: { type: 'string' } },
+      allowPositionals: true,
+    });
+    const [folder] = positionals;
+    if (folder !== undefined && folder !== '' && positionals.length === 1) return { folder, ...values };
+  } catch {}
+  throw new UsageError(usage);
+}
+
+/** @param backup its folder, for messages. */
+async function verify(folder: string, manifest: BackupManifest, config: Config, backup: string): Promise<void> {
   const content = `${manifest.applications.length} applications, ${manifest.files.length} files, ${manifest.tables.length} tables`;
   if (manifest.engine === 'sqlite') {
     const { checkDatabases } = await import('./database/sqlite/check-copy.ts');
     await checkDatabases(folder, manifest);
-    console.log(`The backup in ${folder} is good: ${content}. Its databases were opened and their tables counted.`);
+    console.log(`The backup in ${backup} is good: ${content}. Its databases were opened and their tables counted.`);
     return;
   }
   const { checkSavedCounts, countSavedRows } = await import('./database/postgres/load-application.ts');
@@ -28,7 +56,7 @@ export async function runVerifyCommand(args: readonly string[], config: Config):
   }
   if (config.databaseUrl === null) {
     console.log(
-      `The files of the backup in ${folder} are good: ${content}. It was not restored for a comparison, because DATABASE_URL is not set.`,
+      `The files of the backup in ${backup} are good: ${content}. It was not restored for a comparison, because DATABASE_URL is not set.`,
     );
     return;
   }
@@ -36,5 +64,5 @@ export async function runVerifyCommand(args: readonly string[], config: Config):
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
   await verifySchemas({ url: config.databaseUrl, budget, folder, manifest, mainStore: mainStoreName, schemaName });
-  console.log(`The backup in ${folder} is good: ${content}. It was restored into temporary schemas and compared.`);
+  console.log(`The backup in ${backup} is good: ${content}. It was restored into temporary schemas and compared.`);
 }

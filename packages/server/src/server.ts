@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Application, type CommonParts, mainApplicationName } from './applications/application.ts';
-import { Applications } from './applications/applications.ts';
+import { Applications, type ApplicationsParts } from './applications/applications.ts';
 import {
   addFirstAdmin,
   applicationHasUsers,
@@ -14,6 +14,7 @@ import {
 } from './applications/bootstrap.ts';
 import { makeSetupToken } from './applications/first-admin.ts';
 import { StoredSettings } from './applications/stored-settings.ts';
+import { backupsFolder, toBackupSource } from './base/backup-config.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { ConcurrencyLimiter } from './base/concurrency-limiter.ts';
 import type { Config } from './base/config.ts';
@@ -105,6 +106,34 @@ interface StartParts {
   >;
 }
 
+/** Prepares all applications, and begins the scheduled backups. */
+async function openApplications(
+  { config, health, opened, options }: StartParts,
+  { main, common, readers }: Pick<ApplicationsParts, 'main' | 'common'> & { readonly readers: ReaderPool | null },
+): Promise<Applications> {
+  const applications = new Applications({
+    main,
+    common,
+    stores: opened.stores,
+    idleMilliseconds: config.applicationIdleSeconds * 1000,
+    maxOpen: config.applicationsOpen,
+    endSharing: readers ? (application) => readers.endSharing(application) : undefined,
+    backups: {
+      source: toBackupSource(config),
+      folder: backupsFolder(config),
+      settings: config.backups,
+      health,
+      begins: !options.isForCommand,
+    },
+  });
+  if (config.backups.schedule !== null)
+    await applications.backups().catch(async (error: unknown) => {
+      await applications.close();
+      throw error;
+    });
+  return applications;
+}
+
 async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const { config, logger, health, opened } = parts;
   const extensions = await loadExtensions(config.extensionsDir);
@@ -123,27 +152,11 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   main.mail.begin();
   main.imports.begin();
   const readers = createReaderPool(parts, extensions);
-  const applications = new Applications({
-    main,
-    common,
-    stores: opened.stores,
-    idleMilliseconds: config.applicationIdleSeconds * 1000,
-    maxOpen: config.applicationsOpen,
-    endSharing: readers ? (application) => readers.endSharing(application) : undefined,
-  });
+  const applications = await openApplications(parts, { main, common, readers });
   const accounts = createAccountSettings(runtime, mailer);
   const operatorToken = makeToken('tbo');
-  const http = new HttpServer({
-    operatorToken,
-    applications,
-    config,
-    settings,
-    logger,
-    accounts,
-    extensions,
-    health,
-    readers,
-  });
+  const served = { applications, config, settings, logger, accounts, extensions, health, readers };
+  const http = new HttpServer({ ...served, operatorToken });
   const url = await http.listen().catch(async (error: unknown) => {
     await applications.close();
     throw listenFailure(config.host, config.port, error);

@@ -38,6 +38,8 @@ const roots = [
   'cli-mail.ts',
   'cli-upgrade.ts',
   'cli-export.ts',
+  'backup-work.ts',
+  'backup-thread.ts',
   'cli-backup.ts',
   'cli-restore.ts',
   'cli-verify.ts',

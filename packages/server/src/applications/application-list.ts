@@ -6,8 +6,10 @@ import {
   addApplicationError,
   deleteApplication,
   findApplication,
+  findStore,
   readServedStores,
   setApplicationStatus,
+  writeRestoredApplication,
 } from '../database/application-rows.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
@@ -19,6 +21,17 @@ const maxStoredErrors = 20;
 export interface Requester {
   readonly caller: Caller;
   readonly requestId: string | null;
+}
+
+/** An application with a store that was restored. */
+export interface RestoredStore {
+  readonly name: string;
+  readonly displayName: string | null;
+  /** JSON text. */
+  readonly options: string | null;
+  readonly store: string;
+  /** Whether no application of the name may exist. */
+  readonly mustBeNew: boolean;
 }
 
 /** The list of applications and their states, in the store of `main`. */
@@ -68,6 +81,33 @@ export class ApplicationList {
     });
   }
 
+  /**
+   * Lists an application with a restored store, and logs its event.
+   *
+   * @param replaces the store that it has now; null: there is none of the name. @throws ApiError if that has changed.
+   */
+  async setStore(
+    { name, displayName, options, store, replaces }: RestoredStore & { readonly replaces: string | null },
+    requester: Requester,
+  ): Promise<void> {
+    const { database, clock, changes } = this.#main;
+    const time = isoTime(clock.now());
+    await database.write(async (transaction) => {
+      const application = { name, displayName, options };
+      const found = await findStore(database, transaction, name);
+      if (found !== replaces) throw found === null ? unknownApplication(name) : applicationExists(name);
+      await writeRestoredApplication(database, transaction, application, { store, at: time });
+      const isNew = replaces === null;
+      const verb = isNew ? 'created' : 'updated';
+      const event = recordEvent('applications', verb, [name], {
+        ...requester,
+        changed: isNew ? [] : ['status'],
+        isAudited: true,
+      });
+      await changes.append(transaction, event, time);
+    });
+  }
+
   /** Adds a failure to the error log of an application. */
   async recordFailure(name: string, stage: string, message: string): Promise<void> {
     const { database, clock } = this.#main;
@@ -89,6 +129,10 @@ export function rejectMain(name: string, operation: string): void {
       'SYSTEM_PROTECTED',
       `"${mainApplicationName}" stores the list of all applications and cannot be ${operation}.`,
     );
+}
+
+export function applicationExists(name: string): ApiError {
+  return new ApiError('APPLICATION_EXISTS', `An application "${name}" exists already. Choose another name.`);
 }
 
 function unknownApplication(name: string): ApiError {

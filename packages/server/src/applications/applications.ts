@@ -1,4 +1,5 @@
 /** All applications of this server: finds the one of a request, and starts, stops and destroys them. */
+import { existsSync } from 'node:fs';
 import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { tokenKind } from '../base/token.ts';
@@ -9,29 +10,54 @@ import {
   insertTokenApplication,
   readApplicationsByStatus,
   readAutoStartedNames,
+  readStores,
 } from '../database/application-rows.ts';
 import { bumpVersion } from '../database/catalogue.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Application, mainApplicationName } from './application.ts';
-import { ApplicationList, type Requester, rejectMain } from './application-list.ts';
+import {
+  ApplicationList,
+  applicationExists,
+  type Requester,
+  type RestoredStore,
+  rejectMain,
+} from './application-list.ts';
+import type { ServerBackups, ServerBackupsParts } from './backups/server-backups.ts';
 import { runHousekeeping } from './housekeeping.ts';
 import { createPermanentLease, type Lease, OpenApplications, type OpenApplicationsParts } from './open-applications.ts';
 
 const tickMilliseconds = 15_000;
 
+export interface ApplicationsParts extends Omit<OpenApplicationsParts, 'list'> {
+  readonly backups: Omit<ServerBackupsParts, 'applications' | 'stores'> & {
+    /** False: nothing is done by itself. */
+    readonly begins: boolean;
+  };
+}
+
+/** What is done around the exchange of a store. */
+export interface ReplaceSteps {
+  /** @param wasServed whether the application is stopped only for the exchange. */
+  beforeStop(store: string, wasServed: boolean): Promise<void>;
+  whileStopped(): Promise<void>;
+}
+
 /** All applications of this server. */
 export class Applications {
   readonly main: Application;
-  readonly #parts: Omit<OpenApplicationsParts, 'list'>;
+  readonly #parts: ApplicationsParts;
+  #backups: ServerBackups | null = null;
   readonly #logger: Logger;
   readonly #list: ApplicationList;
   readonly #open: OpenApplications;
   readonly #mainLease: Lease;
+  /** Applications that get another store now. */
+  readonly #replacing = new Set<string>();
   #mainDue: number | null = 0;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(parts: Omit<OpenApplicationsParts, 'list'>) {
+  constructor(parts: ApplicationsParts) {
     this.#parts = parts;
     this.main = parts.main;
     this.#logger = parts.common.logger;
@@ -45,9 +71,25 @@ export class Applications {
     return this.#open.count;
   }
 
+  /** The backups of the server. @throws StartFailure if their schedule is invalid. */
+  async backups(): Promise<ServerBackups> {
+    const { ServerBackups } = await import('./backups/server-backups.ts');
+    const { backups, stores } = this.#parts;
+    this.#backups ??= new ServerBackups({ ...backups, stores, applications: this });
+    return this.#backups;
+  }
+
+  /** Settles interrupted backups and starts their schedule, if there may be any. */
+  async #beginBackups(): Promise<void> {
+    const { begins, settings, folder } = this.#parts.backups;
+    if (!begins || !(settings.schedule !== null || this.isShared || existsSync(folder))) return;
+    await (await this.backups()).begin();
+  }
+
   /** Completes interrupted removals, opens applications that start automatically, and starts the timer. */
   async begin(): Promise<void> {
     this.#timer = setInterval(() => void this.tick(), tickMilliseconds).unref();
+    await this.#beginBackups().catch((error: unknown) => this.#warn(error, 'Backups could not be started.'));
     for (const { name, store } of await readApplicationsByStatus(this.main.database, 'destroying'))
       await this.#remove(name, store).catch((error: unknown) =>
         this.#warn(error, 'The store of an application could not be removed.'),
@@ -113,6 +155,7 @@ export class Applications {
   /** Opens an application in any state. Afterwards it is `running`, or `failed` with an entry in its error log. */
   async start(name: string, requester: Requester): Promise<void> {
     if (name === mainApplicationName) return;
+    this.#requireNotReplaced(name);
     const row = await this.#list.findRow(name);
     this.#open.clearFailure(name);
     if (row.born) await this.#list.setStatus(name, 'running', requester);
@@ -122,13 +165,69 @@ export class Applications {
 
   /** Waits for running requests, then closes it. Requests get 503 until it is started again. */
   async stop(name: string, requester: Requester): Promise<void> {
+    this.#requireNotReplaced(name);
     await this.#withdraw(name, 'stopped', requester);
   }
 
   /** Removes an application with its store. If this is interrupted, the next start of the server completes it. */
   async destroy(name: string, requester: Requester): Promise<void> {
+    this.#requireNotReplaced(name);
     const store = await this.#withdraw(name, 'destroying', requester);
     await this.#remove(name, store);
+  }
+
+  /** @throws ApiError 404. */
+  async requireListed(name: string): Promise<void> {
+    await this.#list.findRow(name);
+  }
+
+  /** Whether there is an application of the name. */
+  async isListed(name: string): Promise<boolean> {
+    return (await findApplication(this.main.database, name)) !== null;
+  }
+
+  /** Whether the list has an application with this store. */
+  async isStoreListed(store: string): Promise<boolean> {
+    return (await readStores(this.main.database)).includes(store);
+  }
+
+  /** Serves an application again that was stopped for work that did not end. */
+  async resume(name: string): Promise<void> {
+    await this.#list.setStatus(name, 'running', null);
+  }
+
+  /**
+   * Gives an application another store, or adds an application with it. An application that exists is stopped meanwhile; if that fails, it
+   * is served again with the store that it has.
+   *
+   * @returns the earlier store, which nobody uses any more; null if there was none.
+   * @throws ApiError for `main`, and for a name that exists although it must be new.
+   */
+  async replaceStore(restored: RestoredStore, requester: Requester, steps: ReplaceSteps): Promise<string | null> {
+    const { name } = restored;
+    rejectMain(name, 'restored while the server runs');
+    const row = await findApplication(this.main.database, name);
+    if (!row) {
+      await this.#list.setStore({ ...restored, replaces: null }, requester);
+      return null;
+    }
+    if (restored.mustBeNew || row.status === 'destroying') throw applicationExists(name);
+    const wasServed = row.status !== 'stopped';
+    await steps.beforeStop(row.store, wasServed);
+    this.#replacing.add(name);
+    try {
+      await this.#withdraw(name, 'stopped', requester);
+      await steps.whileStopped();
+      await this.#list.setStore({ ...restored, replaces: row.store }, requester);
+    } catch (error) {
+      if (wasServed) await this.resume(name);
+      throw error;
+    } finally {
+      this.#replacing.delete(name);
+    }
+    await this.#open.close(name);
+    this.#open.clearFailure(name);
+    return row.store;
   }
 
   /** Runs due housekeeping and closes idle applications. */
@@ -139,7 +238,7 @@ export class Applications {
         this.#mainDue = (await runHousekeeping(this.main)).dueWhileOpen;
       for (const name of await claimDueApplications(this.main.database, isoTime(now)))
         (await this.find(name)).release();
-      if (this.#isShared) await this.#open.closeWithdrawn();
+      if (this.isShared) await this.#open.closeWithdrawn();
       await this.#open.housekeepDue(now);
       await this.#open.scheduleTakeover(now);
       await this.#open.closeIdle();
@@ -151,6 +250,7 @@ export class Applications {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
+    await this.#backups?.close();
     await this.#open.closeAll();
     await this.main.close();
   }
@@ -171,7 +271,7 @@ export class Applications {
     await this.#list.setStatus(name, status, requester);
     await this.#open.close(name);
     // Other servers with the same store then read the state again before their next reply.
-    if (this.#isShared && row.born)
+    if (this.isShared && row.born)
       await this.#open
         .withTemporaryApplication(row, ({ database }) => database.write((transaction) => bumpVersion(transaction)))
         .catch((error: unknown) => this.#warn(error, 'Other servers could not be notified of a stopped application.'));
@@ -187,8 +287,13 @@ export class Applications {
     this.#open.clearFailure(name);
   }
 
+  #requireNotReplaced(name: string): void {
+    if (this.#replacing.has(name))
+      throw new ApiError('BACKUP_RUNNING', `The application "${name}" is being restored. Wait until that has ended.`);
+  }
+
   /** Whether other servers may use the same store. */
-  get #isShared(): boolean {
+  get isShared(): boolean {
     return this.main.database.multiNode;
   }
 

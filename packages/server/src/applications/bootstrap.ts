@@ -114,14 +114,17 @@ export async function prepareStore(database: Database, preparation: StorePrepara
   return true;
 }
 
+/** Names of resources without a collection that earlier versions left to users. */
+const addedResources = ['backups'];
+
 /** @throws ApiError if users have defined a collection with the name of a system collection that this version of the server adds. */
 export function requireFreeNames(name: string, userCollections: readonly string[]): void {
   const own = new Set(userCollections);
-  const taken = listWanted(name).find((each) => own.has(each.name));
+  const taken = [...listWanted(name).map((each) => each.name), ...addedResources].find((each) => own.has(each));
   if (!taken) return;
   throw new ApiError(
     'COLLECTION_EXISTS',
-    `The application "${name}" has a collection "${taken.name}", and this version of the server needs the name. Start the previous version, move its records to a collection of another name, destroy it, and start this version again. Nothing was changed.`,
+    `The application "${name}" has a collection "${taken}", and this version of the server needs the name. Start the previous version, move its records to a collection of another name, destroy it, and start this version again. Nothing was changed.`,
   );
 }
 

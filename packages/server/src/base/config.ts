@@ -1,9 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { corsOrigins, outboundAllow, splitList, trustedProxies } from './address-settings.ts';
+import { type BackupConfig, readBackupConfig } from './backup-config.ts';
 import { type MailConfig, readMailConfig } from './mail-config.ts';
 import { readS3Config, type S3Config } from './s3-config.ts';
-import { ConfigError, type NumberRange, parseChoice, type Setting, type SettingValues } from './setting.ts';
+import {
+  ConfigError,
+  type NumberRange,
+  parseChoice,
+  parseInteger,
+  type Setting,
+  type SettingValues,
+} from './setting.ts';
 import { type McpAccess, mcpAccess, settings } from './settings.ts';
 
 export { settings } from './settings.ts';
@@ -46,6 +54,7 @@ export interface Config extends MailConfig {
   readonly uploadLimits: { readonly fileBytes: number; readonly requestBytes: number };
   /** Where the bytes of files and e-mails are; null: in `dataDir`, or in PostgreSQL. */
   readonly s3: S3Config | null;
+  readonly backups: BackupConfig;
   readonly applicationIdleSeconds: number;
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
@@ -128,6 +137,7 @@ export function readConfig(env: SettingValues, stored: SettingValues = {}): Conf
       requestBytes: integer('LIMIT_UPLOAD_MB') * megabyte,
     },
     s3: readS3Config(read),
+    backups: readBackupConfig(read),
     applicationIdleSeconds: parseInteger('APPLICATION_IDLE_SECONDS', read('APPLICATION_IDLE_SECONDS'), 1, 86_400),
     applicationsOpen: parseInteger('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: parseInteger('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
@@ -172,13 +182,6 @@ function readSetting(env: SettingValues, stored: SettingValues, { name, secret, 
   } catch {
     throw new ConfigError(`The file that ${name}_FILE names cannot be read. Check its path and permissions.`);
   }
-}
-
-function parseInteger(name: string, text: string, min: number, max: number): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < min || number > max)
-    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
-  return number;
 }
 
 function metricsToken(text: string | null): string | null {

@@ -28,6 +28,8 @@ export const processCounters = {
   /** Imports in the background that run now, and those that have ended here. */
   importsRunning: 0,
   importsEnded: 0,
+  /** Backups that ended here, by their outcome. */
+  backups: { done: 0, failed: 0 },
 };
 
 /** Upper limits of the buckets of durations, in seconds. The last bucket has none. */

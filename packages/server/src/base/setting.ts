@@ -48,3 +48,11 @@ export function parseChoice<T extends string>(name: string, text: string, choice
   if (found === undefined) throw new ConfigError(`${name} must be ${choices.join(' or ')}.`);
   return found;
 }
+
+/** A whole number. @throws ConfigError naming the range. */
+export function parseInteger(name: string, text: string, min: number, max: number): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < min || number > max)
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
+  return number;
+}

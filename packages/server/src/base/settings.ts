@@ -1,4 +1,6 @@
 /** The descriptions of all settings. */
+
+import { backupSettings } from './backup-config.ts';
 import { mailSettings } from './mail-config.ts';
 import { s3Settings } from './s3-config.ts';
 import { atRuntime, defineSetting, type Setting } from './setting.ts';
@@ -77,6 +79,7 @@ export const settings: readonly Setting[] = [
     range: { min: 1, max: 1_048_576, unit: 'megabytes' },
   }),
   ...s3Settings,
+  ...backupSettings,
   defineSetting(
     'APPLICATION_IDLE_SECONDS',
     '300',

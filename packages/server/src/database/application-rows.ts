@@ -105,24 +105,45 @@ VALUES (${main},${time},${time}) ON CONFLICT (name) DO NOTHING`;
   await runInTransaction(database, transaction, insert);
 }
 
-/** Lists an application whose store was restored; one of the same name gets this store. `options` is JSON text. */
-export async function listRestoredApplication(
+interface RestoredApplication {
+  readonly name: string;
+  readonly displayName: string | null;
+  /** JSON text. */
+  readonly options: string | null;
+}
+
+/** Lists an application whose store was restored; one of the same name gets this store. */
+export async function writeRestoredApplication(
   database: Database,
-  application: { readonly name: string; readonly displayName: string | null; readonly options: string | null },
-  store: string,
-  at: string,
+  transaction: Transaction,
+  { name, displayName, options }: RestoredApplication,
+  { store, at }: { readonly store: string; readonly at: string },
 ): Promise<void> {
-  const { name, displayName, options } = application;
   const time = value('datetime', at);
   const born = value('boolean', true);
   const described = sql`${value('text', name)},${value('text', displayName)},${value('json', JSON.parse(options ?? '{}'))}`;
   const insert = sql`INSERT INTO applications (name,"displayName",options,status,born,store,"createdAt","updatedAt")
-VALUES (${described},'running',${born},${value('text', store)},${time},${time})
+VALUES (${described},'running',${born},${value('uuid', store)},${time},${time})
 ON CONFLICT (name) DO UPDATE SET store=excluded.store,status='running',born=${born},"updatedAt"=${time}`;
-  await database.write((transaction) => {
-    transaction.touch('applications');
-    return runInTransaction(database, transaction, insert);
-  });
+  transaction.touch('applications');
+  await runInTransaction(database, transaction, insert);
+}
+
+/** The store of an application that is not being destroyed; null if there is none of the name. */
+export async function findStore(database: Database, transaction: Transaction, name: string): Promise<string | null> {
+  const select = sql`SELECT store FROM applications WHERE name=${value('text', name)} AND status<>'destroying'`;
+  const [row] = await runInTransaction<[store: string | null]>(database, transaction, select);
+  return row?.[0] ?? null;
+}
+
+/** As {@link writeRestoredApplication}, in a transaction of its own. */
+export async function listRestoredApplication(
+  database: Database,
+  application: RestoredApplication,
+  store: string,
+  at: string,
+): Promise<void> {
+  await database.write((transaction) => writeRestoredApplication(database, transaction, application, { store, at }));
 }
 
 /** Sets the owner of an application; null: none. */

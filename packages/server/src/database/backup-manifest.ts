@@ -5,8 +5,8 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { dirname, join, relative, sep } from 'node:path';
 import { syncToDisk, syncTree } from '../base/sync-to-disk.ts';
 
-/** A reader refuses a newer format than this one. */
-export const backupFormat = 1;
+/** A reader refuses a newer format than this one. Format 2 is encrypted; all others have format 1, which earlier versions read too. */
+export const backupFormat = 2;
 export const manifestName = 'backup.json';
 
 export type BackupEngine = 'sqlite' | 'postgres';
@@ -25,7 +25,12 @@ export interface BackupFile {
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
+  /** Of an encrypted file, whose path ends with `.age`: size and SHA-256 of what it contains. */
+  readonly plain?: { readonly bytes: number; readonly sha256: string };
 }
+
+/** Who requested a backup: a user, the schedule, or a restore that keeps what it replaces. */
+export type BackupReason = 'request' | 'schedule' | 'restore';
 
 /** A table: on SQLite within the database file, on PostgreSQL in a file of its own. */
 export interface BackupTable {
@@ -47,6 +52,10 @@ export interface BackupManifest {
   readonly applications: readonly BackupApplication[];
   readonly files: readonly BackupFile[];
   readonly tables: readonly BackupTable[];
+  /** Absent: made by the command line. */
+  readonly reason?: BackupReason;
+  /** Absent: the files are not encrypted. */
+  readonly encryption?: 'age';
 }
 
 /** A backup that cannot be used. The message is for the operator. */
@@ -72,7 +81,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
     throw new UnusableBackup(
       `The backup "${folder}" has format ${manifest.format}, made by version ${String(manifest.serverVersion)}. This version reads format ${backupFormat}. Use that version or a newer one.`,
     );
-  if (manifest.format !== backupFormat || digest !== digestOf(manifest)) throw damagedManifest(folder);
+  if (manifest.format !== (manifest.encryption ? 2 : 1) || digest !== digestOf(manifest)) throw damagedManifest(folder);
   for (const { path } of manifest.files) checkPath(folder, path);
   // Names of files and schemas are made of it.
   if (!manifest.applications.every(({ store }) => /^[0-9a-f-]{1,36}$/.test(store))) throw damagedManifest(folder);
@@ -119,7 +128,7 @@ export async function checkFiles(folder: string, manifest: BackupManifest, backu
   throw new UnusableBackup(`The backup "${backup}" is damaged: ${first}.${more} Use another backup.`);
 }
 
-async function checkFile(folder: string, { path, bytes, sha256 }: BackupFile): Promise<string | null> {
+export async function checkFile(folder: string, { path, bytes, sha256 }: BackupFile): Promise<string | null> {
   const found = await stat(join(folder, path)).catch(nullIfNoFile);
   if (!found?.isFile()) return 'is missing';
   if (found.size !== bytes) return `has ${found.size} bytes instead of ${bytes}`;
@@ -156,7 +165,7 @@ async function listFiles(folder: string): Promise<string[]> {
 }
 
 /** The SHA-256 of a file, hexadecimal. */
-async function hashFile(path: string): Promise<string> {
+export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(piece as Uint8Array);
   return hash.digest('hex');

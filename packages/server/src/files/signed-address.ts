@@ -1,5 +1,5 @@
 /**
- * Addresses that carry a permission to read one file, for `<img>` and for passing on. They act for the credential that asked for
+ * Addresses that carry a permission to read one file or backup, for `<img>` and for passing on. They act for the credential that asked for
  * them, with its permissions at the time of use, and end with it.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -9,7 +9,8 @@ import { ApiError } from '../protocol/api-error.ts';
 /** What an address states. */
 export interface SignedAddress {
   readonly application: string;
-  readonly file: number;
+  /** The id of a file, or `backup:<id>` for the tar file of a backup. */
+  readonly file: number | string;
   readonly type: 'session' | 'apiKey';
   readonly credentialId: number;
   readonly role: string;
@@ -47,7 +48,8 @@ export function decodeAddress(signature: string): SignedAddress | null {
       typeof application === 'string' &&
       typeof role === 'string' &&
       (type === 'session' || type === 'apiKey') &&
-      [file, credentialId, expiresAt].every(Number.isSafeInteger);
+      (typeof file === 'string' || Number.isSafeInteger(file)) &&
+      [credentialId, expiresAt].every(Number.isSafeInteger);
     return isValid ? { application, file, type, credentialId, role, expiresAt } : null;
   } catch {
     return null;
@@ -66,7 +68,7 @@ export function verifyAddress(
   if (!address || !isGenuine || address.application !== application || String(address.file) !== file)
     throw new ApiError('TOKEN_INVALID', 'The signature of the address is not valid for this file. Ask for a new one.');
   if (now >= address.expiresAt)
-    throw new ApiError('TOKEN_EXPIRED', 'The address has expired. Ask for a new one by files:sign.');
+    throw new ApiError('TOKEN_EXPIRED', 'The address has expired. Ask for a new one by files:sign or backups:sign.');
   return address;
 }
 

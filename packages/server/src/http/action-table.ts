@@ -59,6 +59,7 @@ const actionOnly = new Set([
   'collections',
   'fields',
   'applications',
+  'backups',
   'audit',
   'docs',
   'changes',

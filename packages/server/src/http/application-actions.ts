@@ -1,17 +1,17 @@
 import { adminRole } from '../access/access-table.ts';
 import { mainApplicationName } from '../applications/application.ts';
-import { createApplicationLogin } from '../applications/application-login.ts';
 import { tokenMissingError } from '../identity/authenticator.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { permissionDenied } from '../query/read-access.ts';
+import type { backupActions } from './backup-actions.ts';
 import { journalApplicationEntry } from './journaling.ts';
 import { readKnownParameters } from './known-parameters.ts';
 import { runRecordAction } from './record-actions.ts';
 import type { Action, ActionResult, RequestContext, SystemAction } from './request-context.ts';
 import { readRecordRequest } from './request-reader.ts';
 
-/** The actions about the whole server, only in `main`: those of `applications`, whose reads are record actions, and `serverActivity:get`. */
+/** The actions about the whole server, only in `main`: applications, whose reads are record actions, its activity, and backups. */
 export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'applications:list': { reads: true, run: inMainApplication(runRecordAction) },
   'applications:get': { reads: true, run: inMainApplication(runRecordAction) },
@@ -22,7 +22,19 @@ export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'applications:destroy': { reads: false, run: inMainApplication(destroyApplication) },
   'serverActivity:get': { reads: true, run: inMainApplication(readActivity) },
   'applications:enter': { reads: false, journaled: true, run: inMainApplication(enterApplication) },
+  'backups:list': { reads: true, run: backupAction('list') },
+  'backups:get': { reads: true, run: backupAction('get') },
+  'backups:create': { reads: false, journaled: true, run: backupAction('create') },
+  'backups:download': { reads: true, journaled: true, run: backupAction('download') },
+  'backups:sign': { reads: false, run: backupAction('sign') },
+  'backups:restore': { reads: false, journaled: true, run: backupAction('restore') },
+  'backups:destroy': { reads: false, journaled: true, run: backupAction('destroy') },
 };
+
+/** Backups are loaded with the first request for them. */
+function backupAction(name: keyof typeof backupActions): Action {
+  return async (request) => (await import('./backup-actions.ts')).backupActions[name](request);
+}
 
 function inMainApplication(work: Action): Action {
   return async (request) => {
@@ -90,6 +102,7 @@ async function enterApplication(request: RequestContext): Promise<ActionResult> 
   const lease = await request.applications.find(name);
   try {
     if (lease.error) throw lease.error;
+    const { createApplicationLogin } = await import('../applications/application-login.ts');
     const userId = (request.caller.user?.['id'] as number | undefined) ?? null;
     const entered = await createApplicationLogin(request.applications.main, lease.application, userId);
     await request.applications.recordTokenHome(entered.token, name);

@@ -73,11 +73,22 @@ async function sign(request: RequestContext): Promise<ActionResult> {
   };
 }
 
-/** The signature of a request for the bytes of a file, if it has no other credential. */
-export function readAddressSignature({ action, of, plain }: Route, { raw, headers }: FastifyRequest): string | null {
-  if (!plain || action !== fileBytesAction || of !== null || headers.authorization !== undefined) return null;
-  return new URL(raw.url ?? '', 'http://localhost').searchParams.get('signature');
+/** The signature of a request for the bytes of a file or backup, if it has no other credential. */
+export function readAddressSignature(route: Route, { raw, headers }: FastifyRequest): string | null {
+  const { action, of, plain } = route;
+  const takesSignature = (plain && action === fileBytesAction && of === null) || isBackupDownload(route);
+  if (!takesSignature || headers.authorization !== undefined) return null;
+  return readQuery(raw.url).get('signature');
 }
+
+/** What a signed address of this request must state. */
+export function readSignedFile(route: Route, { raw }: FastifyRequest): string | null {
+  return isBackupDownload(route) ? `backup:${readQuery(raw.url).get('filterByTk') ?? ''}` : route.key;
+}
+
+const isBackupDownload = ({ resource, action, of }: Route): boolean =>
+  resource === 'backups' && action === 'download' && of === null;
+const readQuery = (url = ''): URLSearchParams => new URL(url, 'http://localhost').searchParams;
 
 function requireMultipart({ upload: body }: RequestContext): MultipartBody {
   if (body) return body;

@@ -29,7 +29,7 @@ import { Connections } from './connections.ts';
 import { corsVary, isCorsDisabled, registerCors, sameOriginVary } from './cors.ts';
 import { registerDocsPage } from './docs-page/docs-page.ts';
 import { extensionActions } from './extension-actions.ts';
-import { readAddressSignature } from './file-actions.ts';
+import { readAddressSignature, readSignedFile } from './file-actions.ts';
 import { requireFreePort } from './free-port.ts';
 import { registerHealth } from './health.ts';
 import { type IdempotencyKey, readIdempotencyKey } from './idempotency.ts';
@@ -365,7 +365,8 @@ export class HttpServer {
   }
 
   #caller(lease: Lease, { action, route, signature, request, address }: IncomingRequest): Promise<Caller> | Caller {
-    if (signature !== null) return this.#callers.authenticateAddress(signature, route.key, lease, address);
+    if (signature !== null)
+      return this.#callers.authenticateAddress(signature, readSignedFile(route, request), lease, address);
     return action?.public ? anonymous : this.#callers.authenticate(request, lease, address);
   }
 }

@@ -2,6 +2,7 @@ import { activityOperations } from './activity-operations.ts';
 import { applicationOperations } from './application-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { authOperations } from './auth-operations.ts';
+import { backupOperations } from './backup-operations.ts';
 import { batchOperation } from './batch-operation.ts';
 import { eventOperations } from './change-operations.ts';
 import { definitionOperations } from './definition-operations.ts';
@@ -62,6 +63,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...indexOperations,
   ...applicationOperations,
   ...activityOperations,
+  ...backupOperations,
   ...auditOperations,
   ...eventOperations,
   ...documentOperations,

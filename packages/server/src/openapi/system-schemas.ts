@@ -3,6 +3,7 @@ import type { JsonSchema } from '../schema/field-type.ts';
 import { activitySchemas, isServerAdmin } from './activity-operations.ts';
 import { journalSchemas } from './audit-operations.ts';
 import { accountSchemas, sessionSchemas } from './auth-schemas.ts';
+import { backupEntrySchemas, isBackupAdministrator } from './backup-operations.ts';
 import { eventSchemas } from './change-operations.ts';
 import { definitionSchemas } from './definition-schemas.ts';
 import { errorSchema } from './error-responses.ts';
@@ -97,6 +98,7 @@ export function systemSchemas(subject: Subject): Schemas {
     ...(application === mainApplicationName &&
       isAnyGranted('applications', ['create', 'update']) &&
       applicationSchemas),
+    ...(isBackupAdministrator(subject) && backupEntrySchemas),
     ...(isAnyGranted('audit', ['list']) && journalSchemas),
     ...(mayChangeSettings(subject) && settingsSchemas),
     ...(isAnyGranted('webhooks', ['create', 'update']) && webhookSchemas),

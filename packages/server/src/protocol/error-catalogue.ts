@@ -135,6 +135,11 @@ export const errorCatalogue = {
     'Conflict',
     'Other collections, records, users or keys depend on what would be deleted or changed.',
   ),
+  BACKUP_RUNNING: entry('Conflict', 'Another backup or restore is running. Wait until it has ended.'),
+  BACKUP_UNUSABLE: entry(
+    'Conflict',
+    'The backup is not complete, is damaged or encrypted, is of the other engine, or its files are on another machine.',
+  ),
   KEY_ENDED: entry(
     'Conflict',
     'The API key has expired, or has already been rotated. Rotate its successor, or create another key.',

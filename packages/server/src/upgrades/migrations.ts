@@ -2,6 +2,7 @@
 import { recordedMigrations } from './001-recorded-migrations.ts';
 import { inboxWorkplace } from './002-inbox-workplace.ts';
 import { storedSettings } from './003-stored-settings.ts';
+import { backupJobs } from './004-backup-jobs.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [recordedMigrations, inboxWorkplace, storedSettings];
+export const migrations: readonly Migration[] = [recordedMigrations, inboxWorkplace, storedSettings, backupJobs];

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { runBackupCommand } from '../../src/cli-backup.ts';
@@ -180,6 +181,32 @@ describeEngines('restore', (engine) => {
     await expect(runRestoreCommand([folder], config(target))).rejects.toThrow(/"shop" exists/);
   });
 
+  test('one application is restored as a copy next to the original, from an encrypted backup', async () => {
+    const store = await emptyStore();
+    await runRestoreCommand([backup], config(store));
+    const identity = await generateX25519Identity();
+    const file = join(root, `identity-${engine.name}`);
+    writeFileSync(file, identity);
+    const recipients = { BACKUP_AGE_RECIPIENTS: await identityToRecipient(identity) };
+    const folder = join(root, 'encrypted');
+    await runBackupCommand([folder], readConfig({ ...settings(store), ...recipients }));
+    await runVerifyCommand(['--identity', file, folder], config(store));
+    const copy = ['--app', 'shop', '--as', 'shop-old'];
+    await expect(runRestoreCommand([...copy, folder], config(store))).rejects.toThrow(/is encrypted/);
+    await expect(runRestoreCommand(['--as', 'x', '--identity', file, folder], config(store))).rejects.toThrow(/--app/);
+    await runRestoreCommand([...copy, '--identity', file, folder], config(store));
+    await expect(runRestoreCommand([...copy, '--identity', file, folder], config(store))).rejects.toThrow(/exists/);
+    expect(readdirSync(store.dataDir).filter((name) => name.startsWith('decrypted'))).toEqual([]);
+    const server = await open(store);
+    const { token } = await server.data('POST /api/applications:enter?filterByTk=shop-old');
+    server.tokens.set('old', token);
+    const asCopy = { as: 'old', headers: { 'x-app': 'shop-old' } };
+    await server.data('POST /api/things:create', { ...asCopy, body: { n: 50 } });
+    expect(await server.data('GET /api/things:list', asCopy)).toHaveLength(6);
+    expect(await server.data('GET /api/things:list', { as: 'shop', headers: shop })).toHaveLength(5);
+    await server.stop();
+  });
+
   test('a running server is not restored over', async () => {
     const store = await emptyStore();
     await runRestoreCommand([backup], config(store));
@@ -198,8 +225,8 @@ describeEngines('restore', (engine) => {
       [/backup\.json in .* is damaged/, (folder) => changeByte(join(folder, 'backup.json'))],
       [/contains no backup\.json/, (folder) => rmSync(join(folder, 'backup.json'))],
       [
-        /has format 2.* This version reads format 1/,
-        async (folder) => writeManifest(folder, { ...(await readManifest(folder)), format: 2 }),
+        /has format 3.* This version reads format 2/,
+        async (folder) => writeManifest(folder, { ...(await readManifest(folder)), format: 3 }),
       ],
       [
         /rows instead of|other rows/,

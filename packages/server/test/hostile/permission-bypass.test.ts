@@ -39,7 +39,7 @@ describeEngines('permission checks on every alternative path', (engine) => {
   afterAll(() => server.stop());
 
   /** Resources of the whole server, which other applications refuse to everyone. */
-  const managedInMain = new Set(['applications', 'serverActivity']);
+  const managedInMain = new Set(['applications', 'backups', 'serverActivity']);
   /** What everybody may ask who has proved who they are: the gate is inside, and each has tests of its own. */
   const own = new Set(['auth', 'docs', 'changes', 'realtime', 'batch', 'files:sign']);
   const inWorld = ({ through }: Operation): boolean =>

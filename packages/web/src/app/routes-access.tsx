@@ -61,6 +61,11 @@ export const accessRoutes = [
   }),
   createRoute({
     getParentRoute,
+    path: 'access/backups',
+    component: lazyRouteComponent(() => import('../admin/backups/backups-page.tsx'), 'BackupsPage'),
+  }),
+  createRoute({
+    getParentRoute,
     path: 'access/webhooks',
     component: lazyRouteComponent(() => import('../admin/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
   }),

@@ -58,6 +58,14 @@ export const sections: readonly Section[] = [
     group: 'access',
     isVisible: ({ application, currentRole }) => application === 'main' && currentRole === 'admin',
   },
+  {
+    id: 'backups',
+    icon: 'archive',
+    path: 'access/backups',
+    key: 'b',
+    group: 'access',
+    isVisible: ({ application, roles }) => application === 'main' && roles.includes('admin'),
+  },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', isVisible: mayList('audit') },
   {
     id: 'activity',

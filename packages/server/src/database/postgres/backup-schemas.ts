@@ -3,11 +3,9 @@ import {
   type BackupApplication,
   type BackupManifest,
   type BackupTable,
-  backupFormat,
-  describeFiles,
   makeDurableFolder,
-  writeManifest,
 } from '../backup-manifest.ts';
+import { completeManifest } from '../complete-manifest.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { runQuery } from './run-query.ts';
@@ -21,7 +19,11 @@ export interface SchemaBackupOptions {
   readonly application: string | null;
   readonly mainStore: string;
   readonly schemaName: (store: string) => string;
-  readonly manifest: Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket'>;
+  readonly manifest: Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket' | 'reason'>;
+  /** Public keys of age; empty: the backup is not encrypted. */
+  readonly recipients: readonly string[];
+  /** Called when an application has been saved. @param total how many there are, as far as it is known. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
   /** Adds further files of the server to the backup. */
   readonly addFiles: (folder: string) => Promise<void>;
 }
@@ -36,6 +38,7 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
   return makeDurableFolder(target, async (part) => {
     const tables: BackupTable[] = [];
     const saved = new Set<string>();
+    let listed: BackupApplication[] = [];
     const save = async (store: string): Promise<void> => {
       if (!saved.has(store)) await saveReading(store, async () => {});
     };
@@ -45,9 +48,10 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
       const source = { url, budget, schema: options.schemaName(store) };
       const result = await saveApplication({ ...source, root: part, path: `schemas/${store}` }, read);
       tables.push(...result.tables);
+      options.onProgress?.(saved.size, Math.max(saved.size, listed.length));
       return result.read;
     };
-    let listed = await listApplications(options);
+    listed = await listApplications(options);
     for (const { store } of listed) if (store !== options.mainStore) await save(store);
     if (options.application === null) {
       // The list of the copy of `main`: others may have been created or destroyed since.
@@ -55,17 +59,14 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
       for (const { store } of listed) await save(store);
     }
     await options.addFiles(part);
-    const manifest: BackupManifest = {
-      format: backupFormat,
+    const manifest: Omit<BackupManifest, 'format' | 'files'> = {
       ...options.manifest,
       engine: 'postgres',
       scope: options.application === null ? 'all' : 'application',
       applications: listed,
-      files: await describeFiles(part),
       tables,
     };
-    await writeManifest(part, manifest);
-    return manifest;
+    return completeManifest(part, manifest, options.recipients);
   });
 }
 

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BackupApplication, type BackupManifest, UnusableBackup } from '../backup-manifest.ts';
+import { quietStatements } from '../quiet-copy.ts';
 import { schemaFolder } from './backup-schemas.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import { checkSavedCounts, compareRows, loadApplication } from './load-application.ts';
@@ -17,6 +18,8 @@ export interface SchemaRestoreParts {
   readonly manifest: BackupManifest;
   readonly mainStore: string;
   readonly schemaName: (store: string) => string;
+  /** Whether the application is a copy next to the original, which must not send the same messages. */
+  readonly isCopy?: boolean;
 }
 
 export interface SchemaRestoreOptions extends SchemaRestoreParts {
@@ -79,7 +82,7 @@ async function verifyEach({
  * @throws Error if there is data that may not be replaced, or a server uses the database.
  */
 export async function restoreSchemas(options: SchemaRestoreOptions): Promise<string[]> {
-  const { url, budget, folder, manifest, application, schemaName } = options;
+  const { url, budget, manifest, application, schemaName } = options;
   const client = await connectForCopies(url, budget);
   try {
     await requireNoServers(client);
@@ -88,17 +91,54 @@ export async function restoreSchemas(options: SchemaRestoreOptions): Promise<str
     const loaded = new Map<string, string>();
     for (const { store } of applications) {
       const part = `${schemaName(store)}_part`;
-      await checkSavedCounts(schemaFolder(folder, store), manifest, store);
-      await dropPostgres(url, part, budget);
-      const saved = await loadApplication(client, part, schemaFolder(folder, store));
-      if (!saved.tables.some(({ table }) => table === '_meta'))
-        throw new UnusableBackup(`The schema of the store ${store} has no table _meta. Use another backup.`);
-      await runQuery(client, 'UPDATE _meta SET epoch=$1', [randomUUID()]);
+      await loadPart(client, options, store, part);
       loaded.set(part, application ? schemaName(randomUUID()) : schemaName(store));
     }
     await runQuery(client, 'SET search_path TO public');
     await requireNoServers(client);
     return await publish(client, options, { existing, loaded });
+  } finally {
+    await client.end();
+  }
+}
+
+/** Loads an application into a schema, replacing what an interrupted call has left there, and names its event log anew. */
+async function loadPart(
+  client: PostgresClient,
+  { url, budget, folder, manifest, isCopy = false }: Omit<SchemaRestoreParts, 'mainStore' | 'schemaName'>,
+  store: string,
+  part: string,
+): Promise<void> {
+  await checkSavedCounts(schemaFolder(folder, store), manifest, store);
+  await dropPostgres(url, part, budget);
+  const saved = await loadApplication(client, part, schemaFolder(folder, store));
+  if (!saved.tables.some(({ table }) => table === '_meta'))
+    throw new UnusableBackup(`The schema of the store ${store} has no table _meta. Use another backup.`);
+  await runQuery(client, 'UPDATE _meta SET epoch=$1', [randomUUID()]);
+  const quiet = isCopy ? quietStatements : [];
+  for (const { table, text } of quiet)
+    if (saved.tables.some((each) => each.table === table)) await runQuery(client, text);
+}
+
+/** The name of a schema while it is restored next to those that servers use. */
+export const restorePart = (schema: string): string => `${schema}_part`;
+
+/**
+ * Creates a schema from the copy of an application, next to those that servers are using. Until `main` lists it, nobody uses it.
+ *
+ * @param saved the name of its store in the backup. @param schema its name, when it is complete.
+ * @throws UnusableBackup if the backup is damaged.
+ */
+export async function createRestoredSchema(
+  parts: Omit<SchemaRestoreParts, 'mainStore' | 'schemaName'>,
+  saved: string,
+  schema: string,
+): Promise<void> {
+  const client = await connectForCopies(parts.url, parts.budget);
+  try {
+    const part = restorePart(schema);
+    await loadPart(client, parts, saved, part);
+    await runQuery(client, `ALTER SCHEMA ${part} RENAME TO ${schema}`);
   } finally {
     await client.end();
   }

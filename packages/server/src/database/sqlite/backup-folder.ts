@@ -1,19 +1,12 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { thumbnailScope } from '../../base/blob-store.ts';
 import { copyIfExists } from '../../base/copy-if-exists.ts';
 import { incomingFolder } from '../../base/file-blobs.ts';
-import {
-  type BackupApplication,
-  type BackupManifest,
-  backupFormat,
-  describeFiles,
-  makeDurableFolder,
-  nullIfNoFile,
-  writeManifest,
-} from '../backup-manifest.ts';
+import { type BackupApplication, type BackupManifest, makeDurableFolder, nullIfNoFile } from '../backup-manifest.ts';
+import { completeManifest } from '../complete-manifest.ts';
 import { countTableRows, openCopy } from './check-copy.ts';
 import { copyDatabase } from './copy-database.ts';
 
@@ -21,16 +14,14 @@ const mainStore = '1';
 /** Thumbnails are left out, because they are made again when they are requested. */
 const thumbnailFolder = `${thumbnailScope}${sep}`;
 
-export interface BackupReport {
-  /** Paths of the copied files, and their sizes in bytes. */
-  readonly databases: readonly { readonly path: string; readonly bytes: number }[];
-  readonly files: number;
-}
-
 export interface BackupOptions {
   /** The only application to copy; null for all. */
   readonly application: string | null;
-  readonly manifest: Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket'>;
+  readonly manifest: Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket' | 'reason'>;
+  /** Public keys of age; empty: the backup is not encrypted. */
+  readonly recipients: readonly string[];
+  /** Called when an application has been copied. @param total how many there are, as far as it is known. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
 /**
@@ -43,13 +34,13 @@ export interface BackupOptions {
  *
  * @param target a folder that does not exist. It is created when the copy is complete and durable.
  */
-export async function backupFolder(dataDir: string, target: string, options: BackupOptions): Promise<BackupReport> {
+export async function backupFolder(dataDir: string, target: string, options: BackupOptions): Promise<BackupManifest> {
   const source = join(dataDir, 'applications');
   const main = join(source, `${mainStore}.db`);
   if (!existsSync(main))
     throw new Error(`DATA_DIR "${dataDir}" contains no database of a Tablinum server (applications/${mainStore}.db).`);
   return makeDurableFolder(target, async (part) => {
-    const copy = new BackupCopy(source, join(part, 'applications'));
+    const copy = new BackupCopy(source, join(part, 'applications'), options.onProgress);
     const { application } = options;
     let applications = listApplications(new DatabaseSync(main, { readOnly: true, timeout: 5000 })).filter(
       ({ name }) => application === null || name === application,
@@ -61,21 +52,20 @@ export async function backupFolder(dataDir: string, target: string, options: Bac
       applications = listApplications(openCopy(join(part, 'applications', `${mainStore}.db`)));
     } else for (const { store } of applications) await copy.store(store);
     await copyIfExists(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
-    await writeManifest(part, {
-      format: backupFormat,
+    const manifest: Omit<BackupManifest, 'format' | 'files'> = {
       ...options.manifest,
       engine: 'sqlite',
       scope: application === null ? 'all' : 'application',
       applications,
-      files: await describeFiles(part),
-      tables: copy.report.databases.flatMap(({ path }) => countTableRows(part, path)),
-    });
-    return copy.report;
+      tables: copy.databases.flatMap((path) => countTableRows(part, path)),
+    };
+    return completeManifest(part, manifest, options.recipients);
   });
 }
 
 async function copyAll(source: string, copy: BackupCopy): Promise<void> {
   const others = (await listStores(source)).filter((store) => store !== mainStore);
+  copy.total = others.length + 1;
   for (const store of [...others, mainStore]) await copy.store(store);
   const copied = new Set([...others, mainStore]);
   for (const store of await listStores(source)) if (!copied.has(store)) await copy.store(store);
@@ -99,16 +89,17 @@ WHERE status<>'destroying' AND born AND (name='main' OR store IS NOT NULL) ORDER
 class BackupCopy {
   readonly #source: string;
   readonly #target: string;
-  readonly #databases: { path: string; bytes: number }[] = [];
-  #files = 0;
+  readonly #onProgress: BackupOptions['onProgress'];
+  /** Paths of the copied databases, within the backup. */
+  readonly databases: string[] = [];
+  /** The number of applications, as far as it is known. */
+  total = 1;
+  #done = 0;
 
-  constructor(source: string, target: string) {
+  constructor(source: string, target: string, onProgress: BackupOptions['onProgress']) {
     this.#source = source;
     this.#target = target;
-  }
-
-  get report(): BackupReport {
-    return { databases: this.#databases, files: this.#files };
+    this.#onProgress = onProgress;
   }
 
   async store(store: string): Promise<void> {
@@ -116,13 +107,15 @@ class BackupCopy {
     await this.#database(`${store}.db`);
     await this.#database(`${store}.audit.db`);
     await this.#newFiles(`${store}.files`);
+    this.#done += 1;
+    this.#onProgress?.(this.#done, Math.max(this.#done, this.total));
   }
 
   async #database(name: string): Promise<void> {
     const path = join(this.#source, name);
     if (!existsSync(path)) return; // the journal does not exist yet, or the application was destroyed meanwhile
     await copyDatabase(path, join(this.#target, name));
-    this.#databases.push({ path: `applications/${name}`, bytes: statSync(join(this.#target, name)).size });
+    this.databases.push(`applications/${name}`);
   }
 
   /** Copies files that are missing in the copy. A file never changes, because its name is the hash of its bytes. */
@@ -134,7 +127,7 @@ class BackupCopy {
       const path = join(entry.parentPath, entry.name);
       if (relative(root, path).startsWith(thumbnailFolder)) continue;
       const to = join(this.#target, name, relative(root, path));
-      if (!existsSync(to) && (await copyIfExists(path, to))) this.#files += 1;
+      if (!existsSync(to)) await copyIfExists(path, to);
     }
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { copyIfExists } from '../../base/copy-if-exists.ts';
 import { syncToDisk, syncTree } from '../../base/sync-to-disk.ts';
 import { type BackupApplication, type BackupManifest, checkFiles } from '../backup-manifest.ts';
+import { quietStatements } from '../quiet-copy.ts';
 import { checkDatabases } from './check-copy.ts';
 import { decideRestore, finishRestore, intentName, partName, type RestoredApplication } from './finish-restore.ts';
 import { FolderLock } from './folder-lock.ts';
@@ -20,6 +21,8 @@ export interface FolderRestoreOptions {
   readonly application: BackupApplication | null;
   /** Whether existing data may be replaced. */
   readonly replace: boolean;
+  /** Whether the application is a copy next to the original, which must not send the same messages. */
+  readonly isCopy: boolean;
   /** Now, ISO 8601. */
   readonly at: string;
 }
@@ -59,7 +62,10 @@ export async function restoreFolder(options: FolderRestoreOptions): Promise<stri
 }
 
 /** Copies a backup, checks the copy, and gives each event log a new name, so that clients with cursors of another history reload. */
-async function copyChecked({ folder, manifest }: FolderRestoreOptions, part: string): Promise<void> {
+async function copyChecked(
+  { folder, manifest }: Pick<FolderRestoreOptions, 'folder' | 'manifest'>,
+  part: string,
+): Promise<void> {
   await rm(part, { recursive: true, force: true });
   await mkdir(part, { recursive: true, mode: 0o700 });
   for (const { path } of manifest.files) await copyIfExists(join(folder, path), join(part, path));
@@ -94,21 +100,71 @@ async function prepareApplication(
     throw new Error(
       `The application "${application.name}" exists. Add --replace ${application.name} to replace it. What is replaced is kept in the folder.`,
     );
+  const store = randomUUID();
+  await copyStore({ ...options, store }, part);
+  return { ...application, store, mainStore, at, replaced: listed?.store ?? null };
+}
+
+/** Copies the files of one application to `<part>/applications` under the name of another store, and checks the copy. */
+async function copyStore(
+  { folder, manifest, application, store, isCopy }: NewStoreOptions,
+  part: string,
+): Promise<void> {
   const belongs = (path: string): boolean => path.startsWith(`applications/${application.store}.`);
-  const { manifest } = options;
   const own: BackupManifest = {
     ...manifest,
     applications: [application],
     files: manifest.files.filter(({ path }) => belongs(path)),
     tables: manifest.tables.filter(({ file }) => belongs(file)),
   };
-  await copyChecked({ ...options, manifest: own }, part);
-  const store = randomUUID();
+  await copyChecked({ folder, manifest: own }, part);
   const copies = join(part, 'applications');
   for (const name of await readdir(copies))
     await rename(join(copies, name), join(copies, name.replace(application.store, store)));
+  if (isCopy) quieten(join(copies, `${store}.db`));
   await syncToDisk(copies);
-  return { ...application, store, mainStore, at, replaced: listed?.store ?? null };
+}
+
+function quieten(path: string): void {
+  const connection = new SqliteConnection(path);
+  try {
+    for (const { table, text } of quietStatements) {
+      const [found] = connection.run({ text: 'SELECT 1 FROM sqlite_schema WHERE name=?', values: [table] });
+      if (found) connection.run({ text, values: [] });
+    }
+    connection.run({ text: 'PRAGMA wal_checkpoint(TRUNCATE)', values: [] });
+  } finally {
+    connection.close();
+  }
+}
+
+export interface NewStoreOptions {
+  readonly folder: string;
+  readonly manifest: BackupManifest;
+  readonly application: BackupApplication;
+  /** The name of the store to create. */
+  readonly store: string;
+  /** As of {@link FolderRestoreOptions}. */
+  readonly isCopy: boolean;
+}
+
+/**
+ * Creates a store from the copy of an application, next to those that a server is using. Until `main` lists it, nobody uses it.
+ *
+ * @param part a folder for the copy, on the file system of the data folder. It is removed.
+ * @throws UnusableBackup if the backup is damaged.
+ */
+export async function createRestoredStore(options: NewStoreOptions, dataDir: string, part: string): Promise<void> {
+  try {
+    await copyStore(options, part);
+    const [copies, stores] = [join(part, 'applications'), join(dataDir, 'applications')];
+    // The database comes last, because backups take each database for a store.
+    const names = (await readdir(copies)).sort((one, other) => other.length - one.length);
+    for (const name of names) await rename(join(copies, name), join(stores, name));
+    await syncToDisk(stores);
+  } finally {
+    await rm(part, { recursive: true, force: true });
+  }
 }
 
 /** The store of a listed application; null where `main` does not list it. */

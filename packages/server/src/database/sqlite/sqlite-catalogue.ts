@@ -14,6 +14,9 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
   _migrations: [sql`CREATE TABLE _migrations (number INTEGER PRIMARY KEY, title TEXT NOT NULL, at TEXT NOT NULL)`],
   // Settings of the server, only in the store of `main`.
   _settings: [sql`CREATE TABLE _settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID`],
+  _backups: [
+    sql`CREATE TABLE _backups (id TEXT PRIMARY KEY, slot TEXT UNIQUE, status TEXT NOT NULL, job TEXT NOT NULL)`,
+  ],
   _collections: [
     sql`CREATE TABLE _collections (
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, title TEXT, description TEXT,

@@ -5,6 +5,7 @@ import type { RequestMetrics } from '../../base/metrics.ts';
 import { processCounters as counters } from '../../base/metrics.ts';
 import type { ServerHealth } from '../../base/server-health.ts';
 import type { ReaderCount } from '../health.ts';
+import { listBackupGauges } from './backup-series.ts';
 import { RequestCounter, RequestHistogram } from './request-series.ts';
 import { StoreSizes } from './store-sizes.ts';
 
@@ -85,6 +86,14 @@ function listCounters({ readers }: MetricsSources): Family[] {
       ]),
     ],
     ['tablinum_mail_received_total', 'Messages stored from mail servers.', [[() => counters.mailReceived]]],
+    [
+      'tablinum_backups_total',
+      'Backups that this server has made.',
+      [
+        [() => counters.backups.done, { outcome: 'done' }],
+        [() => counters.backups.failed, { outcome: 'failed' }],
+      ],
+    ],
     ['tablinum_imports_ended_total', 'Imports in the background that have ended.', [[() => counters.importsEnded]]],
   ];
 }
@@ -123,6 +132,7 @@ function listGauges(sources: MetricsSources): Family[] {
         [() => health.problems.filter(({ severity }) => severity !== 'warning').length, { severity: 'failing' }],
       ],
     ],
+    ...listBackupGauges(applications.main.database),
     ...sizes.families,
   ];
 }

@@ -36,8 +36,13 @@ export const applicationRules: RecordRules = {
   },
 };
 
+/** Whether an application may have the name. */
+export function isApplicationName(name: unknown): name is string {
+  return typeof name === 'string' && namePattern.test(name);
+}
+
 function nameProblem(name: unknown): Record<string, string> {
-  if (typeof name === 'string' && namePattern.test(name)) return {};
+  if (isApplicationName(name)) return {};
   return {
     name: 'A name starts with a letter and continues with letters, digits, _ and -. It has at most 60 characters.',
   };

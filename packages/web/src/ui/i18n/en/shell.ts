@@ -13,6 +13,7 @@ export const shell = {
     keys: 'API keys',
     webhooks: 'Webhooks',
     applications: 'Applications',
+    backups: 'Backups',
     audit: 'Audit',
     activity: 'Activity',
     settings: 'Settings',

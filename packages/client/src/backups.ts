@@ -1,0 +1,91 @@
+import type { Client } from './client.ts';
+
+/** A backup or restore of the server. Members are null until they are known. */
+export interface Backup {
+  readonly id: string;
+  readonly kind: 'backup' | 'restore';
+  readonly status: 'running' | 'done' | 'failed';
+  /** Null: made by the command line. */
+  readonly reason: 'request' | 'schedule' | 'restore' | null;
+  /** The only application; null for all. */
+  readonly application: string | null;
+  readonly applications: readonly string[];
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly progress: { readonly done: number; readonly total: number; readonly bytes: number } | null;
+  readonly bytes: number | null;
+  readonly files: number | null;
+  readonly tables: number | null;
+  readonly rows: number | null;
+  readonly serverVersion: string | null;
+  readonly isEncrypted: boolean;
+  readonly bucket: string | null;
+  readonly machine: string | null;
+  /** Whether the server that replied has its files. */
+  readonly isAvailable: boolean;
+  readonly problem: string | null;
+  /** Of a restore: the backup that was restored, and the one that keeps what was replaced. */
+  readonly backup: string | null;
+  readonly keptAs: string | null;
+}
+
+export interface BackupSchedule {
+  /** A cron expression in UTC. */
+  readonly schedule: string | null;
+  readonly nextAt: string | null;
+  readonly keep: number;
+  readonly isEncrypted: boolean;
+}
+
+export interface RestoreOptions {
+  /** The application in the backup. Not needed if it has only one. */
+  readonly application?: string;
+  /** A new name: restores a copy next to the original. */
+  readonly as?: string;
+  /** The name of the application, if its data is replaced. */
+  readonly confirm?: string;
+  /** The secret key of age, if the backup is encrypted. */
+  readonly identity?: string;
+}
+
+/** Backups of the server, for administrators of `main`. */
+export class Backups {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** The newest first. `meta` tells the schedule. */
+  list(): Promise<{ readonly data: readonly Backup[]; readonly meta: BackupSchedule }> {
+    return this.#client.call<readonly Backup[], BackupSchedule>('backups:list');
+  }
+
+  async get(id: string): Promise<Backup> {
+    return (await this.#client.call<Backup>('backups:get', { query: { filterByTk: id } })).data;
+  }
+
+  /** Begins a backup. @param application the only one; without it all. */
+  create(application?: string): Promise<Backup> {
+    return this.#client.post('backups:create', application === undefined ? {} : { application });
+  }
+
+  /** A tar file. */
+  download(id: string): Promise<Response> {
+    return this.#client.send('backups:download', { query: { filterByTk: id } });
+  }
+
+  /** An address for the download that works without a header, for five minutes. */
+  sign(id: string): Promise<{ readonly url: string; readonly expiresAt: string }> {
+    return this.#client.post('backups:sign', undefined, { filterByTk: id });
+  }
+
+  /** Begins to restore one application other than `main`. */
+  restore(id: string, options: RestoreOptions = {}): Promise<Backup> {
+    return this.#client.post('backups:restore', options, { filterByTk: id });
+  }
+
+  destroy(id: string): Promise<number> {
+    return this.#client.post('backups:destroy', undefined, { filterByTk: id });
+  }
+}

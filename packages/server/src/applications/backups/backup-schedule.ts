@@ -1,0 +1,115 @@
+/** Makes backups at the times of `BACKUP_SCHEDULE`, and removes old ones. */
+import { Cron } from 'croner';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { hasBackupOfSlot } from '../../database/backup-rows.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import type { Backups } from './backups.ts';
+
+/** How often the time is compared with the schedule. */
+const tickMilliseconds = 15_000;
+
+export interface ScheduleParts {
+  readonly backups: Backups;
+  /** A cron expression in UTC; null: none. */
+  readonly schedule: string | null;
+  readonly keep: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether other servers may die and leave jobs. */
+  readonly isShared: boolean;
+}
+
+/**
+ * The schedule of one server. Several servers compete for each time of the schedule, and the database decides which one makes the backup. A
+ * time that passed while no server ran is made up at the next start.
+ */
+export class BackupSchedule {
+  readonly #parts: ScheduleParts;
+  readonly #cron: Cron | null;
+  /** The last time of the schedule for which a backup exists. */
+  #handled: string | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #ticking: Promise<void> = Promise.resolve();
+
+  constructor(parts: ScheduleParts) {
+    this.#parts = parts;
+    this.#cron = parts.schedule === null ? null : parseSchedule(parts.schedule);
+  }
+
+  /** The next time, ISO 8601; null without a schedule. */
+  get next(): string | null {
+    return this.#cron?.nextRun(new Date(this.#parts.clock.now()))?.toISOString() ?? null;
+  }
+
+  begin(): void {
+    if (this.#cron || this.#parts.isShared) {
+      this.#timer = setInterval(() => this.#startTick(), tickMilliseconds).unref();
+      this.#startTick();
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#ticking;
+  }
+
+  #startTick(): void {
+    this.#ticking = this.#ticking.then(() => this.tick());
+  }
+
+  /** Settles jobs of servers that have died, and begins the backup that is due. */
+  async tick(): Promise<void> {
+    const { backups, logger, isShared } = this.#parts;
+    try {
+      if (isShared) await backups.settle();
+      const slot = this.#findSlot();
+      if (slot === null || slot === this.#handled) return;
+      if (!(await hasBackupOfSlot(backups.parts.applications.main.database, slot))) {
+        const created = await backups.create({ application: null, reason: 'schedule', slot });
+        if (created) void this.#prune(created.id);
+      }
+      this.#handled = slot;
+    } catch (error) {
+      // The next tick tries again.
+      if (!(error instanceof ApiError && error.code === 'BACKUP_RUNNING'))
+        logger.warn({ err: error }, 'The backup of the schedule could not be started.');
+    }
+  }
+
+  /** The latest time of the schedule that has passed. */
+  #findSlot(): string | null {
+    const [last] = this.#cron?.previousRuns(1, new Date(this.#parts.clock.now() + 1000)) ?? [];
+    return last?.toISOString() ?? null;
+  }
+
+  async #prune(id: string): Promise<void> {
+    const { backups, keep, logger } = this.#parts;
+    try {
+      await backups.waitForEnd();
+      const entries = await backups.list();
+      if (entries.find((each) => each.id === id)?.status !== 'done') return;
+      const old = entries.filter(
+        ({ reason, status, isAvailable }) => reason === 'schedule' && status === 'done' && isAvailable,
+      );
+      for (const each of old.slice(keep)) {
+        await backups.removeBackup(each.id);
+        logger.info({ backup: each.id }, 'An old backup was removed.');
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'Old backups could not be removed.');
+    }
+  }
+}
+
+/** @throws Error naming the setting. */
+function parseSchedule(schedule: string): Cron {
+  try {
+    return new Cron(schedule, { timezone: 'UTC', mode: '5-part' });
+  } catch (cause) {
+    throw new Error(
+      `BACKUP_SCHEDULE is not a cron expression: ${(cause as Error).message} Write for example "0 3 * * *" for 3 o'clock UTC.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,330 @@
+/**
+ * The backups of the server, and restores of single applications. One of them runs at a time, on all servers with the same data. What is
+ * known about them is in the store of `main`; complete backups are folders with a manifest.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { BackupSource } from '../../base/backup-config.ts';
+import { isoTime } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { processCounters } from '../../base/metrics.ts';
+import type { HealthReporter } from '../../base/server-health.ts';
+import type { BackupEngine, BackupManifest, BackupReason } from '../../database/backup-manifest.ts';
+import {
+  type BackupStatus,
+  deleteBackup,
+  insertBackup,
+  pruneBackupReports,
+  readBackups,
+  readRunningBackups,
+  updateBackup,
+} from '../../database/backup-rows.ts';
+import type { BackupProgress, BackupTask } from '../../database/backup-task.ts';
+import { ApiError } from '../../protocol/api-error.ts';
+import type { Application } from '../application.ts';
+import type { ApplicationStores } from '../application-stores.ts';
+import type { Applications } from '../applications.ts';
+import {
+  type BackupEntry,
+  describeManifest,
+  parseJob,
+  type RestoreSteps,
+  type StoredJob,
+  startEntry,
+  toEntry,
+} from './backup-entry.ts';
+import { BackupFolders, type FoundBackup } from './backup-folders.ts';
+import { type RestoreRequest, restoreApplication } from './restore-application.ts';
+import { runBackupTask } from './run-backup-task.ts';
+import { settleInterrupted } from './settle-interrupted.ts';
+
+const lockName = 'backups';
+/** Failed backups and finished restores that stay in the list. */
+const maxReports = 50;
+/** How often the progress is stored. */
+const progressMilliseconds = 2000;
+
+export interface BackupsParts {
+  readonly applications: Applications;
+  readonly stores: ApplicationStores;
+  readonly source: BackupSource;
+  /** The folder for backups. */
+  readonly folder: string;
+  readonly logger: Logger;
+  readonly report: HealthReporter;
+}
+
+export interface NewBackup {
+  /** The only application; null for all. */
+  readonly application: string | null;
+  readonly reason: BackupReason;
+  /** The time of the schedule, ISO 8601; null: none. */
+  readonly slot: string | null;
+}
+
+/** A job that has the lock. */
+export interface RunningJob {
+  readonly entry: BackupEntry;
+  /** Stores what has changed of the job, durably. */
+  update(change: Partial<BackupEntry>, restore?: RestoreSteps): Promise<void>;
+}
+
+export class Backups {
+  readonly parts: BackupsParts;
+  readonly folders: BackupFolders;
+  readonly #main: Application;
+  readonly #stopping = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+  /** Entries of folders that no row names. A complete backup does not change. */
+  readonly #found = new Map<string, BackupEntry>();
+
+  constructor(parts: BackupsParts) {
+    this.parts = parts;
+    this.folders = new BackupFolders(parts.folder);
+    this.#main = parts.applications.main;
+  }
+
+  get engine(): BackupEngine {
+    return this.parts.source.databaseUrl === null ? 'sqlite' : 'postgres';
+  }
+
+  /** All backups and restores, the newest first. */
+  async list(): Promise<BackupEntry[]> {
+    const rows = await readBackups(this.#main.database);
+    const entries = rows.map((row) => this.#toEntry(parseJob(row).entry, row.status));
+    const known = new Set(rows.map(({ id }) => id));
+    for (const id of await this.folders.list()) {
+      if (known.has(id)) continue;
+      const entry = this.#found.get(id) ?? (await this.#readEntry(id));
+      if (!entry) continue;
+      this.#found.set(id, entry);
+      entries.push(entry);
+    }
+    return entries.sort((one, other) => (one.startedAt < other.startedAt ? 1 : -1));
+  }
+
+  /** @throws ApiError 404. */
+  async get(id: string): Promise<BackupEntry> {
+    const found = (await this.list()).find((each) => each.id === id);
+    if (!found)
+      throw new ApiError('RECORD_UNKNOWN', `There is no backup "${id.slice(0, 100)}". Call backups:list to see them.`);
+    return found;
+  }
+
+  /** A backup whose files are here. @throws ApiError 404, or 409 if it is not complete or its files are elsewhere. */
+  async find(id: string): Promise<FoundBackup> {
+    const entry = await this.get(id);
+    const manifest = await this.folders.read(id);
+    if (manifest) return { id, manifest };
+    if (entry.kind === 'restore' || entry.status !== 'done')
+      throw new ApiError('BACKUP_UNUSABLE', `"${id}" is not a complete backup. Choose one with the status "done".`);
+    throw new ApiError(
+      'BACKUP_UNUSABLE',
+      `The files of the backup "${id}" are not in the folder for backups of this server (BACKUP_DIR)${entry.machine === null ? '' : `. The machine "${entry.machine}" made it`}. If several servers run, give all of them the same folder.`,
+    );
+  }
+
+  /**
+   * Begins a backup.
+   *
+   * @returns its entry while it runs; null if there is one for the same time of the schedule.
+   * @throws ApiError `BACKUP_RUNNING` if another backup or restore runs; 404 for an unknown application.
+   */
+  async create({ application, reason, slot }: NewBackup): Promise<BackupEntry | null> {
+    if (application !== null) await this.parts.applications.requireListed(application);
+    const entry = this.#newEntry('backup', { application, reason });
+    return this.#begin({ entry }, slot, (job) => this.save(job));
+  }
+
+  /**
+   * Begins to restore one application.
+   *
+   * @throws ApiError `BACKUP_RUNNING`, and for a request that cannot be carried out.
+   */
+  async restore(request: RestoreRequest): Promise<BackupEntry> {
+    const { name, id } = request;
+    const entry = this.#newEntry('restore', { application: name, reason: 'request', backup: id });
+    const restore: RestoreSteps = { store: randomUUID(), replaced: null, wasStopped: false };
+    const started = await this.#begin({ entry, restore }, null, (job) =>
+      restoreApplication(this, job, request, restore),
+    );
+    return started ?? entry;
+  }
+
+  /** Removes a backup, or an entry of a failed one. @throws ApiError */
+  async destroy(id: string): Promise<void> {
+    const entry = await this.get(id);
+    if (entry.status === 'running') throw backupRunning();
+    if (entry.status === 'done' && entry.kind === 'backup' && !this.folders.has(id) && entry.machine !== hostname())
+      await this.find(id); // names the machine that has the files
+    await this.removeBackup(id);
+  }
+
+  async removeBackup(id: string): Promise<void> {
+    await this.folders.remove(id);
+    this.#found.delete(id);
+    await deleteBackup(this.#main.database, id);
+  }
+
+  /** Finishes or undoes what servers that have died have left. Does nothing while a backup or restore runs. */
+  async settle(): Promise<void> {
+    const rows = await readRunningBackups(this.#main.database);
+    if (rows.length > 0) await this.#withLock(() => settleInterrupted(this));
+  }
+
+  /** Removes the rest of interrupted backups from the folder. */
+  async sweep(): Promise<void> {
+    const running = await readRunningBackups(this.#main.database);
+    await this.folders.sweep(new Set(running.map(({ id }) => id)));
+  }
+
+  /** Resolves when no backup or restore of this server runs. */
+  async waitForEnd(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Ends what runs. Its entry says that it failed. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  /** Saves the application of a job, or all. */
+  async save({ entry, update }: RunningJob): Promise<void> {
+    const { id, application, reason } = entry;
+    let storedAt = performance.now();
+    const onProgress = (progress: BackupProgress): void => {
+      if (performance.now() - storedAt < progressMilliseconds && progress.done < progress.total) return;
+      storedAt = performance.now();
+      void update({ progress }).catch(() => {});
+    };
+    await this.folders.create();
+    const request = { folder: this.folders.path(id), application, reason };
+    await this.runTask({ kind: 'save', request }, onProgress);
+    const manifest = (await this.folders.read(id)) as BackupManifest;
+    await update({ ...describeManifest(manifest), progress: null });
+  }
+
+  runTask(task: BackupTask, onProgress?: (progress: BackupProgress) => void): Promise<void> {
+    const control = { signal: this.#stopping.signal, ...(onProgress && { onProgress }) };
+    return runBackupTask(this.parts.source, task, control);
+  }
+
+  /** A second backup within a running job, with an entry of its own. @returns its entry when it is complete. */
+  async saveWithin(application: string): Promise<BackupEntry> {
+    const entry = this.#newEntry('backup', { application, reason: 'restore' });
+    const stored = await this.#insert({ entry }, null);
+    if (!stored) throw new Error('the entry of the backup exists');
+    const error = await this.#run(stored, (job) => this.save(job));
+    if (error !== null) throw error;
+    return stored.entry;
+  }
+
+  /** Runs a job in the background while it has the lock. @returns its entry; null if the time of the schedule is taken. */
+  async #begin(
+    job: StoredJob,
+    slot: string | null,
+    work: (job: RunningJob) => Promise<void>,
+  ): Promise<BackupEntry | null> {
+    const started = Promise.withResolvers<BackupEntry | null>();
+    const running = this.#withLock(async () => {
+      await settleInterrupted(this);
+      const stored = await this.#insert(job, slot);
+      started.resolve(stored && job.entry);
+      if (stored) await this.#run(stored, work);
+      return true;
+    });
+    running.then((ran) => ran ?? started.reject(backupRunning()), started.reject);
+    return started.promise;
+  }
+
+  /** @returns null if another job has the lock. */
+  async #withLock<T>(work: () => Promise<T>): Promise<T | null> {
+    if (this.#stopping.signal.aborted) throw new ApiError('STOPPING', 'The server is stopping.', { retryAfter: 5 });
+    const running = this.#main.database.tryWithLock(lockName, work);
+    const before = this.#running;
+    this.#running = Promise.allSettled([before, running]);
+    return running;
+  }
+
+  async #insert(job: StoredJob, slot: string | null): Promise<RunningJob | null> {
+    const { database } = this.#main;
+    const { id } = job.entry;
+    let stored = job;
+    if (!(await insertBackup(database, { id, status: 'running', slot, job: JSON.stringify(job) }))) return null;
+    // Changes are written in their order.
+    let writing: Promise<unknown> = Promise.resolve();
+    return {
+      get entry(): BackupEntry {
+        return stored.entry;
+      },
+      update: (change, restore) => {
+        stored = { ...stored, entry: { ...stored.entry, ...change }, ...(restore && { restore }) };
+        const row = { id, status: stored.entry.status, job: JSON.stringify(stored) };
+        const written = writing.then(() => updateBackup(database, row));
+        writing = written.catch(() => {});
+        return written;
+      },
+    };
+  }
+
+  /** @returns the error; null if the work is done. */
+  async #run(job: RunningJob, work: (job: RunningJob) => Promise<void>): Promise<Error | null> {
+    const { id, kind } = job.entry;
+    const { logger, report } = this.parts;
+    try {
+      await work(job);
+      await job.update({ status: 'done', finishedAt: this.now() });
+      await pruneBackupReports(this.#main.database, maxReports);
+      logger.info({ backup: id }, `A ${kind} is complete.`);
+      if (kind === 'backup') {
+        processCounters.backups.done += 1;
+        report(null);
+      }
+      return null;
+    } catch (error) {
+      const problem = (error as Error).message;
+      logger.error({ err: error, backup: id }, `A ${kind} has failed.`);
+      if (kind === 'backup') {
+        processCounters.backups.failed += 1;
+        await this.folders.removePart(id).catch(() => {});
+        if (!this.#stopping.signal.aborted)
+          report({ severity: 'warning', message: 'The last backup has failed. See backups:list.', cause: error });
+      }
+      await job
+        .update({ status: 'failed', finishedAt: this.now(), problem, progress: null })
+        .catch((cause: unknown) => logger.error({ err: cause, backup: id }, 'The failure could not be stored.'));
+      return error as Error;
+    }
+  }
+
+  now(): string {
+    return isoTime(this.#main.clock.now());
+  }
+
+  #newEntry(
+    kind: BackupEntry['kind'],
+    parts: Pick<BackupEntry, 'application' | 'reason'> & Partial<BackupEntry>,
+  ): BackupEntry {
+    const startedAt = this.now();
+    const digits = startedAt.replace(/\D/g, '');
+    const id = `${kind === 'backup' ? 'b' : 'r'}${digits.slice(0, 8)}-${digits.slice(8, 14)}-${randomUUID().slice(0, 8)}`;
+    return startEntry({ ...parts, id, kind, startedAt, machine: hostname() });
+  }
+
+  #toEntry(entry: BackupEntry, status: BackupStatus): BackupEntry {
+    return { ...entry, status, isAvailable: entry.kind === 'backup' && this.folders.has(entry.id) };
+  }
+
+  async #readEntry(id: string): Promise<BackupEntry | null> {
+    const manifest = await this.folders.read(id);
+    return manifest && toEntry(id, manifest);
+  }
+}
+
+function backupRunning(): ApiError {
+  return new ApiError(
+    'BACKUP_RUNNING',
+    'Another backup or restore is running. Wait until it has ended: backups:list shows it.',
+  );
+}

@@ -1,0 +1,57 @@
+import type { BackupApplication } from '../../database/backup-manifest.ts';
+import type { Requester } from '../application-list.ts';
+import type { RestoreSteps } from './backup-entry.ts';
+import type { Backups, RunningJob } from './backups.ts';
+
+/** A request that was checked. */
+export interface RestoreRequest {
+  /** Of the backup. */
+  readonly id: string;
+  /** The application in the backup. */
+  readonly application: BackupApplication;
+  /** The name under which it is restored. */
+  readonly name: string;
+  /** Whether it is a copy next to the original. */
+  readonly isCopy: boolean;
+  /** Secret keys of age. */
+  readonly identities: readonly string[];
+  readonly requester: Requester;
+}
+
+/**
+ * Restores one application while the server runs. Its data is written to a new store, which the application gets in one transaction of
+ * `main`; a crash before leaves the earlier data, and one after it all of the restored data. While the earlier data is saved, requests to
+ * the application are refused.
+ */
+export async function restoreApplication(
+  backups: Backups,
+  job: RunningJob,
+  { id, application, name, isCopy, identities, requester }: RestoreRequest,
+  steps: RestoreSteps,
+): Promise<void> {
+  const { applications, stores } = backups.parts;
+  const { store } = steps;
+  try {
+    const request = { folder: backups.folders.path(id), application: application.name, store, identities, isCopy };
+    await backups.runTask({ kind: 'createStore', request });
+    const { displayName, options } = application;
+    const restored = { name, displayName: isCopy ? null : displayName, options, store, mustBeNew: isCopy };
+    const replaced = await applications.replaceStore(restored, requester, {
+      beforeStop: (earlier, wasServed) => job.update({}, { store, replaced: earlier, wasStopped: wasServed }),
+      whileStopped: async () => {
+        const kept = await backups.saveWithin(name);
+        await job.update({ keptAs: kept.id });
+      },
+    });
+    if (replaced !== null) await stores.remove(replaced);
+  } catch (error) {
+    if (!(await applications.isStoreListed(store))) await removeStore(backups, store).catch(() => {});
+    throw error;
+  }
+}
+
+/** Removes a store that was restored and is not used. */
+export async function removeStore(backups: Backups, store: string): Promise<void> {
+  await backups.runTask({ kind: 'removeStorePart', store });
+  await backups.parts.stores.remove(store);
+}

@@ -1,0 +1,47 @@
+import { readRunningBackups, updateBackup } from '../../database/backup-rows.ts';
+import { type BackupEntry, describeManifest, parseJob, type RestoreSteps } from './backup-entry.ts';
+import type { Backups } from './backups.ts';
+import { removeStore } from './restore-application.ts';
+
+const interrupted = 'The server was ended while it ran.';
+
+/**
+ * Finishes or undoes the backups and restores of servers that have died. Call it with the lock of backups, so that none of them still
+ * runs. Each step can be repeated.
+ */
+export async function settleInterrupted(backups: Backups): Promise<void> {
+  const { database } = backups.parts.applications.main;
+  for (const row of await readRunningBackups(database)) {
+    const { entry, restore } = parseJob(row);
+    const problem = restore ? await settleRestore(backups, entry, restore) : null;
+    const manifest = restore ? null : await backups.folders.read(entry.id);
+    if (!restore && !manifest) await backups.folders.removePart(entry.id);
+    const isDone = restore ? problem === null : manifest !== null;
+    const settled: BackupEntry = {
+      ...entry,
+      ...(manifest && describeManifest(manifest)),
+      status: isDone ? 'done' : 'failed',
+      finishedAt: backups.now(),
+      progress: null,
+      problem: isDone ? null : (problem ?? interrupted),
+    };
+    await updateBackup(database, { id: entry.id, status: settled.status, job: JSON.stringify({ entry: settled }) });
+    backups.parts.logger.warn(
+      { backup: entry.id, status: settled.status },
+      `An interrupted ${entry.kind} was settled.`,
+    );
+  }
+}
+
+/** @returns why it failed; null if the application has its restored data. */
+async function settleRestore(backups: Backups, entry: BackupEntry, steps: RestoreSteps): Promise<string | null> {
+  const { applications, stores } = backups.parts;
+  const { store, replaced, wasStopped } = steps;
+  if (await applications.isStoreListed(store)) {
+    if (replaced !== null && !(await applications.isStoreListed(replaced))) await stores.remove(replaced);
+    return null;
+  }
+  await removeStore(backups, store);
+  if (wasStopped && entry.application !== null) await applications.resume(entry.application);
+  return `${interrupted} Nothing was changed.`;
+}

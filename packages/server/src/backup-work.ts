@@ -1,0 +1,160 @@
+/** Makes and reads backups on either engine. The command line calls it, and the server in a thread of its own. */
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BackupSource } from './base/backup-config.ts';
+import { isoTime, systemClock } from './base/clock.ts';
+import { copyIfExists } from './base/copy-if-exists.ts';
+import {
+  type BackupApplication,
+  type BackupManifest,
+  checkFiles,
+  readManifest,
+  UnusableBackup,
+} from './database/backup-manifest.ts';
+import type { NewStoreRequest, SaveRequest } from './database/backup-task.ts';
+import { hasProcessExited } from './database/sqlite/folder-lock.ts';
+import { mainStoreName, schemaName } from './open-stores.ts';
+
+/** Saves applications while servers use them, or while none does. @throws Error with a message for the operator. */
+export async function saveBackup(
+  source: BackupSource,
+  { folder, application, reason }: SaveRequest,
+  onProgress?: (done: number, total: number) => void,
+): Promise<BackupManifest> {
+  const { dataDir, databaseUrl: url, databaseConnections, bucket, recipients } = source;
+  const manifest = {
+    at: isoTime(systemClock.now()),
+    serverVersion: readVersion(),
+    bucket,
+    ...(reason !== null && { reason }),
+  };
+  if (url === null) {
+    const { backupFolder } = await import('./database/sqlite/backup-folder.ts');
+    return backupFolder(dataDir, folder, { application, manifest, recipients, onProgress });
+  }
+  const { backupSchemas } = await import('./database/postgres/backup-schemas.ts');
+  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  return backupSchemas(folder, {
+    url,
+    budget: new ConnectionBudget(databaseConnections),
+    application,
+    mainStore: mainStoreName,
+    schemaName,
+    manifest,
+    recipients,
+    onProgress,
+    addFiles: async (part) => {
+      await copyIfExists(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
+    },
+  });
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Creates a store from a backup, which no server uses until `main` lists it. @throws UnusableBackup */
+export async function createStore(
+  source: BackupSource,
+  { folder, application: name, store, identities, isCopy }: NewStoreRequest,
+): Promise<BackupApplication> {
+  return openBackup(folder, { source, identities, only: name }, async (plain, manifest) => {
+    const application = findSavedApplication(manifest, name);
+    const { dataDir, databaseUrl: url, databaseConnections } = source;
+    if (url === null) {
+      const { createRestoredStore } = await import('./database/sqlite/restore-folder.ts');
+      const options = { folder: plain, manifest, application, store, isCopy };
+      await createRestoredStore(options, dataDir, storePart(dataDir, store));
+      return application;
+    }
+    const { createRestoredSchema } = await import('./database/postgres/restore-schemas.ts');
+    const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+    const budget = new ConnectionBudget(databaseConnections);
+    const own = manifest.files.filter(({ path }) => path.startsWith(`schemas/${application.store}/`));
+    await checkFiles(plain, { ...manifest, files: own });
+    await createRestoredSchema({ url, budget, folder: plain, manifest, isCopy }, application.store, schemaName(store));
+    return application;
+  });
+}
+
+/** Removes what an interrupted {@link createStore} has left, except a complete store. */
+export async function removeStorePart(
+  { dataDir, databaseUrl, databaseConnections }: BackupSource,
+  store: string,
+): Promise<void> {
+  await rm(storePart(dataDir, store), { recursive: true, force: true });
+  if (databaseUrl === null) return;
+  const { dropPostgres } = await import('./database/postgres/postgres-open.ts');
+  const { restorePart } = await import('./database/postgres/restore-schemas.ts');
+  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  await dropPostgres(databaseUrl, restorePart(schemaName(store)), new ConnectionBudget(databaseConnections));
+}
+
+const storePart = (dataDir: string, store: string): string => join(dataDir, `restore-${store}.part`);
+
+export function findSavedApplication({ applications }: BackupManifest, name: string): BackupApplication {
+  const found = applications.find((each) => each.name === name);
+  if (found) return found;
+  throw new UnusableBackup(
+    `The backup has no application "${name}". It has ${applications.map((each) => each.name).join(', ')}.`,
+  );
+}
+
+export interface OpenOptions {
+  readonly source: Pick<BackupSource, 'dataDir' | 'databaseUrl'>;
+  /** Secret keys of age. */
+  readonly identities: readonly string[];
+  /** The only application whose files are needed. */
+  readonly only?: string;
+}
+
+/**
+ * Runs work on the files of a backup. An encrypted one is decrypted to a folder that is removed afterwards.
+ *
+ * @throws UnusableBackup if it is of the other engine, or identities are missing or do not fit.
+ */
+export async function openBackup<T>(
+  folder: string,
+  { source, identities, only }: OpenOptions,
+  work: (folder: string, manifest: BackupManifest) => Promise<T>,
+): Promise<T> {
+  const manifest = await readManifest(folder);
+  if (!manifest.encryption) return work(folder, manifest);
+  if (identities.length === 0)
+    throw new UnusableBackup(
+      `The backup "${folder}" is encrypted with age. Give the identity (secret key) of one of its recipients.`,
+    );
+  const { decryptFiles } = await import('./database/backup-encryption.ts');
+  const store = only === undefined ? null : findSavedApplication(manifest, only).store;
+  const isNeeded = (path: string): boolean =>
+    store === null || path.includes(`/${store}.`) || path.includes(`/${store}/`);
+  const needed = { ...manifest, files: manifest.files.filter(({ path }) => isNeeded(path)) };
+  await mkdir(source.dataDir, { recursive: true, mode: 0o700 });
+  await removeLeftovers(source.dataDir);
+  const plain = await mkdtemp(join(source.dataDir, `decrypted-${process.pid}-`));
+  try {
+    return await work(plain, await decryptFiles(folder, needed, plain, identities));
+  } finally {
+    await rm(plain, { recursive: true, force: true });
+  }
+}
+
+/** Removes decrypted files of calls that were interrupted: their process has ended, or was this one in an earlier life. */
+async function removeLeftovers(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    const [, pid] = /^decrypted-(\d+)-/.exec(name) ?? [];
+    if (pid !== undefined && (Number(pid) === process.pid || hasProcessExited(Number(pid))))
+      await rm(join(dataDir, name), { recursive: true, force: true });
+  }
+}
+
+/** The secret keys of an identity file of age. @throws Error if it cannot be read or has none. */
+export async function readIdentityFile(path: string): Promise<string[]> {
+  const { readIdentities } = await import('./database/backup-encryption.ts');
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new Error(`The identity file "${path}" cannot be read. Check its path and permissions.`, { cause });
+  });
+  return readIdentities(text);
+}

@@ -1,0 +1,91 @@
+/** The settings of backups that the server makes. */
+import { join } from 'node:path';
+import type { S3Config } from './s3-config.ts';
+import { ConfigError, defineSetting, parseInteger, type Setting } from './setting.ts';
+
+export interface BackupConfig {
+  /** The folder for backups; null: `backups` in the data folder. */
+  readonly folder: string | null;
+  /** A cron expression in UTC; null: none. Its form was checked, its values were not. */
+  readonly schedule: string | null;
+  /** How many backups of the schedule are kept. */
+  readonly keep: number;
+  /** Public keys of age for which backups are encrypted; empty: they are not encrypted. */
+  readonly recipients: readonly string[];
+}
+
+/** Every environment variable about backups that the server reads. */
+export const backupSettings: readonly Setting[] = [
+  defineSetting(
+    'BACKUP_DIR',
+    '',
+    'Folder for backups that the server makes; empty: `backups` in `DATA_DIR`. Several servers need a folder that all of them can use.',
+  ),
+  defineSetting(
+    'BACKUP_SCHEDULE',
+    '',
+    'When the server makes a backup of all applications: a cron expression in UTC, such as 0 3 * * *; empty: never.',
+  ),
+  defineSetting(
+    'BACKUP_KEEP',
+    '7',
+    'Number of backups of the schedule that are kept (1–1000); older ones are removed.',
+  ),
+  defineSetting(
+    'BACKUP_AGE_RECIPIENTS',
+    '',
+    'Public keys of age (age1…), separated by commas, for which backups are encrypted; empty: not encrypted.',
+  ),
+];
+
+/**
+ * Reads the settings of backups.
+ *
+ * @param read the value of a setting, empty where it is not set.
+ * @throws ConfigError naming the setting and the cure.
+ */
+export function readBackupConfig(read: (name: string) => string): BackupConfig {
+  const schedule = read('BACKUP_SCHEDULE');
+  if (schedule !== '' && !/^[\w*/,#?+-]+( +[\w*/,#?+-]+){4}$/.test(schedule))
+    throw new ConfigError(
+      'BACKUP_SCHEDULE must be a cron expression with five fields (minute, hour, day, month, weekday), such as "0 3 * * *" for 3 o\'clock UTC.',
+    );
+  const keep = parseInteger('BACKUP_KEEP', read('BACKUP_KEEP'), 1, 1000);
+  const recipients = read('BACKUP_AGE_RECIPIENTS')
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  for (const recipient of recipients)
+    if (!/^age1[0-9a-z]{20,}$/.test(recipient))
+      throw new ConfigError(
+        'BACKUP_AGE_RECIPIENTS must be public keys such as age1…, separated by commas. "age-keygen" makes them.',
+      );
+  return { folder: read('BACKUP_DIR') || null, schedule: schedule || null, keep, recipients };
+}
+
+/** Where the data of a server is, in a form that can be sent to a thread. */
+export interface BackupSource {
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly databaseConnections: number;
+  /** The bucket that has the bytes of files; null: none. */
+  readonly bucket: string | null;
+  /** Public keys of age. */
+  readonly recipients: readonly string[];
+}
+
+interface DataSettings {
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly databaseConnections: number;
+  readonly s3: S3Config | null;
+  readonly backups: BackupConfig;
+}
+
+export function toBackupSource({ dataDir, databaseUrl, databaseConnections, s3, backups }: DataSettings): BackupSource {
+  return { dataDir, databaseUrl, databaseConnections, bucket: s3?.bucket ?? null, recipients: backups.recipients };
+}
+
+/** The folder for the backups of a server. */
+export const backupsFolder = ({ dataDir, backups }: Pick<DataSettings, 'dataDir' | 'backups'>): string =>
+  backups.folder ?? join(dataDir, 'backups');

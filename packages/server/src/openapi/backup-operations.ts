@@ -1,0 +1,147 @@
+/** The `backups` actions, which only administrators of `main` have. */
+import { adminRole } from '../access/access-table.ts';
+import { mainApplicationName } from '../applications/application.ts';
+import type { JsonSchema } from '../schema/field-type.ts';
+import { jsonBody, jsonReply } from './operation.ts';
+import { type OperationDefinition, oneSchema } from './operation-definition.ts';
+import type { Parameter } from './parameters.ts';
+import { schemaRef } from './record-schemas.ts';
+import * as schema from './schema-parts.ts';
+import type { Subject } from './subject.ts';
+
+/** Whether the role may manage backups. */
+export const isBackupAdministrator = ({ application, caller }: Subject): boolean =>
+  application === mainApplicationName && caller.role === adminRole;
+
+const backupParameter: Parameter = {
+  name: 'filterByTk',
+  in: 'query',
+  required: true,
+  description: 'The id of the backup.',
+  schema: { type: 'string' },
+  example: 'b20261128-030000-1f2e3d4c',
+};
+const signatureParameter: Parameter = {
+  name: 'signature',
+  in: 'query',
+  description: 'From backups:sign, instead of a credential.',
+  schema: { type: 'string' },
+};
+const listMeta = schema.complete({
+  schedule: { ...schema.stringOrNull, description: 'The cron expression of BACKUP_SCHEDULE, in UTC.' },
+  nextAt: { ...schema.dateTimeOrNull, description: 'When the schedule makes the next backup.' },
+  keep: { type: 'integer', minimum: 1, description: 'The number of backups of the schedule that are kept.' },
+  isEncrypted: { type: 'boolean', description: 'Whether new backups are encrypted.' },
+});
+const one = (description: string): JsonSchema => jsonReply(description, schemaRef('Backup'));
+const running = one('The work has begun. backups:get shows its progress.');
+
+export const backupOperations: readonly OperationDefinition[] = [
+  {
+    action: 'backups:list',
+    method: 'get',
+    summary: 'List backups and restores, the newest first',
+    may: isBackupAdministrator,
+    success: jsonReply('All backups that are known, and the schedule.', schema.array(schemaRef('Backup')), listMeta),
+  },
+  {
+    action: 'backups:get',
+    method: 'get',
+    summary: 'Get one backup or restore',
+    may: isBackupAdministrator,
+    parameters: [backupParameter],
+    success: one('The backup.'),
+  },
+  {
+    action: 'backups:create',
+    summary: 'Begin a backup',
+    description: 'Of all applications, or of one other than main. One backup or restore runs at a time.',
+    may: isBackupAdministrator,
+    body: jsonBody(schema.object({ application: { type: 'string', description: 'The only application.' } }), false),
+    success: running,
+    also: { 202: running },
+  },
+  {
+    action: 'backups:download',
+    method: 'get',
+    summary: 'Download a backup as a tar file',
+    may: isBackupAdministrator,
+    parameters: [backupParameter, signatureParameter],
+    success: {
+      description: 'A tar file with the folder of the backup.',
+      content: { 'application/x-tar': { schema: { type: 'string', format: 'binary' } } },
+    },
+  },
+  {
+    action: 'backups:sign',
+    summary: 'Get an address for the download that works without a header',
+    may: isBackupAdministrator,
+    parameters: [backupParameter],
+    success: jsonReply(
+      'The address, which is valid for five minutes and ends with the credential.',
+      schema.complete({ url: schema.string, expiresAt: schema.dateTime }),
+    ),
+  },
+  {
+    action: 'backups:restore',
+    summary: 'Begin to restore one application',
+    description:
+      'Not main. The earlier data of the application is kept as a backup of its own. Its event log begins anew, so clients with earlier cursors are told to reload.',
+    may: isBackupAdministrator,
+    parameters: [backupParameter],
+    body: jsonBody(
+      schema.object({
+        application: { type: 'string', description: 'The application in the backup. Not needed if it has only one.' },
+        as: { type: 'string', description: 'A new name: restores a copy, which sends nothing, next to the original.' },
+        confirm: { type: 'string', description: 'The name of the application, if its data is replaced.' },
+        identity: {
+          type: 'string',
+          description: 'The secret key of age, if the backup is encrypted. It is not stored.',
+        },
+      }),
+      false,
+    ),
+    success: running,
+    also: { 202: running },
+  },
+  {
+    action: 'backups:destroy',
+    summary: 'Remove a backup, or the report of a failed one',
+    may: isBackupAdministrator,
+    parameters: [backupParameter],
+    success: jsonReply('1', oneSchema),
+  },
+];
+
+const countOrNull: JsonSchema = { type: ['integer', 'null'], minimum: 0 };
+const count: JsonSchema = { type: 'integer', minimum: 0 };
+
+/** Schemas for administrators of `main`. */
+export const backupEntrySchemas: Readonly<Record<string, JsonSchema>> = {
+  Backup: schema.complete({
+    id: schema.string,
+    kind: { enum: ['backup', 'restore'] },
+    status: { enum: ['running', 'done', 'failed'] },
+    reason: { enum: ['request', 'schedule', 'restore', null], description: 'null: made by the command line.' },
+    application: { ...schema.stringOrNull, description: 'The only application; null: all.' },
+    applications: schema.array(schema.string),
+    startedAt: schema.dateTime,
+    finishedAt: schema.dateTimeOrNull,
+    progress: {
+      oneOf: [schema.complete({ done: count, total: count, bytes: count }), { type: 'null' }],
+      description: 'Of a backup that runs: saved applications, and bytes written so far.',
+    },
+    bytes: countOrNull,
+    files: countOrNull,
+    tables: countOrNull,
+    rows: countOrNull,
+    serverVersion: schema.stringOrNull,
+    isEncrypted: schema.boolean,
+    bucket: { ...schema.stringOrNull, description: 'The bucket that has the bytes of files, which the backup lacks.' },
+    machine: { ...schema.stringOrNull, description: 'The host name of the server that made it.' },
+    isAvailable: { type: 'boolean', description: 'Whether the server that replies has its files.' },
+    problem: { ...schema.stringOrNull, description: 'Why it failed.' },
+    backup: { ...schema.stringOrNull, description: 'Of a restore: the backup that was restored.' },
+    keptAs: { ...schema.stringOrNull, description: 'Of a restore: the backup of what was replaced.' },
+  }),
+};

@@ -1,0 +1,105 @@
+/** kill -9 in the middle of backups and restores over HTTP: the next start has the earlier data or all of the restored data. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, expect, test, vi } from 'vitest';
+import { readConfig } from '../../src/base/config.ts';
+import { runVerifyCommand } from '../../src/cli-verify.ts';
+import { describeEngines, type Store } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
+import { ServerProcess } from '../support/server-process.ts';
+
+const rows = 4000;
+/** When the process is killed, as a part of the time that the work takes. The restore of an application ends with its exchange. */
+const moments = [0.4, 0.75, 0.9];
+
+describeEngines('kill -9', (engine) => {
+  const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-crash-'));
+  const folder = join(root, 'backups');
+  let store: Store;
+  afterAll(async () => {
+    await store.remove();
+    rmSync(root, { recursive: true });
+  });
+
+  test('in a backup or a restore leaves the earlier data or all of the new, and a following start works', async () => {
+    vi.spyOn(console, 'log').mockImplementation(() => {});
+    store = await engine.store(true);
+    const env = { BACKUP_DIR: folder, LOG_LEVEL: 'silent' };
+    let server = await ServerProcess.start(store, env);
+    const restart = async (): Promise<void> => {
+      await server.kill();
+      server = await ServerProcess.start(store, env);
+    };
+    const callShop = async (action: string, body?: unknown): Promise<Json> => {
+      const entered = await server.data('applications:enter?filterByTk=shop');
+      const headers = { 'x-app': 'shop', authorization: `Bearer ${entered.token}` };
+      return (await server.call(action, body, headers))!.json();
+    };
+    const list = (): Promise<Json[]> => server.data('backups:list');
+    const end = async (id: string): Promise<Json> => {
+      let found: Json;
+      const isRunning = async (): Promise<boolean> => {
+        found = (await list()).find((each) => each.id === id);
+        return found?.status === 'running';
+      };
+      await expect.poll(isRunning, { timeout: 20_000, interval: 20 }).toBe(false);
+      return found;
+    };
+
+    await server.data('applications:create', { name: 'shop' });
+    await callShop('collections:create', { name: 'things', fields: [{ name: 'n', type: 'integer' }] });
+    for (let n = 0; n < rows; n += 1000)
+      await callShop(
+        'things:create',
+        Array.from({ length: 1000 }, (_, index) => ({ n: n + index })),
+      );
+
+    let started = performance.now();
+    const saved = await end((await server.data('backups:create', {})).id);
+    expect(saved.status).toBe('done');
+    const saveTime = performance.now() - started;
+    await callShop('things:create', { n: -1 });
+    for (const moment of moments) {
+      const { id } = await server.data('backups:create', { application: 'shop' });
+      await pause(moment * saveTime);
+      await restart();
+      const ended = await end(id);
+      expect(['done', 'failed']).toContain(ended.status);
+      expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+      expect(readdirSync(folder).includes(id)).toBe(ended.status === 'done');
+      expect(ended.problem).toBe(ended.status === 'done' ? null : 'The server was ended while it ran.');
+    }
+
+    const restore = async (): Promise<string> =>
+      (await server.data(`backups:restore?filterByTk=${saved.id}`, { application: 'shop', confirm: 'shop' })).id;
+    started = performance.now();
+    expect((await end(await restore())).status).toBe('done');
+    const restoreTime = performance.now() - started;
+    for (const moment of moments) {
+      await callShop('things:create', { n: -1 });
+      const id = await restore();
+      await pause(moment * restoreTime);
+      await restart();
+      const ended = await end(id);
+      expect(await server.data('applications:get?filterByTk=shop')).toMatchObject({ status: 'running' });
+      const { count } = (await callShop('things:list?pageSize=1')).meta;
+      expect([count, ended.status]).toEqual(ended.status === 'done' ? [rows, 'done'] : [rows + 1, 'failed']);
+      if (ended.status === 'failed') expect(ended.problem).toMatch(/Nothing was changed/);
+      else expect((await list()).find((each) => each.id === ended.keptAs)?.status).toBe('done');
+      if (engine.name === 'sqlite') {
+        const files = readdirSync(join(store.dataDir, 'applications'));
+        expect(files.filter((name) => /^[0-9a-f-]{36}\.db$/.test(name))).toHaveLength(1);
+        expect(readdirSync(store.dataDir).filter((name) => name.includes('.part'))).toEqual([]);
+      }
+      // The next attempt begins with the earlier data.
+      if (ended.status === 'failed') await end(await restore());
+    }
+    const last = await end((await server.data('backups:create', {})).id);
+    expect(last.status).toBe('done');
+    await server.kill('SIGTERM');
+    const settings = { DATA_DIR: store.dataDir, ...(store.databaseUrl && { DATABASE_URL: store.databaseUrl }) };
+    await runVerifyCommand([join(folder, last.id)], readConfig(settings));
+  }, 120_000);
+});
