@@ -51,7 +51,7 @@ const otherOperations = new Set([
 ]);
 /** Plain style says again what the actions say. */
 const isPlainPath = (path: string): boolean =>
-  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|mailTemplates|conversationNotes|mailNotifications|mailSavedSearches)(\/\{key\})?$/.test(
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|mailTemplates|conversationNotes|mailNotifications|mailSavedSearches|contacts|contactGroups)(\/\{key\})?$/.test(
     path,
   );
 

@@ -13,6 +13,8 @@ export const mailResources = [
   'conversationNotes',
   'mailNotifications',
   'mailSavedSearches',
+  'contacts',
+  'contactGroups',
 ] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);

@@ -1,8 +1,15 @@
 /** Internal notes on conversations, and what the server reports to single users. */
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
-import { noteRules } from '../team/note-rules.ts';
 import { notificationRules } from '../team/notification-rules.ts';
-import { accountField, commonTraits, defineFlag, defineReference, keyField, userIdVariable } from './mail-fields.ts';
+import {
+  accountField,
+  commonTraits,
+  defineFlag,
+  defineReference,
+  keyField,
+  loadLater,
+  userIdVariable,
+} from './mail-fields.ts';
 
 /** Whoever may get the conversation may see what belongs to it, and nobody else. */
 const visibleWith = { relation: 'conversation', collection: 'conversations' } as const;
@@ -14,7 +21,7 @@ export const conversationNotes: IndexedSystemCollection = {
   title: 'Internal notes on conversations',
   ...commonTraits,
   visibleWith,
-  rules: noteRules,
+  rules: loadLater(async () => (await import('../team/note-rules.ts')).noteRules),
   timestamps: true,
   indexes: [{ fields: ['conversationId', 'id'] }],
   fields: [
