@@ -12,7 +12,7 @@ import {
   defineFlag,
   defineReference,
   keyField,
-  loadLater,
+  loadRulesLater,
   memberFilter,
   userIdVariable,
 } from './mail-fields.ts';
@@ -25,7 +25,7 @@ export const mailCampaigns: IndexedSystemCollection = {
   title: 'Campaigns',
   ...commonTraits,
   eventPrefix: 'campaign',
-  rules: loadLater(async () => (await import('../campaigns/campaign-rules.ts')).campaignRules),
+  rules: loadRulesLater(async () => (await import('../campaigns/campaign-rules.ts')).campaignRules),
   timestamps: true,
   // The worker looks for campaigns by status.
   indexes: [{ fields: ['status', 'scheduledAt'] }, { fields: ['accountId', 'id'] }],

@@ -8,11 +8,11 @@ import {
   defineInternalCollection,
   defineReference,
   keyField,
-  loadLater,
+  loadRulesLater,
 } from './mail-fields.ts';
 
 const groupRules: RecordRules = {
-  ...loadLater(async () => (await import('../contacts/group-rules.ts')).groupRules),
+  ...loadRulesLater(async () => (await import('../contacts/group-rules.ts')).groupRules),
   readLinks: async (transaction, key, { database }) =>
     (await import('../../database/mail/contact-rows.ts')).readGroupMembers(database, transaction, key as number),
 };
@@ -28,7 +28,7 @@ export const contacts: IndexedSystemCollection = {
   name: 'contacts',
   title: 'Contacts',
   ...traits,
-  rules: loadLater(async () => (await import('../contacts/contact-rules.ts')).contactRules),
+  rules: loadRulesLater(async () => (await import('../contacts/contact-rules.ts')).contactRules),
   timestamps: true,
   indexes: [{ fields: ['accountId', 'address'], unique: true }, { fields: ['accountId', 'name'] }],
   fields: [

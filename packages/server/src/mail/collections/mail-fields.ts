@@ -60,7 +60,7 @@ export const defineInternalCollection = (
 ): IndexedSystemCollection => ({ name, title, internal: true, timestamps: false, ...more });
 
 /** Rules with `prepare` and `guard` about everyday work, whose module is only loaded when a record is written. */
-export const loadLater = (load: () => Promise<RecordRules>): RecordRules => ({
+export const loadRulesLater = (load: () => Promise<RecordRules>): RecordRules => ({
   changesAccess: false,
   isUnaudited: true,
   prepare: async (body, key, context) => (await (await load()).prepare?.(body, key, context)) ?? { body: body as Body },

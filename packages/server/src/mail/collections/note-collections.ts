@@ -7,7 +7,7 @@ import {
   defineFlag,
   defineReference,
   keyField,
-  loadLater,
+  loadRulesLater,
   userIdVariable,
 } from './mail-fields.ts';
 
@@ -21,7 +21,7 @@ export const conversationNotes: IndexedSystemCollection = {
   title: 'Internal notes on conversations',
   ...commonTraits,
   visibleWith,
-  rules: loadLater(async () => (await import('../team/note-rules.ts')).noteRules),
+  rules: loadRulesLater(async () => (await import('../team/note-rules.ts')).noteRules),
   timestamps: true,
   indexes: [{ fields: ['conversationId', 'id'] }],
   fields: [
