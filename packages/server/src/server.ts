@@ -225,6 +225,7 @@ function createCommonParts(
       parser,
       mailer,
       secrets,
+      push: outbound.client,
       dns: options.dns ?? (config.mailDns ? dns : null),
       sync: createSyncServices(config.mailSync, options.mailSyncTimes),
       delivers: config.mailDelivery,

@@ -3,7 +3,7 @@ const grammar = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
 /** System resource names, which no collection may take. */
 export const systemResources: ReadonlySet<string> = new Set(
   `accounts apiKeys applications attachments audit auth batch changes collections contactGroups contacts conversationNotes conversations docs
-   emails fields files health imports mailCampaignMessages mailCampaigns mailNotifications mailRules mailSavedSearches mailSuppressions
+   emails fields files health imports mailCampaignMessages mailCampaigns mailNotifications mailPushSubscriptions mailRules mailSavedSearches mailSuppressions
    mailTemplates mailboxes permissions realtime roles
    systemSettings users webhooks`.split(/\s+/),
 );

@@ -46,12 +46,13 @@ describeEngines('contacts', (engine) => {
       ['', 'dan@example.net', true, 1],
       ['', 'eve@example.net', true, 1],
     ]);
-    const events = await server.data('GET /api/changes:list?resource=contacts', { as: 'ann' });
-    expect(events.map(({ name, tk, tks }: Json) => [name, tks?.length ?? [tk].length])).toEqual([
-      ['contacts.created', 1],
-      ['contacts.created', 1],
-      ['contacts.created', 1],
-    ]);
+    // On PostgreSQL, an event can be read when all older transactions have ended.
+    await expect
+      .poll(async () => {
+        const events = await server.data('GET /api/changes:list?resource=contacts', { as: 'ann' });
+        return events.map(({ name }: Json) => name);
+      })
+      .toEqual(Array.from({ length: 3 }, () => 'contacts.created'));
   });
 
   test('are made of senders who were answered, not of newsletters and programs', async () => {

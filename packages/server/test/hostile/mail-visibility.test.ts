@@ -103,6 +103,7 @@ describeEngines('mail of another user', (engine) => {
     '/api/contactGroups?appends=members',
     `/api/contactGroups:list?filter={"members":{"address":{"$includes":"${word}"}}}`,
     '/api/changes:list?resource=contacts',
+    '/api/mailPushSubscriptions?appends=user',
     '/api/changes:list?resource=mailTemplates',
     '/api/conversationNotes',
     '/api/conversationNotes/1',

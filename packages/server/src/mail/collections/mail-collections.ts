@@ -10,7 +10,13 @@ import { mailArrivals, mailAutoReplies, mailRules } from './automation-collectio
 import { mailCampaignMessages, mailCampaigns, mailSuppressions, mailTemplates } from './campaign-collections.ts';
 import { contactGroupMembers, contactGroups, contactRemovals, contacts } from './contact-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
-import { conversationNotes, mailNotifications } from './note-collections.ts';
+import {
+  conversationNotes,
+  mailNotifications,
+  mailPushKeys,
+  mailPushMessages,
+  mailPushSubscriptions,
+} from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
 import { mailProblems, mailWorkers } from './problem-collections.ts';
 import { mailSavedSearches } from './saved-search-collections.ts';
@@ -57,6 +63,9 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   contactGroups,
   contactGroupMembers,
   contactRemovals,
+  mailPushSubscriptions,
+  mailPushMessages,
+  mailPushKeys,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */

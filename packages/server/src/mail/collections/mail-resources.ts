@@ -15,6 +15,7 @@ export const mailResources = [
   'mailSavedSearches',
   'contacts',
   'contactGroups',
+  'mailPushSubscriptions',
 ] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);
