@@ -7,6 +7,7 @@ import { normaliseRequest } from '../../protocol/request-normaliser.ts';
 import { listRecords } from '../../records/read/read-records.ts';
 import type { RecordContext } from '../../records/record-context.ts';
 import type { Body, GuardedWrite, PreparedBody, RecordRules } from '../../records/record-rules.ts';
+import { getField } from '../../schema/registry.ts';
 import { completeAccount, requireSameAccount } from './contact-account.ts';
 
 /** Groups of contacts: their members belong to the same account. */
@@ -40,7 +41,7 @@ async function guardGroups({ transaction, body, keys, context }: GuardedWrite): 
 function requireMembersWritable(context: RecordContext, action: 'create' | 'update'): void {
   const collection = context.registry.get('contactGroups');
   const grant = context.findGrant(collection.name, action);
-  if (grant && !grant.may(collection.byName.get('members')!))
+  if (grant && !grant.may(getField(collection, 'members')))
     throw new ApiError('FIELD_DENIED', 'The role may not write "members" of contactGroups.');
 }
 

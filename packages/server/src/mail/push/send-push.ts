@@ -1,5 +1,6 @@
 /** Sends the Web Push messages that are due (RFC 8030), encrypted for the browser (RFC 8291). */
 import webPush from 'web-push';
+import { pairUp } from '../../base/aligned-lists.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { OutboundClient, OutboundReply } from '../../base/outbound.ts';
@@ -65,7 +66,7 @@ export async function sendDueMessages(parts: SendPushParts, signal: AbortSignal)
     const outcomes = await Promise.all(due.map((message) => attempt(parts, keys, message, signal)));
     if (signal.aborted) return;
     await database.write(async (transaction) => {
-      for (const [index, message] of due.entries()) await store(parts, transaction, message, outcomes[index]!);
+      for (const [message, outcome] of pairUp(due, outcomes)) await store(parts, transaction, message, outcome);
     });
   }
 }

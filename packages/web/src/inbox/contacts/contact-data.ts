@@ -74,7 +74,7 @@ export function useContactGroups(): UseQueryResult<readonly ContactGroup[], Erro
 
 /** The contacts in a group; empty for a new one. */
 export function useGroupMembers(group: number | null): UseQueryResult<readonly ContactChoice[], Error> {
-  return useApiQuery(['contact-groups', 'members', group], (client) => readGroupMembers(client, group!), {
+  return useApiQuery(['contact-groups', 'members', group], (client) => readGroupMembers(client, group ?? 0), {
     enabled: group !== null,
     staleTime: 0,
   });
