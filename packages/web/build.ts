@@ -15,6 +15,7 @@ const output = join(root, 'dist');
 /** Everything that decides what dist/ holds. */
 const sources = [
   join(root, 'src'),
+  join(root, 'public'),
   join(root, 'index.html'),
   join(root, 'vite.config.ts'),
   join(root, 'build.ts'),

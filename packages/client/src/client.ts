@@ -7,7 +7,7 @@ import type { Application, BatchOperation, Event, ReadParameters, RecordValues }
 import { Files } from './files.ts';
 import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
-import { MailAccounts, MailCampaigns, MailRules, MailTemplates } from './mail-accounts.ts';
+import { MailAccounts, MailCampaigns, MailPushSubscriptions, MailRules, MailTemplates } from './mail-accounts.ts';
 import { Records } from './records.ts';
 import { SystemSettings } from './settings.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
@@ -60,9 +60,11 @@ export {
   type AccountMember,
   type FilledTemplate,
   MailAccounts,
+  MailPushSubscriptions,
   MailRules,
   type MailServerSettings,
   MailTemplates,
+  type PushSubscriptionValues,
   type RuleScan,
   type TestedMailSettings,
   type WaitingCounts,
@@ -96,6 +98,7 @@ export class Client {
   readonly mailAccounts: MailAccounts;
   readonly mailRules: MailRules;
   readonly mailTemplates: MailTemplates;
+  readonly mailPushSubscriptions: MailPushSubscriptions;
   readonly mailCampaigns: MailCampaigns;
   readonly files: Files;
   readonly imports: Imports;
@@ -114,6 +117,7 @@ export class Client {
     this.mailAccounts = new MailAccounts(this.#transport, 'accounts');
     this.mailRules = new MailRules(this.#transport, 'mailRules');
     this.mailTemplates = new MailTemplates(this.#transport, 'mailTemplates');
+    this.mailPushSubscriptions = new MailPushSubscriptions(this.#transport, 'mailPushSubscriptions');
     this.mailCampaigns = new MailCampaigns(this.#transport, 'mailCampaigns');
     this.files = new Files(this.#transport, 'files');
     this.imports = new Imports(this.#transport, 'imports');

@@ -143,6 +143,36 @@ export class MailTemplates extends Records {
   }
 }
 
+/** A subscription of a browser, as `PushSubscription.toJSON()` returns it. */
+export interface PushSubscriptionValues {
+  readonly endpoint: string;
+  readonly keys: { readonly p256dh: string; readonly auth: string };
+  /** A name of the device. */
+  readonly name?: string;
+  /** Reports new mail, in addition to notifications. */
+  readonly newMail?: boolean;
+}
+
+export class MailPushSubscriptions extends Records {
+  /** The `applicationServerKey` for `pushManager.subscribe`. */
+  async key(options: ActionOptions = {}): Promise<{ readonly publicKey: string }> {
+    const { data } = await this.transport.call<{ publicKey: string }>('mailPushSubscriptions:key', options);
+    return data;
+  }
+
+  /** Subscribes a browser until the user signs out. */
+  subscribe(subscription: PushSubscriptionValues, options: ActionOptions = {}): Promise<{ readonly id: number }> {
+    return this.write('subscribe', subscription, {}, options) as Promise<object> as Promise<{ readonly id: number }>;
+  }
+
+  /** Ends the push messages to a browser. */
+  unsubscribe(endpoint: string, options: ActionOptions = {}): Promise<{ readonly removed: boolean }> {
+    return this.write('unsubscribe', { endpoint }, {}, options) as Promise<object> as Promise<{
+      readonly removed: boolean;
+    }>;
+  }
+}
+
 /** An unsaved campaign, for a preview. */
 export interface CampaignDraft {
   readonly audience: { readonly collection: string; readonly filter?: object | null; readonly field: string };

@@ -51,7 +51,7 @@ const otherOperations = new Set([
 ]);
 /** Plain style says again what the actions say. */
 const isPlainPath = (path: string): boolean =>
-  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|mailTemplates|conversationNotes|mailNotifications|mailSavedSearches)(\/\{key\})?$/.test(
+  /^\/api\/(emails|conversations|attachments|accounts|mailboxes|mailRules|mailCampaigns|mailCampaignMessages|mailSuppressions|mailTemplates|conversationNotes|mailNotifications|mailSavedSearches|contacts|contactGroups|mailPushSubscriptions)(\/\{key\})?$/.test(
     path,
   );
 
@@ -159,6 +159,9 @@ async function callEveryMethod(
     mailRules.try({ id: 1 }),
     mailRules.apply({ id: 1 }),
     client.mailTemplates.fill({ id: 1 }),
+    client.mailPushSubscriptions.key(),
+    client.mailPushSubscriptions.subscribe({ endpoint: 'https://push.example.com/1', keys: { p256dh: '', auth: '' } }),
+    client.mailPushSubscriptions.unsubscribe('https://push.example.com/1'),
     mailCampaigns.preview({ id: 1 }),
     mailCampaigns.test(1, 'ann@example.com'),
     mailCampaigns.start(1),

@@ -266,6 +266,7 @@ function createCommonParts(
         return mailer.publicUrl === null ? null : mailer;
       },
       secrets,
+      push: outbound.client,
       dns: options.dns ?? (config.mailDns ? dns : null),
       sync: createSyncServices(config.mailSync, options.mailSyncTimes),
       delivers: config.mailDelivery,

@@ -18,6 +18,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'openapi/mail-connect-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-parameters.ts': 'texts of the OpenAPI document',
+  'openapi/mail-push-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-rule-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-rule-schemas.ts': 'texts of the OpenAPI document',
   'openapi/mail-template-operations.ts': 'texts of the OpenAPI document',

@@ -100,7 +100,7 @@ export class OutboundClient {
   async post(
     text: string,
     headers: Readonly<Record<string, string>>,
-    body: string,
+    body: string | Uint8Array,
     signal?: AbortSignal,
   ): Promise<OutboundReply> {
     const request = createPost(headers, body);
@@ -165,10 +165,10 @@ export class OutboundClient {
 interface OutboundRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly body: string | Uint8Array | null;
 }
 
-function createPost(headers: Readonly<Record<string, string>>, body: string): OutboundRequest {
+function createPost(headers: Readonly<Record<string, string>>, body: string | Uint8Array): OutboundRequest {
   return { method: 'POST', headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body };
 }
 

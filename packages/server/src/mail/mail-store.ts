@@ -5,6 +5,7 @@ import { isoTime } from '../base/clock.ts';
 import type { DnsResolver } from '../base/dns-resolver.ts';
 import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { Mailer } from '../base/mailer.ts';
+import { OutboundClient } from '../base/outbound.ts';
 import { findHostProblem } from '../base/outbound-address.ts';
 import { findAccountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { readSyncStatus } from '../database/mail/lease-rows.ts';
@@ -24,6 +25,8 @@ import { findSentCopy } from './delivery/find-sent-copy.ts';
 import { MailDelivery } from './delivery/mail-delivery.ts';
 import { createSmtpConnector } from './delivery/smtp-connector.ts';
 import { sendOneClick } from './list-unsubscribe.ts';
+import type { PushKeys } from './push/push-keys.ts';
+import { PushNotifications } from './push/push-notifications.ts';
 import { RemoteImages } from './remote-images.ts';
 import { AccountDeletion, type AccountDeletionParts } from './store/account-deletion.ts';
 import type { IngestActor, MailAccount } from './store/incoming-mail.ts';
@@ -45,6 +48,8 @@ export interface MailServices extends ConnectServices {
   /** False: messages stay in the outbox (`MAIL_DELIVERY=off`). */
   readonly delivers: boolean;
   readonly secrets: MailSecrets;
+  /** Sends Web Push messages. */
+  readonly push: Pick<OutboundClient, 'post' | 'findUrlProblem'>;
   /** Sends the server's own e-mails; null: SMTP_URL is not set. */
   readonly mailer: Pick<Mailer, 'send'> | null;
   /** Reads the keys and policies of senders; null: no name server is asked. */
@@ -82,6 +87,8 @@ export class MailStore {
   readonly campaigns: CampaignSender;
   /** Opens snoozed and closed conversations again. */
   readonly snoozes: SnoozeReturns;
+  /** Sends Web Push messages to the browsers of users. */
+  readonly push: PushNotifications;
   /** Sends what waits in the outbox. */
   readonly delivery: MailDelivery;
   readonly #parts: MailStoreParts;
@@ -98,7 +105,14 @@ export class MailStore {
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });
     this.automation = new MailAutomation({ ...parts, mail: this });
     this.campaigns = new CampaignSender({ ...parts, mail: this });
-    this.snoozes = new SnoozeReturns(parts);
+    this.push = new PushNotifications({
+      ...parts,
+      outbound: parts.services.push,
+      publicUrl: parts.services.oauth.publicUrl,
+      encryptSecret: (...secret) => this.encryptSecret(...secret),
+      decryptSecret: (...secret) => this.decryptSecret(...secret),
+    });
+    this.snoozes = new SnoozeReturns({ ...parts, wakePush: () => this.push.wake() });
     this.ingest = new MailIngest({
       ...parts,
       parser,
@@ -107,6 +121,7 @@ export class MailStore {
       onNewMail: async (transaction, account, emails) => {
         await this.snoozes.reopenAnswered(transaction, emails);
         await this.automation.enqueue(transaction, account, emails);
+        await this.push.queueNewMail(transaction, emails);
       },
     });
     this.blobs = parts.blobs;
@@ -141,6 +156,7 @@ export class MailStore {
     if (this.#parts.services.delivers) {
       this.delivery.begin();
       this.campaigns.begin();
+      this.push.begin();
     }
     this.snoozes.begin();
     this.#rebuilding = this.#rebuildOldThreads();
@@ -209,6 +225,23 @@ export class MailStore {
     return this.#parts.services.oauth.publicUrl;
   }
 
+  /** Why a browser may not be subscribed with an address of a push service; null: it may. Only private addresses need no TLS. */
+  findPushProblem(endpoint: unknown): string | null {
+    const problem = this.#parts.services.push.findUrlProblem(endpoint);
+    if (problem !== null || /^https:/i.test(String(endpoint))) return problem;
+    return new OutboundClient().findUrlProblem(endpoint) === null ? 'Give an address that begins with https://.' : null;
+  }
+
+  /** The key pair by which push services recognise the application. */
+  async loadPushKeys(): Promise<PushKeys> {
+    const { loadPushKeys } = await import('./push/push-keys.ts');
+    return loadPushKeys({
+      database: this.#parts.database,
+      encryptSecret: (...secret) => this.encryptSecret(...secret),
+      decryptSecret: (...secret) => this.decryptSecret(...secret),
+    });
+  }
+
   /** The name of the application. */
   get application(): string {
     return this.#parts.application;
@@ -223,6 +256,11 @@ export class MailStore {
   /** Looks for due messages in the outbox. */
   wakeDelivery(): void {
     this.delivery.wake();
+  }
+
+  /** Sends push messages that were queued. */
+  wakePush(): void {
+    this.push.wake();
   }
 
   /** Looks for the next end of a snooze. */
@@ -296,7 +334,7 @@ export class MailStore {
 
   /** Whether background work is running, so that the application should not stay closed. */
   get isBusy(): boolean {
-    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation, this.campaigns];
+    const workers = [this.accountDeletion, this.rebuild, this.authenticity, this.automation, this.campaigns, this.push];
     return this.mustStayOpen || this.delivery.isBusy || workers.some((worker) => worker.isRunning);
   }
 
@@ -309,7 +347,9 @@ export class MailStore {
    * When a message of the outbox or a campaign is due, or a snooze ends, in milliseconds since the Unix epoch; null if nothing waits.
    */
   async nextDue(): Promise<number | null> {
-    const waits = this.#parts.services.delivers ? [this.delivery, this.campaigns, this.snoozes] : [this.snoozes];
+    const waits = this.#parts.services.delivers
+      ? [this.delivery, this.campaigns, this.push, this.snoozes]
+      : [this.snoozes];
     const due = (await Promise.all(waits.map((each) => each.nextDue()))).filter((each) => each !== null);
     return due.length === 0 ? null : Math.min(...due);
   }
@@ -329,6 +369,7 @@ export class MailStore {
       this.authenticity.end(),
       this.automation.end(),
       this.snoozes.end(),
+      this.push.end(),
       this.#rebuilding,
     ]);
   }

@@ -13,12 +13,15 @@ export interface VisibleAccount {
 }
 
 /**
- * The account that a caller names by id or address, if the caller can see its mail, as owner or member. Administrators are not
- * members by themselves.
+ * Accounts whose mail the caller can see, as owner or member. Administrators are not members by themselves.
  *
- * @throws ApiError `NO_PERMISSION`, also for an account that does not exist; `PARAMETER_INVALID` for an address of several accounts.
+ * @param max how many at most.
  */
-export async function findVisibleAccount(context: RecordContext, idOrAddress: string): Promise<VisibleAccount> {
+export async function listVisibleAccounts(
+  context: RecordContext,
+  filter: Readonly<Record<string, unknown>>,
+  max: number,
+): Promise<VisibleAccount[]> {
   const accounts = context.registry.get('accounts');
   const get = context.findGrant('accounts', 'get');
   const grant: Grant = {
@@ -26,12 +29,21 @@ export async function findVisibleAccount(context: RecordContext, idOrAddress: st
     rows: combineRowFilters(get?.rows ?? null, buildVisibilityFilter(accounts.traits, false)),
     may: (field) => !field.hidden,
   };
-  const text = idOrAddress.trim();
-  const filter = /^\d{1,9}$/.test(text) ? { id: Number(text) } : { address: text.toLowerCase() };
-  const parameters = { filter, fields: ['id', 'address'], pageSize: 2, count: 'none' };
+  const parameters = { filter, fields: ['id', 'address'], pageSize: max, count: 'none' };
   const accountContext = withGrants(context, { resource: 'accounts', grant });
   const { data } = await listRecords(accountContext, accounts, normaliseRequest('list', parameters, false));
-  const [account, another] = JSON.parse(data) as VisibleAccount[];
+  return JSON.parse(data) as VisibleAccount[];
+}
+
+/**
+ * The account that a caller names by id or address, if the caller can see its mail.
+ *
+ * @throws ApiError `NO_PERMISSION`, also for an account that does not exist; `PARAMETER_INVALID` for an address of several accounts.
+ */
+export async function findVisibleAccount(context: RecordContext, idOrAddress: string): Promise<VisibleAccount> {
+  const text = idOrAddress.trim();
+  const filter = /^\d{1,9}$/.test(text) ? { id: Number(text) } : { address: text.toLowerCase() };
+  const [account, another] = await listVisibleAccounts(context, filter, 2);
   if (another)
     throw new ApiError(
       'PARAMETER_INVALID',

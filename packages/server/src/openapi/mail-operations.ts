@@ -8,6 +8,7 @@ import { mailCampaignOperations, mailCampaignSchemas } from './mail-campaign-ope
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { mailConnectOperations } from './mail-connect-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
+import { mailPushOperations } from './mail-push-operations.ts';
 import { mailRuleOperations, mailRuleSchemas } from './mail-rule-operations.ts';
 import { mailTemplateOperations } from './mail-template-operations.ts';
 import { jsonBody, jsonReply, parametersBody } from './operation.ts';
@@ -341,6 +342,7 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   ...mailRuleOperations,
   ...mailCampaignOperations,
   ...mailTemplateOperations,
+  ...mailPushOperations,
 ];
 
 const countProperties = {

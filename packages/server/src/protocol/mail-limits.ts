@@ -38,6 +38,8 @@ export const mailLimits = {
   ownAddresses: 20,
   /** Labels that users give an e-mail, and code units of each. */
   labels: 100,
+  /** Browsers of a user that get push messages. */
+  pushSubscriptions: 20,
   /** Saved searches of a user. */
   savedSearches: 100,
   labelLength: 200,

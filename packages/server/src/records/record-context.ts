@@ -59,6 +59,7 @@ export interface RecordContext {
     /** Changes of an account wait for its mail server. */
     wakeOperations(account: number): void;
     /** Conversations were snoozed: the end of one of them may be the next one. */
+    wakePush(): void;
     wakeSnoozes(): void;
     /** Accounts were created, or their servers or secrets changed: they are synchronised with them. */
     wakeSync(): void;

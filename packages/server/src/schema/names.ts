@@ -2,9 +2,9 @@ const grammar = /^[A-Za-z][A-Za-z0-9_]{0,59}$/;
 
 /** System resource names, which no collection may take. */
 export const systemResources: ReadonlySet<string> = new Set(
-  `accounts apiKeys applications attachments audit auth backups batch changes collections conversationNotes conversations docs
-   emails fields files health imports mailCampaignMessages mailCampaigns mailNotifications mailRules mailSavedSearches mailSuppressions
-   mailTemplates mailboxes permissions realtime roles
+  `accounts apiKeys applications attachments audit auth backups batch changes collections contactGroups contacts conversationNotes conversations docs
+   emails fields files health imports mailCampaignMessages mailCampaigns mailNotifications mailPushSubscriptions mailRules mailSavedSearches mailSuppressions
+   mailTemplates mailboxes permissions realtime roles serverActivity
    systemSettings users webhooks`.split(/\s+/),
 );
 

@@ -3,6 +3,13 @@ import { recordedMigrations } from './001-recorded-migrations.ts';
 import { inboxWorkplace } from './002-inbox-workplace.ts';
 import { storedSettings } from './003-stored-settings.ts';
 import { backupJobs } from './004-backup-jobs.ts';
+import { contactsMigration } from './005-contacts.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [recordedMigrations, inboxWorkplace, storedSettings, backupJobs];
+export const migrations: readonly Migration[] = [
+  recordedMigrations,
+  inboxWorkplace,
+  storedSettings,
+  backupJobs,
+  contactsMigration,
+];

@@ -28,6 +28,9 @@ describeEngines('mail of another user', (engine) => {
     await server.data('POST /api/tickets:create', { as: 'ann', body: { title: 'mine', mailId: emailId } });
     const note = { conversationId: 1, text: `A note about ${word}`, mentions: [2] };
     await server.data('POST /api/conversationNotes:create', { as: 'ann', body: note });
+    const contact = { accountId: 1, address: `${word}@example.net`, notes: word };
+    await server.data('POST /api/contacts:create', { as: 'ann', body: contact });
+    await server.data('POST /api/contactGroups', { as: 'ann', body: { accountId: 1, name: word, members: [1] } });
     const template = { accountId: 1, name: 'Answer', text: `An answer about ${word}` };
     await server.data('POST /api/mailTemplates:create', { as: 'ann', body: template });
     for (const name of ['bob', 'admin']) {
@@ -94,6 +97,13 @@ describeEngines('mail of another user', (engine) => {
     '/api/mailTemplates/1',
     '/api/mailTemplates:fill?filterByTk=1',
     '/api/mailTemplates:history?filterByTk=1',
+    '/api/contacts?appends=groups',
+    `/api/contacts:list?filter={"groups":{"name":"${word}"}}`,
+    '/api/contacts:export',
+    '/api/contactGroups?appends=members',
+    `/api/contactGroups:list?filter={"members":{"address":{"$includes":"${word}"}}}`,
+    '/api/changes:list?resource=contacts',
+    '/api/mailPushSubscriptions?appends=user',
     '/api/changes:list?resource=mailTemplates',
     '/api/conversationNotes',
     '/api/conversationNotes/1',

@@ -1,7 +1,11 @@
 /** Implements the Content-Security-Policy of the page: a nonce for styles, and a Trusted Types policy for markup. */
+import { pushWorkerUrl } from '../inbox/notifications/push-device.ts';
 
 interface PolicyFactory {
-  createPolicy(name: string, rules: { createHTML(text: string): string }): unknown;
+  createPolicy(
+    name: string,
+    rules: { createHTML(text: string): string; createScriptURL(url: string): string },
+  ): unknown;
 }
 
 /** The style nonce of this page; undefined in the development server. */
@@ -13,7 +17,7 @@ export function pageNonce(): string | null {
 
 /**
  * Trusted Types policy: text that is set as markup may be a style sheet, but must not contain a tag. The HTML of mails
- * passes the policy of DOMPurify instead.
+ * passes the policy of DOMPurify instead. The only script that is loaded by its address is the worker for push messages.
  */
 export function restrictMarkup(): void {
   const { trustedTypes } = globalThis as { trustedTypes?: PolicyFactory };
@@ -21,6 +25,10 @@ export function restrictMarkup(): void {
     createHTML: (text) => {
       if (text.includes('<')) throw new TypeError('Markup is made by components alone.');
       return text;
+    },
+    createScriptURL: (url) => {
+      if (url !== pushWorkerUrl) throw new TypeError('Only the worker for push messages is loaded by its address.');
+      return url;
     },
   });
 }

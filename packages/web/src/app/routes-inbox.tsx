@@ -44,6 +44,11 @@ export const inboxRoutes = [
   }),
   createRoute({
     getParentRoute: () => applicationRoute,
+    path: 'inbox/contacts',
+    component: lazyRouteComponent(() => import('../inbox/contacts/contacts-page.tsx'), 'ContactsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => applicationRoute,
     path: 'inbox/campaigns',
     component: lazyRouteComponent(() => import('../inbox/campaigns/campaigns-page.tsx'), 'CampaignsPage'),
   }),

@@ -4,5 +4,8 @@ export const deletingStatus = 'destroying';
 /** Version of the rules that build conversations. Accounts with a lower version are rebuilt when their application is opened. */
 export const threadsVersion = 3;
 
-/** Version of the list of an account's correspondents. It is completed in the background for accounts with a lower version. */
-export const correspondentsVersion = 1;
+/**
+ * Version of the lists of an account's correspondents and contacts. They are completed in the background for accounts with a lower
+ * version. 2: contacts.
+ */
+export const correspondentsVersion = 2;

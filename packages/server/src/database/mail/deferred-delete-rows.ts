@@ -50,7 +50,9 @@ export async function readAccountRecordKeys(
     | 'mailCampaignMessages'
     | 'mailCampaigns'
     | 'mailSuppressions'
-    | 'mailTemplates',
+    | 'mailTemplates'
+    | 'contactGroups'
+    | 'contacts',
   account: number,
   limit: number,
 ): Promise<number[]> {

@@ -38,6 +38,7 @@ const securityHeaders = {
 export function registerWebInterface(fastify: FastifyInstance, folder: string = findBuiltFolder()): void {
   const files = new WebFiles(folder);
   for (const path of pagePaths) fastify.get(path, (_request, reply) => sendPage(files, reply));
+  fastify.get('/push-worker.js', (_request, reply) => sendPushWorker(files, reply));
   fastify.get('/assets/:name', (request, reply) => sendAsset(files, request, reply));
 }
 
@@ -81,6 +82,18 @@ async function sendPage(files: WebFiles, reply: FastifyReply): Promise<FastifyRe
     .send(page);
 }
 
+/** The service worker for push messages. Its address never changes, so browsers ask for it again. */
+async function sendPushWorker(files: WebFiles, reply: FastifyReply): Promise<FastifyReply> {
+  return reply
+    .headers({
+      ...securityHeaders,
+      'content-security-policy': "default-src 'none'",
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'no-cache',
+    })
+    .send(await files.pushWorker());
+}
+
 async function sendAsset(files: WebFiles, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { name } = request.params as { name: string };
   const { bytes, encoding } = await files.asset(name, request.headers['accept-encoding']);
@@ -113,6 +126,13 @@ class WebFiles {
         'The web interface is not built. Run "npm run build:web". The API is at /api, its documentation at /docs.',
       );
     return (await this.#read('index.html')).toString();
+  }
+
+  /** @throws ApiError `ROUTE_UNKNOWN` if the build does not contain it. */
+  pushWorker(): Promise<Buffer> {
+    if (!existsSync(join(this.#folder, 'push-worker.js')))
+      throw new ApiError('ROUTE_UNKNOWN', 'The web interface is not built. Run "npm run build:web".');
+    return this.#read('push-worker.js');
   }
 
   /** A file in the best accepted compression. @throws ApiError `ROUTE_UNKNOWN` for a file that the build does not contain. */

@@ -35,6 +35,7 @@ export const ungeneratedMailActions: Readonly<Record<string, ReadonlySet<string>
   mailSuppressions: new Set(['update', 'updateOrCreate']),
   conversationNotes: new Set(['firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
   mailSavedSearches: new Set(['firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
+  mailPushSubscriptions: new Set(['create', 'firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
   mailNotifications: new Set(['create', 'firstOrCreate', 'updateOrCreate', 'import', 'importPreview']),
 };
 

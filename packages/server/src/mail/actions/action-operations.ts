@@ -6,6 +6,7 @@ import { runExport } from './export-mail.ts';
 import { runGetImage } from './get-image.ts';
 import { runImport } from './import-mail.ts';
 import { runCampaignStep, runPreviewCampaign, runScheduleCampaign, runTestCampaign } from './mail-campaigns.ts';
+import { runPushKey, runSubscribe, runUnsubscribePush } from './mail-push.ts';
 import type { MailRequest, MailResult } from './mail-request.ts';
 import { runApplyRule, runTryRule } from './mail-rules.ts';
 import { runFillTemplate } from './mail-templates.ts';
@@ -54,6 +55,9 @@ export const actionOperations = {
   'mailCampaigns:resume': (request) => runCampaignStep(request, 'resume'),
   'mailCampaigns:cancel': (request) => runCampaignStep(request, 'cancel'),
   'mailTemplates:fill': runFillTemplate,
+  'mailPushSubscriptions:key': runPushKey,
+  'mailPushSubscriptions:subscribe': runSubscribe,
+  'mailPushSubscriptions:unsubscribe': runUnsubscribePush,
   'emails:move': runMove,
   'emails:destroy': runDestroy,
   'emails:batchUpdate': runBatchUpdate,

@@ -19,11 +19,10 @@ import {
   readDueChecks,
   storeCheckResults,
 } from '../../database/mail/check-rows.ts';
-import { CorrespondentRows } from '../../database/mail/correspondent-rows.ts';
+import { CorrespondentRows, findAccountsWithoutCorrespondents } from '../../database/mail/correspondent-rows.ts';
 import { type ParsePool, ParsePoolClosed } from '../parse/parse-pool.ts';
 import { appendMailEvent } from '../store/mail-events.ts';
 import type { AccountKnowledge } from './account-knowledge.ts';
-import { completeCorrespondents } from './complete-correspondents.ts';
 import { AuthservNames } from './learn-authserv-ids.ts';
 import { type MailAuthentication, parseDomain } from './mail-authentication.ts';
 import { combineWarnings } from './sender-warnings.ts';
@@ -109,7 +108,7 @@ export class AuthenticityChecks {
   async #run(): Promise<void> {
     const { database, clock } = this.#parts;
     await database.tryWithLock('mail authenticity', async () => {
-      await completeCorrespondents(database, () => this.#worker.isStopped);
+      await this.#complete();
       let knowledge: AccountKnowledge | null = null;
       while (!this.#worker.isStopped) {
         const due = await readDueChecks(database, isoTime(clock.now()), batchSize);
@@ -118,6 +117,15 @@ export class AuthenticityChecks {
         await this.#checkBatch(due, knowledge);
       }
     });
+  }
+
+  /** Completes what an earlier server version has not noted. */
+  async #complete(): Promise<void> {
+    const { database, clock } = this.#parts;
+    const accounts = await findAccountsWithoutCorrespondents(database);
+    if (accounts.length === 0) return;
+    const { completeCorrespondents } = await import('./complete-correspondents.ts');
+    await completeCorrespondents({ database, clock, accounts }, () => this.#worker.isStopped);
   }
 
   async #createKnowledge(): Promise<AccountKnowledge> {

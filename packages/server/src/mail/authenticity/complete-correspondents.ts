@@ -1,22 +1,31 @@
-/** Notes the correspondents of e-mails that an earlier server version stored. */
+/** Notes the correspondents of e-mails that an earlier server version stored, and makes contacts of those to whom accounts have written. */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../database/database.ts';
 import {
   CorrespondentRows,
-  findAccountsWithoutCorrespondents,
   readCorrespondence,
   setCorrespondentsVersion,
 } from '../../database/mail/correspondent-rows.ts';
-import { collectCorrespondents } from './correspondents.ts';
+import { collectCorrespondents, sentFolders } from './correspondents.ts';
 
 /** E-mails of one transaction, which takes some milliseconds. */
 const batchSize = 500;
 /** Other writes run between two batches. */
 const pauseMilliseconds = 10;
 
-/** Completes all accounts. Interrupted, it begins again at the next call: repeating it changes nothing. */
-export async function completeCorrespondents(database: Database, isStopped: () => boolean): Promise<void> {
-  for (const account of await findAccountsWithoutCorrespondents(database)) {
+/** Completes accounts. Interrupted, it begins again at the next call: repeating it changes nothing. */
+export async function completeCorrespondents(
+  {
+    database,
+    clock,
+    accounts,
+  }: { readonly database: Database; readonly clock: Clock; readonly accounts: readonly number[] },
+  isStopped: () => boolean,
+): Promise<void> {
+  for (const account of accounts) {
+    const { completeContacts } = await import('../contacts/fill-contacts.ts');
+    await completeContacts({ database, account, folders: [...sentFolders] }, () => clock.now(), isStopped);
     let position: number | null = 0;
     while (position !== null) {
       if (isStopped()) return;

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { isoTime } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { addChecks } from '../../database/mail/check-rows.ts';
+import type { SentMessage } from '../../database/mail/contact-rows.ts';
 import {
   type CorrespondenceEmail,
   CorrespondentRows,
@@ -12,6 +13,7 @@ import {
 import type { NewEmail } from '../../database/mail/mail-writer.ts';
 import { isAutomaticMail } from '../automation/automatic-mail.ts';
 import { baseDomain } from '../html/link-url.ts';
+import type { MailEventSource } from '../store/mail-events.ts';
 
 /** Recipients of one message that are noted; messages with more are announcements. */
 const maxRecipients = 50;
@@ -23,7 +25,7 @@ const checkedMilliseconds = 30 * 86_400_000;
  * Folders of messages that the account wrote. Their sender proves nothing elsewhere: a forged message can name the account as its
  * sender, and its recipients must not become known by that.
  */
-const sentFolders: ReadonlySet<string> = new Set(['sent', 'outbox']);
+export const sentFolders: ReadonlySet<string> = new Set(['sent', 'outbox']);
 /** Folders in which a message from the account's own address arrived like any other. */
 const arrivalFolders: ReadonlySet<string> = new Set(['inbox', 'junk']);
 
@@ -56,28 +58,37 @@ function isAutomaticReply({ outgoing, content }: NewEmail): boolean {
 }
 
 /** What arrivals are noted with. */
-export interface ArrivalParts {
+export interface ArrivalParts extends MailEventSource {
   readonly database: Database;
   readonly clock: Clock;
+  /** Whether no events are appended. */
+  readonly isQuiet: boolean;
   /** Called after the commit that adds messages to be checked. */
   readonly wakeChecks: () => void;
 }
 
 /**
- * Notes the correspondents of new e-mails, and that recent ones from others are to be checked, in the transaction that stores them.
+ * Notes the correspondents of new e-mails, makes contacts of those to whom the account writes, and notes that recent e-mails from others
+ * are to be checked, in the transaction that stores them.
  *
  * @param ids the keys of the e-mails.
  */
 export async function noteArrivals(
-  { database, clock, wakeChecks }: ArrivalParts,
+  parts: ArrivalParts,
   transaction: Transaction,
   account: number,
   { emails, ids }: { readonly emails: readonly NewEmail[]; readonly ids: readonly number[] },
 ): Promise<void> {
+  const { database, clock, wakeChecks, isQuiet } = parts;
   const stored = pairUp(emails, ids).filter(([email]) => !email.draft && !isAutomaticReply(email));
   const met = collectCorrespondents(stored.map(([email, id]) => ({ ...email, id })));
   await new CorrespondentRows(database, transaction, account).add(met);
   const now = clock.now();
+  const sent = stored.filter(([{ folder }]) => sentFolders.has(folder)).map(([email]) => toSentMessage(email));
+  if (sent.length > 0) {
+    const { fillContacts } = await import('../contacts/fill-contacts.ts');
+    await fillContacts({ database, events: isQuiet ? null : parts, now: isoTime(now) }, transaction, account, sent);
+  }
   const checked = stored
     // A signature can only be verified over the whole message.
     .filter(([email]) => email.bodyState !== 'partial')
@@ -87,4 +98,9 @@ export async function noteArrivals(
   if (checked.length === 0) return;
   await addChecks(database, transaction, account, { emails: checked, now: isoTime(now) });
   transaction.afterDurable(wakeChecks);
+}
+
+function toSentMessage({ to, cc, content, receivedAt }: NewEmail): SentMessage {
+  const { bcc, headers, inReplyTo } = content;
+  return { to, cc, bcc, headers: headers as SentMessage['headers'], inReplyTo, receivedAt };
 }

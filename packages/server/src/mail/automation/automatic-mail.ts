@@ -97,7 +97,7 @@ const programPrefixes = ['noreply', 'donotreply', 'owner-', 'bounce-', 'bounces-
 const programSuffixes = ['-request', '-owner', '-relay', '-bounce', '-bounces', '-noreply', '-no-reply'];
 
 /** Whether the part of an address before the @ is one that programs use. */
-function isProgramAddress(address: string): boolean {
+export function isProgramAddress(address: string): boolean {
   const local = address.slice(0, Math.max(address.lastIndexOf('@'), 0)).toLowerCase();
   const plain = local.replaceAll('-', '').replaceAll('_', '').replaceAll('.', '');
   return (

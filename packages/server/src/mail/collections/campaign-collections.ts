@@ -4,7 +4,6 @@ import type { IndexedSystemCollection } from '../../collections/system-indexes.t
 import { campaignCounters } from '../../database/mail/campaign-rows.ts';
 import type { RecordRules } from '../../records/record-rules.ts';
 import { campaignLimits } from '../campaigns/campaign-limits.ts';
-import { campaignRules } from '../campaigns/campaign-rules.ts';
 import { campaignMessageRules, suppressionRules } from '../campaigns/recipient-rules.ts';
 import {
   accountField,
@@ -13,6 +12,7 @@ import {
   defineFlag,
   defineReference,
   keyField,
+  loadRulesLater,
   memberFilter,
   userIdVariable,
 } from './mail-fields.ts';
@@ -25,7 +25,7 @@ export const mailCampaigns: IndexedSystemCollection = {
   title: 'Campaigns',
   ...commonTraits,
   eventPrefix: 'campaign',
-  rules: campaignRules,
+  rules: loadRulesLater(async () => (await import('../campaigns/campaign-rules.ts')).campaignRules),
   timestamps: true,
   // The worker looks for campaigns by status.
   indexes: [{ fields: ['status', 'scheduledAt'] }, { fields: ['accountId', 'id'] }],

@@ -8,8 +8,15 @@ import { accountMembers, accounts, mailboxes } from './account-collections.ts';
 import { mailChecks, mailCorrespondents } from './authenticity-collections.ts';
 import { mailArrivals, mailAutoReplies, mailRules } from './automation-collections.ts';
 import { mailCampaignMessages, mailCampaigns, mailSuppressions, mailTemplates } from './campaign-collections.ts';
+import { contactGroupMembers, contactGroups, contactRemovals, contacts } from './contact-collections.ts';
 import { attachments, conversations, emails, mailContents } from './email-collections.ts';
-import { conversationNotes, mailNotifications } from './note-collections.ts';
+import {
+  conversationNotes,
+  mailNotifications,
+  mailPushKeys,
+  mailPushMessages,
+  mailPushSubscriptions,
+} from './note-collections.ts';
 import { mailLostPlacements, mailOperations, mailTombstones } from './operation-collections.ts';
 import { mailProblems, mailWorkers } from './problem-collections.ts';
 import { mailSavedSearches } from './saved-search-collections.ts';
@@ -52,6 +59,13 @@ export const mailCollections: readonly IndexedSystemCollection[] = [
   conversationNotes,
   mailNotifications,
   mailSavedSearches,
+  contacts,
+  contactGroups,
+  contactGroupMembers,
+  contactRemovals,
+  mailPushSubscriptions,
+  mailPushMessages,
+  mailPushKeys,
 ];
 
 /** The members of the account that a record belongs to. Only row filters use it. */
@@ -71,6 +85,22 @@ const defineHasMany = (name: string, foreignKey: string): SystemField => ({
   sourceKey: 'id',
 });
 
+/** Groups and their contacts, in both directions. */
+const defineGroupRelations = (): SystemRelation[] => {
+  const [through, type] = ['contactGroupMembers', 'belongsToMany'] as const;
+  const [groupKey, contactKey] = ['groupId', 'contactId'];
+  return [
+    {
+      collection: 'contactGroups',
+      field: { name: 'members', type, target: 'contacts', through, foreignKey: groupKey, otherKey: contactKey },
+    },
+    {
+      collection: 'contacts',
+      field: { name: 'groups', type, target: 'contactGroups', through, foreignKey: contactKey, otherKey: groupKey },
+    },
+  ];
+};
+
 /** Relations between the collections of mail, added when both sides exist. */
 export const mailRelations: readonly SystemRelation[] = [
   { collection: 'accounts', field: defineMembersRelation('id') },
@@ -86,6 +116,8 @@ export const mailRelations: readonly SystemRelation[] = [
     'mailSuppressions',
     'mailTemplates',
     'conversationNotes',
+    'contacts',
+    'contactGroups',
   ].map((collection) => ({
     collection,
     field: defineMembersRelation('accountId'),
@@ -101,6 +133,7 @@ export const mailRelations: readonly SystemRelation[] = [
       otherKey: 'userId',
     },
   },
+  ...defineGroupRelations(),
   { collection: 'accounts', field: defineHasMany('mailboxes', 'accountId') },
   { collection: 'conversations', field: defineHasMany('emails', 'conversationId') },
   { collection: 'conversations', field: defineHasMany('conversationNotes', 'conversationId') },

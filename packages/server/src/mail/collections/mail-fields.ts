@@ -1,6 +1,7 @@
 /** Fields and traits that several collections of mail have. */
 import type { IndexedSystemCollection } from '../../collections/system-indexes.ts';
 import type { FieldDefinition } from '../../protocol/definition.ts';
+import type { Body, RecordRules } from '../../records/record-rules.ts';
 import type { SystemField } from '../../schema/system-collections.ts';
 import type { SystemTraits } from '../../schema/system-traits.ts';
 
@@ -57,6 +58,14 @@ export const defineInternalCollection = (
   title: string,
   more: Omit<IndexedSystemCollection, 'name' | 'title' | 'internal' | 'timestamps'>,
 ): IndexedSystemCollection => ({ name, title, internal: true, timestamps: false, ...more });
+
+/** Rules with `prepare` and `guard` about everyday work, whose module is only loaded when a record is written. */
+export const loadRulesLater = (load: () => Promise<RecordRules>): RecordRules => ({
+  changesAccess: false,
+  isUnaudited: true,
+  prepare: async (body, key, context) => (await (await load()).prepare?.(body, key, context)) ?? { body: body as Body },
+  guard: async (write) => (await (await load()).guard?.(write)) ?? (async (): Promise<void> => {}),
+});
 
 /** The permission variable that stands for the key of the user who reads. */
 export const userIdVariable = '{{$user.id}}';

@@ -13,6 +13,9 @@ export const mailResources = [
   'conversationNotes',
   'mailNotifications',
   'mailSavedSearches',
+  'contacts',
+  'contactGroups',
+  'mailPushSubscriptions',
 ] as const;
 
 const names: ReadonlySet<string> = new Set(mailResources);

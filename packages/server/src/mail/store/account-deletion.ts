@@ -45,6 +45,8 @@ const batchSizes = {
   mailCampaigns: 100,
   mailSuppressions: 500,
   mailTemplates: 100,
+  contactGroups: 100,
+  contacts: 500,
   mailboxes: 100,
 } as const;
 type DeletedCollection = keyof typeof batchSizes;

@@ -342,7 +342,10 @@ export class MailIngest {
     const placed = pairUp(fresh, conversations);
     const emails = placed.map(([each, conversation]) => buildEmail(each, conversation, accountAddresses));
     const ids = await writer.addEmails(emails);
-    await noteArrivals(this.#parts, transaction, account.id, { emails, ids });
+    await noteArrivals({ ...this.#parts, ...ingest.actor, isQuiet: ingest.isQuiet }, transaction, account.id, {
+      emails,
+      ids,
+    });
     const partial = pairUp(emails, ids).filter(([email]) => email.bodyState === 'partial');
     await addMissingBodies(
       database,

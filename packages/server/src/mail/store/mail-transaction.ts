@@ -14,6 +14,8 @@ export interface MailTransaction extends MailEventSource {
   readonly transaction: Transaction;
   /** Reports that operations of an account wait to be sent. Called after the commit. */
   readonly wakeOperations: (account: number) => void;
+  /** Reports that push messages wait. Called after the commit. Absent: they are found soon. */
+  readonly wakePush?: () => void;
 }
 
 /** The transaction of a request. */
@@ -27,6 +29,7 @@ export function toMailTransaction(context: RecordContext, transaction: Transacti
     actor: formatActor(caller),
     requestId,
     wakeOperations: (account) => mail.wakeOperations(account),
+    wakePush: () => mail.wakePush(),
   };
 }
 

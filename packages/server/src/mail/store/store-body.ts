@@ -5,14 +5,12 @@ import { EmailRows } from '../../database/mail/email-rows.ts';
 import { removeMissingBodies } from '../../database/mail/missing-body-rows.ts';
 import { type PartialEmail, writeBody } from '../../database/mail/partial-rows.ts';
 import { type ArrivalParts, noteArrivals } from '../authenticity/correspondents.ts';
-import { appendMailEvent, type MailEventSource } from './mail-events.ts';
+import { appendMailEvent } from './mail-events.ts';
 import { buildEmail, buildIndexEntry, type ParsedIncomingMail } from './new-email.ts';
 
 /** What storing a body works with. */
-export interface BodyParts extends ArrivalParts, MailEventSource {
+export interface BodyParts extends ArrivalParts {
   readonly transaction: Transaction;
-  /** Whether no events are appended: for bodies that nobody has asked for. */
-  readonly isQuiet: boolean;
 }
 
 const changedFields = ['content', 'snippet', 'size', 'hasAttachments', 'attachments', 'warnings', 'bodyState'];

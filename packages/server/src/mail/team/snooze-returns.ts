@@ -23,6 +23,7 @@ export interface SnoozeReturnParts {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly wakePush: () => void;
 }
 
 const conversationsPerTransaction = 50;

@@ -113,7 +113,7 @@ export class DraftSession extends ObservableState<DraftState> {
     try {
       if (beginning.kind === 'new') {
         const body = beginBody(emptyContent, this.#format, this.#getSignature(beginning.accountId, null));
-        this.updateState({ content: { ...emptyContent, ...body }, error: null });
+        this.updateState({ content: { ...emptyContent, to: beginning.to ?? [], ...body }, error: null });
       } else if (beginning.kind === 'draft') {
         const email = await this.#draft.read(beginning.email);
         this.#adoptServerState(email);

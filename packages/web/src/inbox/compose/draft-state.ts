@@ -5,7 +5,7 @@ import type { Sender } from './senders.ts';
 
 /** What a message starts from: an empty one, another e-mail, or a stored draft. */
 export type DraftOrigin =
-  | { readonly kind: 'new'; readonly accountId: number }
+  | { readonly kind: 'new'; readonly accountId: number; readonly to?: readonly string[] }
   | {
       readonly kind: 'reply' | 'replyAll' | 'forward';
       readonly email: number;

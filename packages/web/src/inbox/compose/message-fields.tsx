@@ -26,7 +26,6 @@ export function MessageFields({ session, content, kind, accounts, accountId }: M
     label: t[name],
     value: content[name],
     change: (value: readonly string[]) => session.write({ [name]: value }),
-    accountId,
   });
   return (
     <>

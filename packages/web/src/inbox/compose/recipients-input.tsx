@@ -10,20 +10,26 @@ interface RecipientsInputProps {
   readonly label: string;
   readonly value: readonly string[];
   readonly change: (value: readonly string[]) => void;
-  /** The account whose e-mails provide the suggestions. */
-  readonly accountId: number | null;
   readonly autoFocus?: boolean;
 }
 
 /**
- * An input of addresses with suggestions from existing e-mails. Typed text becomes an address when the input loses the
+ * An input of addresses with suggestions from contacts, their groups and existing e-mails. Typed text becomes an address when the input loses the
  * focus.
  */
-export function RecipientsInput({ label, value, change, accountId, autoFocus }: RecipientsInputProps): ReactNode {
-  const t = useInboxTexts().compose;
+export function RecipientsInput({ label, value, change, autoFocus }: RecipientsInputProps): ReactNode {
+  const { compose: t, contacts } = useInboxTexts();
   const [typed, setTyped] = useState('');
   const [debouncedText] = useDebouncedValue(typed, 150);
-  const suggestions = useAddressSuggestions(accountId, debouncedText).filter((each) => !value.includes(each));
+  const suggestions = useAddressSuggestions(
+    debouncedText,
+    (name, people) => `${name} (${contacts.groups.people(people)})`,
+  )
+    .map(({ label, addresses }) => ({ label, addresses: addresses.filter((each) => !value.includes(each)) }))
+    .filter(({ addresses }) => addresses.length > 0);
+  /** The addresses of a chosen suggestion or a typed text. */
+  const toAddresses = (text: string): readonly string[] =>
+    suggestions.find(({ label }) => label === text)?.addresses ?? splitAddresses(text);
   /** A comma or semicolon ends an address, except in a quoted name. Escape only closes the suggestions. */
   const handleKeyDown = (event: KeyboardEvent): void => {
     const hasSuggestions = suggestions.length > 0 && event.currentTarget.getAttribute('aria-expanded') === 'true';
@@ -42,12 +48,12 @@ export function RecipientsInput({ label, value, change, accountId, autoFocus }: 
       label={label}
       error={invalidAddress !== undefined && t.noAddress(invalidAddress)}
       value={[...value]}
-      onChange={(next) => change(next.flatMap(splitAddresses))}
+      onChange={(next) => change([...new Set(next.flatMap(toAddresses))])}
       splitChars={[]}
       onKeyDown={handleKeyDown}
       searchValue={typed}
       onSearchChange={setTyped}
-      data={typed === '' ? [] : suggestions}
+      data={typed === '' ? [] : suggestions.map(({ label }) => label)}
       filter={({ options }) => options}
       maxDropdownHeight={240}
       acceptValueOnBlur

@@ -178,6 +178,11 @@ function FolderLinks(): ReactNode {
       <TextLink to="/a/$app/inbox/accounts" params={{ app }} size="sm" c="dimmed">
         {t.accounts.manage}
       </TextLink>
+      {may('contacts', 'list') && (
+        <TextLink to="/a/$app/inbox/contacts" params={{ app }} size="sm" c="dimmed">
+          {t.contacts.link}
+        </TextLink>
+      )}
       {may('conversations', 'list') && (
         <TextLink to="/a/$app/inbox/reports" params={{ app }} size="sm" c="dimmed">
           {t.reports.link}

@@ -21,8 +21,7 @@ export function useSearchSuggestions(accounts: readonly Account[], typed: string
   const word = useMemo(() => readTypedWord(typed), [typed]);
   const { operator, value } = word;
   const wantsPeople = operator === null ? value.length > 1 : peopleOperators.has(operator) && value !== '';
-  // People of the first account: suggestions are a help, and all mail is searched anyway.
-  const people = useAddressSuggestions(accounts[0]?.id ?? null, wantsPeople ? value : '');
+  const people = useAddressSuggestions(wantsPeople ? value : '', null).map(({ label }) => label);
   const labels = useLabels();
   const words = suggestWords(word, {
     labels: labels.map(({ label }) => label),

@@ -11,6 +11,7 @@ import { useMay } from '../../data/schema.ts';
 import { type InboxTexts, useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toasts.tsx';
+import { PushSettings, usePush, usePushClicks } from '../notifications/push-settings.tsx';
 import { formatFullTime, formatShortTime } from '../times.ts';
 import classes from './notification-bell.module.css';
 import { useMemberName } from './team-data.ts';
@@ -29,6 +30,8 @@ function Bell({ open }: { open: (conversation: number) => void }): ReactNode {
   const t = useInboxTexts().team.notifications;
   const application = useApplication();
   const [opened, { close, toggle }] = useDisclosure(false);
+  const push = usePush();
+  usePushClicks(open);
   const { data = [] } = useApiQuery([key], readNotifications, { staleTime: 60_000 });
   const unread = data.filter(({ read }) => !read);
   const refresh = (): void => void invalidate(application, key);
@@ -85,6 +88,11 @@ function Bell({ open }: { open: (conversation: number) => void }): ReactNode {
             </li>
           ))}
         </ul>
+        {push && (
+          <div className={classes.settings}>
+            <PushSettings {...push} />
+          </div>
+        )}
       </Popover.Dropdown>
     </Popover>
   );

@@ -130,6 +130,13 @@ export const inboxTeam = {
     assignment: (who: string) => `${who} assigned a conversation to you`,
     returned: 'A snoozed conversation has returned',
     followUp: 'Nobody has answered',
+    push: {
+      device: 'Show notifications on this device',
+      deviceHint: 'Also when no page of the inbox is open, until you sign out.',
+      newMail: 'New mail too',
+      blocked: 'Notifications of this site are blocked. Allow them in the settings of the browser.',
+      failed: 'The browser could not be subscribed.',
+    },
   },
   keys: [
     ['d', 'Close or reopen'],

@@ -1,3 +1,4 @@
+import { contacts } from './contacts.ts';
 import { inboxReading } from './inbox-reading.ts';
 import { inboxTeam } from './inbox-team.ts';
 import { mailAccounts } from './mail-accounts.ts';
@@ -23,6 +24,7 @@ export const inbox = {
   title: 'Inbox',
   accounts: mailAccounts,
   campaigns: mailCampaigns,
+  contacts,
   reports: mailReports,
   team: inboxTeam,
   reading: inboxReading,
