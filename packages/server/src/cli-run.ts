@@ -16,6 +16,7 @@ export async function runCommand(
   if (name === 'completion') return (await import('./cli-completion.ts')).runCompletion(args);
   if (name === 'config') return (await import('./cli-config.ts')).runConfigCommand(args, own);
   if (name === 'doctor') return (await import('./cli-doctor.ts')).runDoctorCommand(args);
+  if (name === 'schema') return (await import('./cli-schema.ts')).runSchemaCommand(args, loadConfig());
   const administers = name === 'user' || name === 'key' || name === 'app' || name === 'jobs';
   return administers ? (await import('./cli-admin.ts')).runAdminCommand(name, args, loadConfig()) : null;
 }

@@ -11,6 +11,7 @@ import { keySchemas, keyUseSchemas } from './key-operations.ts';
 import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
+import { schemaSchemas } from './schema-operations.ts';
 import * as schema from './schema-parts.ts';
 import type { Subject } from './subject.ts';
 import { webhookSchemas } from './webhook-operations.ts';
@@ -87,7 +88,7 @@ export function systemSchemas({ caller, application, findGrant, mayConfigure }: 
     ...accountSchemas,
     ...(caller.type !== 'anonymous' && { ...sessionSchemas, ...keySchemas }),
     ...(isAnyGranted('apiKeys', ['list']) && keyUseSchemas),
-    ...(mayConfigure && explanationSchemas),
+    ...(mayConfigure && { ...explanationSchemas, ...schemaSchemas }),
     ...((isAnyGranted('collections', definitions) || isAnyGranted('fields', definitions)) && definitionSchemas),
     ...(isAnyGranted('collections', ['list']) && isAnyGranted('collections', ['update']) && indexSchemas),
     ...(application === mainApplicationName &&

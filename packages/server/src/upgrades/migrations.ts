@@ -1,6 +1,7 @@
 /** All migrations, in their order. A change of what a store contains needs one: see `test/contract/store-upgrades.test.ts`. */
 import { recordedMigrations } from './001-recorded-migrations.ts';
 import { inboxWorkplace } from './002-inbox-workplace.ts';
+import { schemaRevisions } from './003-schema-revisions.ts';
 import type { Migration } from './migration.ts';
 
-export const migrations: readonly Migration[] = [recordedMigrations, inboxWorkplace];
+export const migrations: readonly Migration[] = [recordedMigrations, inboxWorkplace, schemaRevisions];
