@@ -27,6 +27,7 @@ export const schemaOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'schema:apply',
+    matches: true, // by "state" in the body
     summary: 'Make the schema what a document says',
     description: 'All of it is one transaction and one revision. Without a difference, nothing is done.',
     may: mayConfigure,
@@ -36,6 +37,7 @@ export const schemaOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'schema:rollback',
+    matches: true, // by "state" in the body
     summary: 'Restore the schema of an earlier revision, as a new revision',
     may: mayConfigure,
     parameters: [dryRunParameter],

@@ -1,5 +1,6 @@
 /** `schema:pull`, `diff`, `apply`, `rollback` and `revisions`. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { deleteExpiredTombstones } from '../../src/database/schema-tombstones.ts';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -229,5 +230,44 @@ describeEngines('schema documents', (engine) => {
     expect((await diff(schema)).steps).toEqual([]);
     await server.data('POST /api/albums:update?filterByTk=2', { body: { artistId: 1 } });
     expect((await server.data('GET /api/albums:get?filterByTk=2&appends=artist')).artist.name).toBe('folk');
+  });
+
+  test('only roles that may configure use it, and a state that was read earlier is not overwritten', async () => {
+    await server.createKey('editor');
+    for (const action of ['pull', 'diff', 'apply', 'rollback'])
+      expect((await server.call(`POST /api/schema:${action}`, { as: 'editor', body: {} })).status).toBe(403);
+    expect((await server.call('GET /api/schema:revisions', { as: 'editor' })).status).toBe(403);
+    const { state, schema } = await server.data('POST /api/schema:pull', { body: {} });
+    await server.data('POST /api/fields:create', { body: { collectionName: 'tags', name: 'more', type: 'string' } });
+    const body = { schema: { ...schema, webhooks: [] }, state, allowDestructive: true };
+    expect((await server.call('POST /api/schema:apply', { body })).body).toMatchObject({ code: 'VERSION_STALE' });
+    // A developer may configure, but the rules of roles hold: only an admin grants allowConfigure.
+    await server.createKey('developer');
+    const present = await pull();
+    present.roles.find((each: Json) => each.name === 'seller').allowConfigure = true;
+    const refused = await server.call('POST /api/schema:apply', { as: 'developer', body: { schema: present } });
+    expect([403, 409]).toContain(refused.status);
+    expect((await pull()).roles.find((each: Json) => each.name === 'seller').allowConfigure).toBe(false);
+  });
+
+  test('data of a destroyed field is gone after thirty days', async () => {
+    const schema = await pull();
+    const year = findField(schema, 'albums', 'year');
+    findCollection(schema, 'albums').fields = findCollection(schema, 'albums').fields.filter(
+      (each: Json) => each !== year,
+    );
+    delete findCollection(schema, 'albums').options.indexes;
+    for (const role of schema.roles) if (role.name === 'seller') role.permissions = [];
+    await apply(schema, { allowDestructive: true });
+    const { database } = server.running.applications.main;
+    const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+    await deleteExpiredTombstones(database, inDays(29));
+    expect(
+      (await server.data('GET /api/schema:revisions')).tombstones.some((each: Json) => each.name === 'albums.year'),
+    ).toBe(true);
+    await deleteExpiredTombstones(database, inDays(31));
+    expect((await server.data('GET /api/schema:revisions')).tombstones).toEqual([]);
+    expect((await server.data('POST /api/schema:rollback', { body: {} })).restored).toEqual([]);
+    expect(await server.data('GET /api/albums:list?sort=id&fields=year')).toEqual([{ year: null }, { year: null }]);
   });
 });

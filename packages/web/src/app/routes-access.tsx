@@ -81,4 +81,9 @@ export const accessRoutes = [
     component: lazyRouteComponent(() => import('../admin/audit/audit-page.tsx'), 'AuditPage'),
     validateSearch: parseAuditSearch,
   }),
+  createRoute({
+    getParentRoute,
+    path: 'access/schema',
+    component: lazyRouteComponent(() => import('../admin/schema/revisions-page.tsx'), 'RevisionsPage'),
+  }),
 ] as const;

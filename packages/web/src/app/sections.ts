@@ -22,6 +22,8 @@ const mayList =
   (_, schema) =>
     resources.every((resource) => schema.may(resource, 'list'));
 
+const mayReadRevisions: NonNullable<Section['isVisible']> = (_, schema) => schema.may('schema', 'revisions');
+
 export const sections: readonly Section[] = [
   { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', isVisible: mayList('accounts', 'mailboxes', 'conversations') },
   { id: 'data', icon: 'table', path: 'data', key: 'd' },
@@ -47,5 +49,6 @@ export const sections: readonly Section[] = [
     isVisible: ({ application, roles }) => application === 'main' && roles.includes('admin'),
   },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', isVisible: mayList('audit') },
+  { id: 'schema', icon: 'diagram', path: 'access/schema', key: 'v', group: 'access', isVisible: mayReadRevisions },
   { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];

@@ -14,6 +14,7 @@ export const shell = {
     webhooks: 'Webhooks',
     applications: 'Applications',
     audit: 'Audit',
+    schema: 'Schema',
     inbox: 'Inbox',
     developers: 'Developers',
     docs: 'API',
