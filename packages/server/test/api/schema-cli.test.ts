@@ -183,7 +183,7 @@ const refusals: readonly [name: string, prepare: () => void, message: RegExp][] 
   [
     'a link to a file',
     () => {
-      mkdirSync(join(folder, 'collections'));
+      mkdirSync(join(folder, 'collections'), { recursive: true });
       symlinkSync('/etc/passwd', join(folder, 'collections/a.yaml'));
     },
     /collections\/a\.yaml must be a file, not a link/,
