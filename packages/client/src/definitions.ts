@@ -1,6 +1,6 @@
 /** The definitions of collections and fields. */
 import type { CollectionOptions } from '@tablinum/server/protocol';
-import type { Collection, Field, Impact, IndexAdvice, List, ListMeta, ReadParameters } from './dto.ts';
+import type { Collection, Field, Impact, IndexAdvice, List, ListMeta, ReadParameters, SchemaRevisions } from './dto.ts';
 import {
   buildImportBody,
   type CollectionPreview,
@@ -68,6 +68,11 @@ export class Definitions {
   async indexAdvice(collection?: string): Promise<IndexAdvice> {
     const query = collection === undefined ? {} : { collectionName: collection };
     return (await this.#transport.call<IndexAdvice>('indexes:advice', { query })).data;
+  }
+
+  /** The revisions of the schema, for roles that may configure. */
+  async revisions(): Promise<SchemaRevisions> {
+    return (await this.#transport.call<SchemaRevisions>('schema:revisions')).data;
   }
 
   /** What a file looks like, and a definition for its records. Nothing is changed. */

@@ -156,6 +156,41 @@ export interface UnneededIndex {
 }
 
 /** Advice by the requests that one server has answered since a time. */
+/** One change of a schema revision. */
+export interface SchemaStep {
+  readonly action: 'adopt' | 'rename' | 'create' | 'change' | 'destroy';
+  readonly kind: 'collection' | 'field' | 'role' | 'permission' | 'webhook';
+  /** The collection, role or webhook. */
+  readonly of: string;
+  /** The field, or the resource of a permission. */
+  readonly name?: string;
+  /** The former name of what was renamed. */
+  readonly from?: string;
+  /** What was created, or the members that changed, with their former values. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly before?: Readonly<Record<string, unknown>>;
+  readonly destructive: boolean;
+}
+
+export interface SchemaRevision {
+  readonly number: number;
+  readonly at: string;
+  readonly actor: string | null;
+  readonly summary: string;
+  readonly steps: readonly SchemaStep[];
+}
+
+/** The latest revisions, newest first, and the data that is kept of what they destroyed. */
+export interface SchemaRevisions {
+  readonly revisions: readonly SchemaRevision[];
+  readonly tombstones: readonly {
+    readonly name: string;
+    readonly records: number;
+    readonly at: string;
+    readonly expires: string;
+  }[];
+}
+
 export interface IndexAdvice {
   readonly since: string;
   readonly server: string;

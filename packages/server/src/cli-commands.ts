@@ -1,7 +1,7 @@
 /** The commands of `tablinum`: what they do and how they are called. */
 
-/** Exit codes of all commands. `import` also uses 3: rows were refused. */
-export const commandExitCodes = { done: 0, failed: 1, usage: 2 } as const;
+/** Exit codes of all commands. `import` also uses 3: rows were refused; `schema diff` uses 4: something differs. */
+export const commandExitCodes = { done: 0, failed: 1, usage: 2, differs: 4 } as const;
 
 /** A command is called in the wrong way. */
 export class UsageError extends Error {}
@@ -72,6 +72,17 @@ destroy deletes the application with all its data.`,
     summary: 'Imports in the background: list, cancel.',
     actions: ['list', 'cancel'],
     usage: `tablinum jobs list ${common}\ntablinum jobs cancel <id> ${common}`,
+  },
+  {
+    name: 'schema',
+    summary: 'The schema as files: write them, compare them, apply them, undo.',
+    actions: ['pull', 'diff', 'apply', 'rollback', 'revisions'],
+    usage: `tablinum schema pull <folder> [--format yaml|json] [--app <name>]
+tablinum schema diff <folder> ${common}
+tablinum schema apply <folder> [--allow-destructive] [--dry-run] [--summary <text>] ${common}
+tablinum schema rollback [--to <number>] [--allow-destructive] [--dry-run] ${common}
+tablinum schema revisions ${common}
+Exit code 4 of diff: something differs.`,
   },
   {
     name: 'import',

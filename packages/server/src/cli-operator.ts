@@ -15,10 +15,27 @@ export interface OperatorConnection {
    * Runs an action by POST.
    *
    * @param parameters of the query string.
+   * @param milliseconds the time limit; default: a minute.
    * @returns `data` of the reply.
-   * @throws Error with the message of the refusal.
+   * @throws OperatorRefusal with the message of the refusal.
    */
-  call(action: string, body: unknown, parameters?: Readonly<Record<string, string>>): Promise<unknown>;
+  call(
+    action: string,
+    body: unknown,
+    parameters?: Readonly<Record<string, string>>,
+    milliseconds?: number,
+  ): Promise<unknown>;
+}
+
+/** The server has refused an action. */
+export class OperatorRefusal extends Error {
+  /** The problems by their paths in the body; empty if the reply has none. */
+  readonly details: Readonly<Record<string, string>>;
+
+  constructor(message: string, details: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.details = details;
+  }
 }
 
 interface Server {
@@ -95,16 +112,21 @@ function toCommandConfig(config: Config): Config {
 
 function connect({ url, token }: Server, application: string): OperatorConnection {
   return {
-    call: async (action, body, parameters = {}) => {
+    call: async (action, body, parameters = {}, milliseconds = requestMilliseconds) => {
       const query = new URLSearchParams(parameters).toString();
       const reply = await fetch(`${url}/api/${action}${query === '' ? '' : `?${query}`}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-app': application },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(requestMilliseconds),
+        signal: AbortSignal.timeout(milliseconds),
       });
-      const { data, message } = (await reply.json()) as { data?: unknown; message?: string };
-      if (!reply.ok) throw new Error(message ?? `The server replied with the status ${reply.status}.`);
+      const { data, message, details } = (await reply.json()) as {
+        data?: unknown;
+        message?: string;
+        details?: Record<string, string>;
+      };
+      if (!reply.ok)
+        throw new OperatorRefusal(message ?? `The server replied with the status ${reply.status}.`, details);
       return data;
     },
   };

@@ -20,6 +20,7 @@ export async function runCommand(
     await (await import('./cli-move.ts')).runMoveCommand(args, loadConfig());
     return commandExitCodes.done;
   }
+  if (name === 'schema') return (await import('./cli-schema.ts')).runSchemaCommand(args, loadConfig());
   const administers = name === 'user' || name === 'key' || name === 'app' || name === 'jobs';
   return administers ? (await import('./cli-admin.ts')).runAdminCommand(name, args, loadConfig()) : null;
 }

@@ -20,7 +20,7 @@ export interface HousekeepingSchedule {
 }
 
 /**
- * Deletes expired logins and links, old deliveries of webhooks, old imports, and unreferenced files and bytes of mail. An application is not opened
+ * Deletes expired logins and links, old deliveries of webhooks, old imports, expired tombstones of the schema, and unreferenced files and bytes of mail. An application is not opened
  * only for expired links.
  *
  * An application with webhooks, with mail accounts to synchronise or with mail that waits to be sent schedules its next opening in
@@ -41,6 +41,8 @@ export async function runHousekeeping({
   await mail.sweep(now);
   await imports.sweep(now);
   await files.sweep(now);
+  const { deleteExpiredTombstones } = await import('../database/schema-tombstones.ts');
+  await deleteExpiredTombstones(database, isoTime(now));
   const nextLoginSweep = next === null ? null : Math.max(Date.parse(next), now + minIntervalMilliseconds);
   const nextMail = await mail.nextDue();
   if (!webhooks.listening && !mail.isBusy)

@@ -118,18 +118,18 @@ function buildPlan(registry: Registry, wanted: readonly RequestedCollection[]): 
   return {
     switched,
     created: created.map((each) => each.definition),
-    added: added.sort((one, other) => rank(one.field) - rank(other.field)),
+    added: added.sort((one, other) => rankField(one.field) - rankField(other.field)),
     changed,
     metadataChanges,
   };
 }
 
 /** Foreign keys are created by the belongsTo if both sides name the same one; a join needs both of its collections. */
-function rank({ type }: FieldDefinition): number {
+export function rankField({ type }: FieldDefinition): number {
   return ['belongsTo', 'hasOne', 'hasMany', 'belongsToMany'].indexOf(type);
 }
 
-interface Creation {
+export interface Creation {
   readonly definition: CollectionDefinition;
   readonly later: readonly FieldDefinition[];
   readonly indexes: readonly IndexDefinition[] | undefined;
@@ -139,7 +139,7 @@ interface Creation {
  * Sorts new collections so that each comes after the targets of its belongsTo fields. Relations in a cycle are added
  * later.
  */
-function sortByDependency(newDefinitions: readonly CollectionDefinition[]): Creation[] {
+export function sortByDependency(newDefinitions: readonly CollectionDefinition[]): Creation[] {
   const result: Creation[] = [];
   const createdNames = new Set<string>();
   const waiting = [...newDefinitions];

@@ -300,6 +300,8 @@ class FieldChange {
 
   async #checkRepeated(transaction: Transaction): Promise<void> {
     if (!this.#after.definition.unique || this.#before.definition.unique) return;
+    // Values without an order, such as JSON, cannot be compared before they are converted: the new index finds duplicates.
+    if (!this.#before.type.sortable) return;
     const { column } = requireColumnField(this.#before);
     await rejectDuplicates(this.#context, transaction, this.#collection, { ...this.#after, column });
   }

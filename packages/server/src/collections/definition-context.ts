@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../database/database.ts';
 import type { EventManager } from '../extensions/event-manager.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { RecordContext } from '../records/record-context.ts';
-import type { Registry } from '../schema/registry.ts';
+import type { Collection, Field, Registry } from '../schema/registry.ts';
 
 /** An event that a change of definitions causes. */
 export interface DefinitionEvent {
@@ -37,6 +37,13 @@ export interface DefinitionTransaction {
   version: number;
 }
 
+/** What is about to be destroyed: fields of a collection, or the collection itself. */
+export interface DroppedDefinition {
+  readonly collection: Collection;
+  /** Null: the whole collection. */
+  readonly fields: readonly Field[] | null;
+}
+
 /** The context of a change to definitions. */
 export interface DefinitionContext {
   readonly database: Database;
@@ -60,6 +67,8 @@ export interface DefinitionContext {
   readonly dryRun: DefinitionDryRun | null;
   /** Set if the caller wants the events of a change: collects them. */
   readonly collectedEvents: DefinitionEvent[] | null;
+  /** Keeps the data of what a change destroys, before it is destroyed; absent: nothing is kept. */
+  readonly keepDropped?: (transaction: Transaction, dropped: DroppedDefinition) => Promise<void>;
   /** Set if the change is one of several in a transaction. */
   readonly tx: DefinitionTransaction | null;
   /**

@@ -40,6 +40,7 @@ export async function dropCollection(context: DefinitionContext, name: string, c
   const drop = async (transaction: Transaction): Promise<void> => {
     for (const dependent of dependents) await dropDependentFields(context, transaction, dependent);
     for (const each of [...joins, collection]) {
+      await context.keepDropped?.(transaction, { collection: each, fields: null });
       await runStatements(context, transaction, [context.database.dialect.dropTable(each.table)]);
       await deleteCollection(context.database, transaction, each.id);
       await deletePermissionsOn(context.database, transaction, each.name);
@@ -83,6 +84,7 @@ async function dropDependentFields(
   { collection, fields }: DependentFields,
 ): Promise<void> {
   const { dialect } = context.database;
+  await context.keepDropped?.(transaction, { collection, fields });
   const nextCollection = makeCollection({
     ...collection,
     options: omitIndexesOver(collection, fields),

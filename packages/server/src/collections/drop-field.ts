@@ -28,6 +28,7 @@ export async function dropField(context: DefinitionContext, collectionName: stri
     { subject: collectionName, tables, needsRebuild: tables.length > 0 },
     async (transaction) => {
       const { dialect } = context.database;
+      await context.keepDropped?.(transaction, { collection, fields: [field] });
       const options = omitIndexesOver(collection, [field]);
       const nextCollection = makeCollection({
         ...collection,

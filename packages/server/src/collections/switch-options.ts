@@ -91,6 +91,7 @@ export async function switchOptions(
   if (!force) await rejectDataLoss(context, transaction, plan);
   if (isTurnedOff(plan, 'paranoid')) await emptyTrash(context, transaction, plan);
   if (isTurnedOff(plan, 'logging')) await deleteHistory(context.database, transaction, collection.id);
+  if (removed.length > 0) await context.keepDropped?.(transaction, { collection, fields: removed });
   await applyStorageChange(context, transaction, plan);
   transaction.touch('*'); // the links that are visible in joins of other collections may change
 }

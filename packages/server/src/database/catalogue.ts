@@ -16,7 +16,7 @@ export interface Versions {
 }
 
 /** The version of the stores that this server writes: the number of the last migration of `upgrades/`. */
-export const storeVersion = 5;
+export const storeVersion = 6;
 
 /** The number of the last migration that a store has been through; 0: it is from before migrations were noted. */
 export async function readStoreVersion(database: Database): Promise<number> {
@@ -32,6 +32,12 @@ export async function readVersions(database: Database): Promise<Versions> {
   );
   const [version, schema] = requireRow(rows);
   return { version: Number(version), schema: Number(schema) };
+}
+
+/** The current version, as a transaction sees it. */
+export async function readVersionInTx(transaction: Transaction): Promise<number> {
+  const [version] = requireRow(await transaction.run({ text: 'SELECT version FROM _meta', values: [] }));
+  return Number(version);
 }
 
 /** Increments the version and returns it. Plans, grants and callers of the previous version become invalid. */
@@ -194,6 +200,16 @@ export async function updateCollection(
   const texts = sql`title=${value('text', title)},description=${value('text', description)}`;
   const update = sql`UPDATE _collections SET ${texts},options=${value('json', options)},${isChangedNow}
 WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
+}
+
+/** Replaces the name of a collection. Its table keeps its name. */
+export async function updateCollectionName(
+  database: Database,
+  transaction: Transaction,
+  { id, name }: Pick<StoredCollection, 'id' | 'name'>,
+): Promise<void> {
+  const update = sql`UPDATE _collections SET name=${value('text', name)},${isChangedNow} WHERE id=${value('integer', id)}`;
   await runInTransaction(database, transaction, update);
 }
 

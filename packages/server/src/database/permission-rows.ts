@@ -87,6 +87,16 @@ export async function updatePermissionNames(
   await run(sql`UPDATE permissions SET filter=${value('json', filter)},${lists} WHERE id=${value('integer', id)}`);
 }
 
+/** Moves the permissions of all roles from one resource to another, after a collection was renamed. */
+export async function renameResource(
+  database: Database,
+  transaction: Transaction,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  const update = sql`UPDATE permissions SET resource=${value('text', to)} WHERE resource=${value('text', from)}`;
+  await runInTransaction(database, transaction, update);
+}
+
 /** Deletes the permissions of all roles on a resource. */
 export async function deletePermissionsOn(
   database: Database,

@@ -1,13 +1,15 @@
 /** Statements about roles, and about which users hold them. */
 import type { Database, Transaction } from './database.ts';
-import { createReader, createTxRunner, readNumberInTx, runInTransaction } from './run-statement.ts';
-import { listValue, type Sql, sql, value } from './sql.ts';
+import { createReader, createRunner, createTxRunner, readNumberInTx, runInTransaction } from './run-statement.ts';
+import { identifier, listValue, type Sql, sql, value } from './sql.ts';
 
-/** All roles. */
+/** All roles. @param transaction as it sees them; null: the committed ones. */
 export async function readRoles(
   database: Database,
+  transaction: Transaction | null = null,
 ): Promise<{ name: string; allowConfigure: boolean; builtIn: boolean }[]> {
-  const rows = await createReader(database)<[name: string, allowConfigure: unknown, builtIn: unknown]>(
+  const run = createRunner(database, transaction);
+  const rows = await run<[name: string, allowConfigure: unknown, builtIn: unknown]>(
     sql`SELECT name,"allowConfigure","builtIn" FROM roles`,
   );
   return rows.map(([name, allowConfigure, builtIn]) => ({
@@ -15,6 +17,63 @@ export async function readRoles(
     allowConfigure: Boolean(allowConfigure),
     builtIn: Boolean(builtIn),
   }));
+}
+
+/** A role as schema files describe it. */
+export interface RoleDefinition {
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly allowConfigure: boolean;
+  readonly default: boolean;
+  readonly builtIn: boolean;
+}
+
+/** All roles with their descriptions, by name. @param transaction as it sees them; null: the committed ones. */
+export async function readRoleDefinitions(
+  database: Database,
+  transaction: Transaction | null,
+): Promise<RoleDefinition[]> {
+  const run = createRunner(database, transaction);
+  const rows = await run<[string, string | null, string | null, unknown, unknown, unknown]>(
+    sql`SELECT name,title,description,"allowConfigure","default","builtIn" FROM roles`,
+  );
+  return rows.map(([name, title, description, allowConfigure, isDefault, builtIn]) => ({
+    name,
+    title,
+    description,
+    allowConfigure: Boolean(allowConfigure),
+    default: Boolean(isDefault),
+    builtIn: Boolean(builtIn),
+  }));
+}
+
+/** A column that holds names of roles. */
+export interface RoleColumn {
+  readonly table: string;
+  readonly column: string;
+}
+
+/** Renames a role wherever it is named. @param columns of the role itself, and those of other tables that name roles. */
+export async function renameRole(
+  database: Database,
+  transaction: Transaction,
+  { from, to }: { readonly from: string; readonly to: string },
+  columns: { readonly own: readonly string[]; readonly referring: readonly RoleColumn[] },
+): Promise<void> {
+  const run = createTxRunner(database, transaction);
+  const rest = columns.own.filter((name) => name !== 'name');
+  const names = rest.map(identifier).join(',');
+  const old = sql`name=${value('text', from)}`;
+  // Foreign keys refer to the name, so the new row exists before they change.
+  await run(sql`INSERT INTO roles (name,${names}) SELECT ${value('text', to)},${names} FROM roles WHERE ${old}`);
+  for (const { table, column } of columns.referring) {
+    const name = identifier(column);
+    await run(sql`UPDATE ${identifier(table)} SET ${name}=${value('text', to)} WHERE ${name}=${value('text', from)}`);
+    transaction.touch(table);
+  }
+  await run(sql`DELETE FROM roles WHERE ${old}`);
+  transaction.touch('roles');
 }
 
 /** The titles of roles by name, null for a role without a title. Unknown names are left out. */

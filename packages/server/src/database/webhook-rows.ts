@@ -1,7 +1,7 @@
 /** Statements about webhooks. */
 import type { Database, Transaction } from './database.ts';
 import { parseJsonColumn } from './json-column.ts';
-import { createReader, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
+import { createReader, createRunner, createTxRunner, requireRow, runInTransaction } from './run-statement.ts';
 import { listValue, type Sql, sql, value } from './sql.ts';
 
 /** A stored webhook. */
@@ -26,6 +26,30 @@ export async function readEnabledWebhooks(database: Database): Promise<StoredWeb
     sql`SELECT ${columns} FROM webhooks WHERE ${isEnabled(database)} ORDER BY id`,
   );
   return rows.map(toStoredWebhook);
+}
+
+/** All webhooks. @param transaction as it sees them; null: the committed ones. */
+export async function readWebhooks(database: Database, transaction: Transaction | null): Promise<StoredWebhook[]> {
+  const rows = await createRunner(database, transaction)<WebhookRow>(sql`SELECT ${columns} FROM webhooks ORDER BY id`);
+  return rows.map(toStoredWebhook);
+}
+
+/** Replaces the patterns of events of a webhook, after a collection was renamed. */
+export async function updateWebhookEvents(
+  database: Database,
+  transaction: Transaction,
+  { id, events }: Pick<StoredWebhook, 'id' | 'events'>,
+): Promise<void> {
+  transaction.touch('webhooks');
+  const update = sql`UPDATE webhooks SET events=${value('json', events)} WHERE id=${value('integer', id)}`;
+  await runInTransaction(database, transaction, update);
+}
+
+/** Deletes the deliveries of a webhook. */
+export async function deleteDeliveries(database: Database, transaction: Transaction, id: number): Promise<void> {
+  transaction.touch('webhookDeliveries');
+  const remove = sql`DELETE FROM "webhookDeliveries" WHERE "webhookId"=${value('integer', id)}`;
+  await runInTransaction(database, transaction, remove);
 }
 
 /** The webhook of an id, or null. */

@@ -31,7 +31,17 @@ export const definitionActions: Readonly<Record<string, SystemAction>> = {
   'collections/fields:create': { reads: false, run: guardAction(createField) },
   'collections/fields:update': { reads: false, run: guardAction(updateField) },
   'collections/fields:destroy': { reads: false, run: guardAction(destroyField) },
+  'schema:pull': { reads: false, run: runSchema },
+  'schema:diff': { reads: false, run: runSchema },
+  'schema:apply': { reads: false, run: runSchema },
+  'schema:rollback': { reads: false, run: runSchema },
+  'schema:revisions': { reads: true, run: runSchema },
 };
+
+/** Loaded with the first request, because few servers need it. */
+async function runSchema(request: RequestContext): Promise<ActionResult> {
+  return (await import('./schema-actions.ts')).runSchemaAction(request);
+}
 
 /** Actions that need more than the permission of their own name. */
 const requiredGrants: Readonly<Record<string, readonly (readonly [string, string])[]>> = {

@@ -22,6 +22,7 @@ import {
 } from './operation-definition.ts';
 import { permissionOperations } from './permission-operations.ts';
 import { schemaRef } from './record-schemas.ts';
+import { schemaOperations } from './schema-operations.ts';
 import { settingsOperations } from './settings-operations.ts';
 import type { Subject } from './subject.ts';
 import { webhookOperations } from './webhook-operations.ts';
@@ -61,6 +62,7 @@ const operationDefinitions: readonly OperationDefinition[] = [
   ...permissionOperations,
   ...definitionOperations,
   ...indexOperations,
+  ...schemaOperations,
   ...applicationOperations,
   ...activityOperations,
   ...backupOperations,

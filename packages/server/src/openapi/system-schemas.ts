@@ -13,6 +13,7 @@ import { keySchemas, keyUseSchemas } from './key-operations.ts';
 import { mailSchemaGrants, mailSchemas } from './mail-operations.ts';
 import { querySchema } from './parameters.ts';
 import { explanationSchemas } from './permission-operations.ts';
+import { schemaSchemas } from './schema-operations.ts';
 import * as schema from './schema-parts.ts';
 import { mayChangeSettings, settingsSchemas } from './settings-operations.ts';
 import type { Subject } from './subject.ts';
@@ -91,7 +92,7 @@ export function systemSchemas(subject: Subject): Schemas {
     ...accountSchemas,
     ...(caller.type !== 'anonymous' && { ...sessionSchemas, ...keySchemas }),
     ...(isAnyGranted('apiKeys', ['list']) && keyUseSchemas),
-    ...(mayConfigure && explanationSchemas),
+    ...(mayConfigure && { ...explanationSchemas, ...schemaSchemas }),
     ...((isAnyGranted('collections', definitions) || isAnyGranted('fields', definitions)) && definitionSchemas),
     ...(isAnyGranted('collections', ['list']) && isAnyGranted('collections', ['update']) && indexSchemas),
     ...(isServerAdmin(subject) && activitySchemas),

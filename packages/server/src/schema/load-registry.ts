@@ -73,10 +73,11 @@ export function buildNextRegistry(
       return [row.name, toCollection(row, byCollection.get(row.id) ?? [], traits)];
     }),
   );
-  const removed = previous.all().filter((each) => !ids.has(each.id));
+  const names = new Map(collections.map((row) => [row.id, row.name]));
+  const removed = previous.all().filter((each) => !ids.has(each.id) || (names.get(each.id) ?? each.name) !== each.name);
   const next = previous.with(
     [...changed.values()],
-    removed.map((each) => each.name),
+    removed.map((each) => each.name), // destroyed, or renamed
     version,
   );
   return next.with(

@@ -4,6 +4,7 @@ import { inboxWorkplace } from './002-inbox-workplace.ts';
 import { storedSettings } from './003-stored-settings.ts';
 import { backupJobs } from './004-backup-jobs.ts';
 import { contactsMigration } from './005-contacts.ts';
+import { schemaRevisions } from './006-schema-revisions.ts';
 import type { Migration } from './migration.ts';
 
 export const migrations: readonly Migration[] = [
@@ -12,4 +13,5 @@ export const migrations: readonly Migration[] = [
   storedSettings,
   backupJobs,
   contactsMigration,
+  schemaRevisions,
 ];

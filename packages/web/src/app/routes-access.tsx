@@ -96,4 +96,9 @@ export const accessRoutes = [
     path: 'server/activity',
     component: lazyRouteComponent(() => import('../admin/activity/activity-page.tsx'), 'ActivityPage'),
   }),
+  createRoute({
+    getParentRoute,
+    path: 'access/schema',
+    component: lazyRouteComponent(() => import('../admin/schema/revisions-page.tsx'), 'RevisionsPage'),
+  }),
 ] as const;

@@ -25,6 +25,7 @@ const mayList =
 /** Whether the user administrates the whole server. */
 const isServerAdmin: NonNullable<Section['isVisible']> = ({ application, roles }) =>
   application === 'main' && roles.includes('admin');
+const mayReadRevisions: NonNullable<Section['isVisible']> = (_, schema) => schema.may('schema', 'revisions');
 
 export const sections: readonly Section[] = [
   { id: 'inbox', icon: 'inbox', path: 'inbox', key: 'i', isVisible: mayList('accounts', 'mailboxes', 'conversations') },
@@ -75,5 +76,6 @@ export const sections: readonly Section[] = [
     group: 'access',
     isVisible: isServerAdmin,
   },
+  { id: 'schema', icon: 'diagram', path: 'access/schema', key: 'f', group: 'access', isVisible: mayReadRevisions },
   { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];

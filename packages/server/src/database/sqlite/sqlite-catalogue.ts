@@ -29,6 +29,23 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL,
       definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
   ],
+  // Portable names of definitions, by which schema files recognise what was renamed, see revisions/.
+  _schema_ids: [
+    sql`CREATE TABLE _schema_ids (
+      kind TEXT NOT NULL, item TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (kind, item), UNIQUE (kind, id))`,
+  ],
+  // The applied schema documents, and what each of them changed.
+  _schema_revisions: [
+    sql`CREATE TABLE _schema_revisions (
+      number INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT, summary TEXT NOT NULL, steps TEXT NOT NULL,
+      document_before TEXT NOT NULL, document_after TEXT NOT NULL)`,
+  ],
+  // Copies of destroyed fields and collections, each in a table of its own, which are kept for a time.
+  _schema_tombstones: [
+    sql`CREATE TABLE _schema_tombstones (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL, name TEXT NOT NULL, table_name TEXT NOT NULL, columns TEXT NOT NULL,
+      records INTEGER NOT NULL, at TEXT NOT NULL, expires TEXT NOT NULL)`,
+  ],
   _events: [
     sql`CREATE TABLE _events (
       id INTEGER PRIMARY KEY, at TEXT NOT NULL, name TEXT NOT NULL, resource TEXT NOT NULL, tk TEXT,

@@ -1,4 +1,6 @@
 /** Texts of the pages of roles, users, API keys, applications, webhooks and the audit journal. */
+import { schema } from './schema.ts';
+
 const actionNames: Readonly<Record<string, string>> = {
   list: 'List',
   get: 'Get',
@@ -367,4 +369,5 @@ export const access = {
     emptyText: 'Choose a longer period, or remove a filter.',
     clear: 'Show all',
   },
+  schema,
 };

@@ -17,6 +17,7 @@ export const shell = {
     audit: 'Audit',
     activity: 'Activity',
     settings: 'Settings',
+    schema: 'Schema',
     inbox: 'Inbox',
     developers: 'Developers',
     docs: 'API',

@@ -1,0 +1,101 @@
+/** Statements about the revisions of the schema, and the portable names of definitions. */
+import type { Database, Transaction } from './database.ts';
+import { type Columns, insertRows } from './row-insert.ts';
+import { createRunner, createTxRunner, readNumberInTx, readRows } from './run-statement.ts';
+import { type Sql, sql, value } from './sql.ts';
+
+export type PortableKind = 'collection' | 'field' | 'role' | 'webhook';
+
+/** The portable name of a definition. */
+export interface PortableId {
+  readonly kind: PortableKind;
+  /** The id of the collection, field or webhook in this store, or the name of the role. */
+  readonly item: string;
+  readonly id: string;
+}
+
+/** All portable names. @param transaction as it sees them; null: the committed ones. */
+export async function readPortableIds(database: Database, transaction: Transaction | null): Promise<PortableId[]> {
+  const run = createRunner(database, transaction);
+  const rows = await run<[kind: PortableKind, item: string, id: string]>(sql`SELECT kind,item,id FROM _schema_ids`);
+  return rows.map(([kind, item, id]) => ({ kind, item, id }));
+}
+
+const idColumns: Columns = [
+  ['kind', 'text'],
+  ['item', 'text'],
+  ['id', 'text'],
+];
+
+/** Replaces portable names. @param removed those that are deleted before the new ones are stored. */
+export async function replacePortableIds(
+  database: Database,
+  transaction: Transaction,
+  removed: readonly PortableId[],
+  added: readonly PortableId[],
+): Promise<void> {
+  const run = createTxRunner(database, transaction);
+  for (const { kind, item } of removed)
+    await run(sql`DELETE FROM _schema_ids WHERE kind=${value('text', kind)} AND item=${value('text', item)}`);
+  if (added.length === 0) return;
+  const rows = added.map(({ kind, item, id }) => [kind, item, id]);
+  await insertRows((insert) => run(insert), database.dialect, '_schema_ids', idColumns, rows, sql``);
+}
+
+/** A revision without its documents. */
+export interface RevisionRow {
+  readonly number: number;
+  readonly at: string;
+  /** As in events, such as `user:3`; null: the server. */
+  readonly actor: string | null;
+  readonly summary: string;
+  readonly steps: unknown;
+}
+
+/** The latest revisions, newest first. */
+export async function readRevisions(database: Database, limit: number): Promise<RevisionRow[]> {
+  const select = sql`SELECT number,at,actor,summary,steps FROM _schema_revisions ORDER BY number DESC LIMIT ${limit}`;
+  const rows = await readRows<[unknown, string, string | null, string, string]>(database, select);
+  return rows.map(([number, at, actor, summary, steps]) => ({
+    number: Number(number),
+    at,
+    actor,
+    summary,
+    steps: JSON.parse(steps),
+  }));
+}
+
+/** The number of the latest revision; 0 without any. */
+export async function readLastRevision(database: Database): Promise<number> {
+  const [row] = await readRows(database, sql`SELECT max(number) FROM _schema_revisions`);
+  return Number(row?.[0] ?? 0);
+}
+
+/** The JSON text of a document of a revision; null if there is no such revision. */
+export async function readRevisionDocument(
+  database: Database,
+  number: number,
+  which: 'before' | 'after',
+): Promise<string | null> {
+  const column: Sql = which === 'before' ? sql`document_before` : sql`document_after`;
+  const rows = await readRows<[text: string]>(
+    database,
+    sql`SELECT ${column} FROM _schema_revisions WHERE number=${value('integer', number)}`,
+  );
+  return rows[0]?.[0] ?? null;
+}
+
+/** Stores a revision. @returns its number. */
+export async function insertRevision(
+  database: Database,
+  transaction: Transaction,
+  revision: Omit<RevisionRow, 'number'> & { readonly before: string; readonly after: string },
+): Promise<number> {
+  const { at, actor, summary, steps, before, after } = revision;
+  const what = sql`${value('text', at)},${value('text', actor)},${value('text', summary)}`;
+  const documents = sql`${value('text', before)},${value('text', after)}`;
+  const next = sql`(SELECT coalesce(max(number),0)+1 FROM _schema_revisions)`;
+  const insert = sql`INSERT INTO _schema_revisions (number,at,actor,summary,steps,document_before,document_after)
+VALUES (${next},${what},${value('text', JSON.stringify(steps))},${documents}) RETURNING number`;
+  return readNumberInTx(database, transaction, insert);
+}

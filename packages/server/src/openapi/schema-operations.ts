@@ -1,0 +1,138 @@
+/** The actions of the whole schema as a document. */
+import type { JsonSchema } from '../schema/field-type.ts';
+import { jsonBody, jsonReply } from './operation.ts';
+import type { OperationDefinition } from './operation-definition.ts';
+import { parameterRef } from './parameters.ts';
+import { schemaRef } from './record-schemas.ts';
+import * as schema from './schema-parts.ts';
+
+const mayConfigure: OperationDefinition['may'] = (subject) => subject.mayConfigure;
+
+const dryRunParameter = parameterRef('dryRun');
+
+export const schemaOperations: readonly OperationDefinition[] = [
+  {
+    action: 'schema:pull',
+    summary: 'Read the whole schema as a document',
+    description: 'Definitions that have no portable id get one. Secrets are not part of the document.',
+    may: mayConfigure,
+    success: jsonReply('The document.', schema.complete({ state: schema.string, schema: schemaRef('SchemaDocument') })),
+  },
+  {
+    action: 'schema:diff',
+    summary: 'Tell what a schema document would change',
+    may: mayConfigure,
+    body: jsonBody(schemaRef('SchemaRequest')),
+    success: jsonReply('The steps, in their order.', schemaRef('SchemaDifference')),
+  },
+  {
+    action: 'schema:apply',
+    matches: true, // by "state" in the body
+    summary: 'Make the schema what a document says',
+    description: 'All of it is one transaction and one revision. Without a difference, nothing is done.',
+    may: mayConfigure,
+    parameters: [dryRunParameter],
+    body: jsonBody(schemaRef('SchemaRequest')),
+    success: jsonReply('The new revision.', schemaRef('AppliedSchema'), schemaRef('SchemaMeta')),
+  },
+  {
+    action: 'schema:rollback',
+    matches: true, // by "state" in the body
+    summary: 'Restore the schema of an earlier revision, as a new revision',
+    may: mayConfigure,
+    parameters: [dryRunParameter],
+    body: jsonBody(schemaRef('SchemaRequest'), false),
+    success: jsonReply('The new revision.', schemaRef('AppliedSchema'), schemaRef('SchemaMeta')),
+  },
+  {
+    action: 'schema:revisions',
+    method: 'get',
+    summary: 'List the revisions of the schema, and the data that is kept of what they destroyed',
+    may: mayConfigure,
+    success: jsonReply('The last revisions, newest first.', schemaRef('SchemaRevisions')),
+  },
+];
+
+const anyObject: JsonSchema = { type: 'object' };
+const stepProperties: Readonly<Record<string, JsonSchema>> = {
+  action: { type: 'string', enum: ['adopt', 'rename', 'create', 'change', 'destroy'] },
+  kind: { type: 'string', enum: ['collection', 'field', 'role', 'permission', 'webhook'] },
+  of: { ...schema.string, description: 'The collection, role or webhook.' },
+  name: { ...schema.string, description: 'The field, or the resource of a permission.' },
+  from: { ...schema.string, description: 'The former name.' },
+  values: { ...anyObject, description: 'What is created, or the members that change.' },
+  before: { ...anyObject, description: 'The former values of these members.' },
+  destructive: schema.boolean,
+};
+const requiredOfSteps = ['action', 'kind', 'of', 'destructive'];
+const tombstone = schema.complete({
+  name: schema.string,
+  records: schema.integer,
+  at: schema.dateTime,
+  expires: schema.dateTime,
+});
+
+/** Schemas for roles that may configure. */
+export const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
+  SchemaDocument: schema.object(
+    {
+      format: { type: 'integer', minimum: 1 },
+      collections: schema.array(anyObject),
+      roles: schema.array(anyObject),
+      webhooks: schema.array(anyObject),
+    },
+    ['format'],
+  ),
+  SchemaRequest: schema.object({
+    schema: schemaRef('SchemaDocument'),
+    to: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'Instead of a document: the result of a revision; 0: before the first, null: before the last.',
+    },
+    allowDestructive: schema.boolean,
+    state: {
+      ...schema.string,
+      description: 'From pull or diff: the request is refused if the schema was changed since.',
+    },
+    summary: { type: 'string', maxLength: 500, description: 'A sentence for the list of revisions.' },
+  }),
+  SchemaStep: schema.object(stepProperties, requiredOfSteps),
+  SchemaDifference: schema.complete({
+    state: schema.string,
+    same: schema.boolean,
+    destructive: { ...schema.integer, description: 'The number of steps that lose data or a secret.' },
+    steps: schema.array(
+      schema.object({ ...stepProperties, records: { type: ['integer', 'null'] } }, [...requiredOfSteps, 'records']),
+    ),
+    locks: schema.complete({
+      blocks: { type: 'string', enum: ['writes', 'readsAndWrites'] },
+      collections: {
+        ...schema.array(schema.string),
+        description: 'Whose requests wait while it is applied; * for all.',
+      },
+    }),
+  }),
+  AppliedSchema: schema.complete({
+    revision: { type: ['integer', 'null'], description: 'Null: there was nothing to change.' },
+    steps: schema.array(schemaRef('SchemaStep')),
+    restored: { ...schema.array(schema.string), description: 'Fields and collections that have their data again.' },
+    secrets: {
+      ...schema.array(schema.complete({ webhook: schema.string, secret: schema.string })),
+      description: 'Of new webhooks. They are shown once.',
+    },
+  }),
+  SchemaMeta: schema.object({ dryRun: schema.boolean }),
+  SchemaRevisions: schema.complete({
+    revisions: schema.array(
+      schema.complete({
+        number: schema.integer,
+        at: schema.dateTime,
+        actor: schema.stringOrNull,
+        summary: schema.string,
+        steps: schema.array(schemaRef('SchemaStep')),
+      }),
+    ),
+    tombstones: schema.array(tombstone),
+  }),
+};
