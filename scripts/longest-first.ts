@@ -3,14 +3,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The files that take longest, the longest first: one that began last would lengthen the run by all that it takes. */
 const longest = [
   'hostile/permission-bypass',
+  'contract/image',
   'web/test/page-states',
   'web/test/access',
   'web/test/mail-journey',
   'contract/engine-equivalence',
   'web/test/inbox-accounts',
-  'contract/image',
   'contract/packages',
   'contract/restore',
+  'contract/backup-crash',
+  'contract/move',
   'contract/expensive-requests',
   'contract/mail-authenticity',
   'hostile/realtime-limits',

@@ -9,6 +9,7 @@ import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
 import { MailAccounts, MailCampaigns, MailPushSubscriptions, MailRules, MailTemplates } from './mail-accounts.ts';
 import { Records } from './records.ts';
+import { SchemaRevisions } from './schema.ts';
 import { SystemSettings } from './settings.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
@@ -70,6 +71,7 @@ export {
   type WaitingCounts,
 } from './mail-accounts.ts';
 export { type ActionOptions, Records, type RecordWithEtag, RelatedRecords } from './records.ts';
+export type { AppliedSchema, SchemaDocument, SchemaRequest } from './schema.ts';
 export { type SettingChanges, type SettingReport, SystemSettings } from './settings.ts';
 export type { ClientOptions, Reply, RequestOptions } from './transport.ts';
 export type { Progress } from './upload.ts';
@@ -162,6 +164,10 @@ export class Client {
 
   applications(): Applications {
     return new Applications(this);
+  }
+
+  schema(): SchemaRevisions {
+    return new SchemaRevisions(this.#transport);
   }
 
   backups(): Backups {

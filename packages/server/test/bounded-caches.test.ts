@@ -11,6 +11,8 @@ import { expect, test } from 'vitest';
  */
 const bounded: Readonly<Record<string, string>> = {
   'access/grants.ts cache': 'LruMap',
+  'applications/applications.ts #replacing': 'applications that are being restored',
+  'applications/backups/backups.ts #found': 'backups in the folder',
   'applications/open-applications.ts #failures': 'applications that exist',
   'applications/open-applications.ts #transitions': 'applications that exist',
   'applications/open-applications.ts #slots': 'applications that exist',
@@ -45,7 +47,7 @@ const bounded: Readonly<Record<string, string>> = {
     '1,000 names of 27 characters for each connection, which is then replaced',
   'database/postgres/postgres-database.ts #runs': 'LruMap',
   'database/postgres/named-locks.ts #names': 'work under way',
-  'database/sqlite/backup-folder.ts #databases': 'lives as long as a backup',
+  'database/sqlite/backup-folder.ts databases': 'lives as long as a backup',
   'database/sqlite/durability.ts #waiting': 'commits under way',
   'database/sqlite/reader-database.ts #long': 'LruMap',
   'database/sqlite/sqlite-connection.ts #statements': 'LruMap',

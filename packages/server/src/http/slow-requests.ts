@@ -54,7 +54,8 @@ function keepShape({ application, action, resource, shape, milliseconds }: SlowR
   recentShapes.delete(key);
   const slowest = Math.max(counted.slowest, Math.round(milliseconds));
   recentShapes.set(key, { application, action, resource, shape, requests: counted.requests + 1, slowest, lastAt: now });
-  if (recentShapes.size > keptShapes) recentShapes.delete(recentShapes.keys().next().value!);
+  const [oldest] = recentShapes.keys();
+  if (recentShapes.size > keptShapes && oldest !== undefined) recentShapes.delete(oldest);
 }
 
 /** The shapes of slow requests in the last hour, the slowest first. @param most how many. */

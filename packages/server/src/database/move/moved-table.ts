@@ -77,12 +77,25 @@ const catalogueTables: Readonly<Record<string, CatalogueColumns>> = {
     ended: 'boolean',
     reply: 'text',
   },
+  _schema_ids: { kind: 'text', item: 'text', id: 'text' },
+  _schema_revisions: {
+    number: 'integer',
+    at: 'text',
+    actor: 'text',
+    summary: 'text',
+    steps: 'text',
+    document_before: 'text',
+    document_after: 'text',
+  },
 };
+/** Tables whose key is more than the first column. */
+const keyLengths: Readonly<Record<string, number>> = { _schema_ids: 2 };
 const generatedIds = new Set(['_collections', '_fields', '_acts', '_history', '_replies', '_events']);
 
 /**
  * Tables of the catalogue that are not copied row by row: `_meta` is written when the rest is complete, bytes are copied by their names,
- * and the others can be derived from the copied rows.
+ * indexes can be derived from the copied rows, settings and backups are those of the server, and the data that is kept of destroyed
+ * fields and collections stays in the source.
  */
 export const tablesNotCopied: ReadonlySet<string> = new Set([
   '_meta',
@@ -91,6 +104,9 @@ export const tablesNotCopied: ReadonlySet<string> = new Set([
   '_search_indexes',
   '_mail_index',
   '_mail_text',
+  '_settings',
+  '_backups',
+  '_schema_tombstones',
 ]);
 
 /** The tables that every application has, in both stores. */
@@ -102,7 +118,7 @@ export function listFixedTables(): MovedTable[] {
     return {
       table,
       columns: list,
-      key: list.slice(0, 1),
+      key: list.slice(0, keyLengths[table] ?? 1),
       generated: generatedIds.has(table) ? 'id' : null,
       isJournal: false,
     };

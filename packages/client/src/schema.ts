@@ -1,0 +1,67 @@
+/** The whole schema as a document, for roles that may configure: compare, apply, undo. */
+import type { RecordValues } from './dto.ts';
+import type { Transport } from './transport.ts';
+
+export interface SchemaDocument {
+  readonly format: number;
+  readonly collections?: readonly RecordValues[];
+  readonly roles?: readonly RecordValues[];
+  readonly webhooks?: readonly RecordValues[];
+}
+
+/** What a schema should become. */
+export interface SchemaRequest {
+  readonly schema?: SchemaDocument;
+  /** Instead of a document: the result of a revision; 0: before the first, null: before the last. */
+  readonly to?: number | null;
+  readonly allowDestructive?: boolean;
+  /** From `pull` or `diff`: the request is refused if the schema was changed since. */
+  readonly state?: string;
+  /** A sentence for the list of revisions. */
+  readonly summary?: string;
+}
+
+export interface AppliedSchema {
+  /** Null: there was nothing to change. */
+  readonly revision: number | null;
+  readonly steps: readonly RecordValues[];
+  readonly restored: readonly string[];
+}
+
+export class SchemaRevisions {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The schema as it is. Definitions without a portable id get one. */
+  pull(): Promise<{ readonly state: string; readonly schema: SchemaDocument }> {
+    return this.#post('pull');
+  }
+
+  /** The steps that would make the schema what a document says. */
+  diff(request: SchemaRequest): Promise<{ readonly same: boolean; readonly steps: readonly RecordValues[] }> {
+    return this.#post('diff', request);
+  }
+
+  /** Makes the schema what a document says, in one transaction. */
+  apply(request: SchemaRequest): Promise<AppliedSchema> {
+    return this.#post('apply', request);
+  }
+
+  /** Restores the schema of an earlier revision, as a new revision. */
+  rollback(request: SchemaRequest = {}): Promise<AppliedSchema> {
+    return this.#post('rollback', request);
+  }
+
+  /** The revisions, newest first, and the data that is kept of what they destroyed. */
+  async list(): Promise<RecordValues> {
+    return (await this.#transport.call<RecordValues>('schema:revisions')).data;
+  }
+
+  async #post<T>(action: string, body?: SchemaRequest): Promise<T> {
+    const options = body === undefined ? { method: 'POST' as const } : { method: 'POST' as const, body };
+    return (await this.#transport.call<T>(`schema:${action}`, options)).data;
+  }
+}
