@@ -146,7 +146,7 @@ export function packPackage(folder: string, output: string): string {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , output] = process.argv;
-  if (output === undefined) {
+  if (output === undefined || output.startsWith('-')) {
     process.stderr.write('Usage: node scripts/build-packages.ts <folder>\n');
     process.exit(2);
   }

@@ -1,7 +1,7 @@
-/** The settings that are lists of hosts, addresses or origins. */
+/** The settings that are lists of hosts, addresses or origins, and the port. */
 import { isIP } from 'node:net';
 import { OutboundAllow } from './outbound-address.ts';
-import { ConfigError } from './setting.ts';
+import { ConfigError, parseInteger } from './setting.ts';
 
 /** The entries of a list that is separated by commas. */
 export function splitList(text: string): string[] {
@@ -49,4 +49,19 @@ export function trustedProxies(text: string | null): string | null {
       );
   }
   return text;
+}
+
+/** Ports of other protocols that browsers and `fetch` refuse to call: https://fetch.spec.whatwg.org/#port-blocking, without those below 1024. */
+const blockedPorts: ReadonlySet<number> = new Set([
+  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]);
+
+/** @throws ConfigError */
+export function listeningPort(text: string): number {
+  const port = parseInteger('PORT', text, 0, 65_535);
+  if (blockedPorts.has(port))
+    throw new ConfigError(
+      `PORT must not be ${port}: browsers refuse to call this port. Choose another one, such as 4180.`,
+    );
+  return port;
 }

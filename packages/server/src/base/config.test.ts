@@ -32,6 +32,7 @@ describe('configuration', () => {
   test.each([
     [{ PORT: '65536' }, /^PORT must be/],
     [{ PORT: '80a' }, /^PORT must be/],
+    [{ PORT: '4190' }, /^PORT must not be 4190: browsers refuse/],
     [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must start/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be/],
     [{ RATE_LIMIT_ANONYMOUS: '100' }, /^RATE_LIMIT_ANONYMOUS must look like/],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { corsOrigins, outboundAllow, splitList, trustedProxies } from './address-settings.ts';
+import { corsOrigins, listeningPort, outboundAllow, splitList, trustedProxies } from './address-settings.ts';
 import { type BackupConfig, readBackupConfig } from './backup-config.ts';
 import { type MailConfig, readMailConfig } from './mail-config.ts';
 import { readS3Config, type S3Config } from './s3-config.ts';
@@ -110,7 +110,7 @@ export function readConfig(env: SettingValues, stored: SettingValues = {}): Conf
   if (exampleKeys.test(appKey)) throw new ConfigError('APP_KEY is a well-known example value. Set a long random text.');
   return {
     host: read('HOST'),
-    port: parseInteger('PORT', read('PORT'), 0, 65_535),
+    port: listeningPort(read('PORT')),
     dataDir: read('DATA_DIR'),
     databaseUrl: databaseUrl(optional('DATABASE_URL')),
     appKey: appKey || randomBytes(48).toString('base64url'),
