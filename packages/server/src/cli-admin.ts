@@ -150,6 +150,8 @@ async function findUser(connection: OperatorConnection, email: string): Promise<
 function createKey({ connection, values }: Call): Promise<unknown> {
   const { role, name, expires } = values;
   if (role === undefined) throw new UsageError(`--role is missing.\n${describeUsage('key')}`);
+  if (expires !== undefined && expires !== 'never' && !/^[1-9]\d{0,3}[hdwmy]$/.test(expires))
+    throw new UsageError('--expires must be a duration such as 12h, 30d, 6m or 1y (m is months), or never.');
   return connection.call('apiKeys:create', {
     role: { name: role },
     ...(name !== undefined && { name }),

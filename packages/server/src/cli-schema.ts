@@ -144,7 +144,7 @@ async function change({ connection, values, action, body, files }: Change): Prom
   }
   if (difference.destructive > 0 && !values['allow-destructive'])
     throw new Error(
-      `${difference.destructive} of the steps are destructive. Nothing was changed. Call the command with --allow-destructive to accept this; the data of fields and collections is kept for 30 days.`,
+      `${difference.destructive === 1 ? '1 step is' : `${difference.destructive} steps are`} destructive. Nothing was changed. Call the command with --allow-destructive to accept this; the data of fields and collections is kept for 30 days.`,
     );
   const request = {
     ...body,
@@ -200,10 +200,10 @@ function printDifference({ same, destructive, steps, locks }: Difference): void 
 
 function describeStep({ action, kind, of, name, from, values = {}, before = {}, destructive, records }: Step): string {
   const subject = kind === 'permission' ? `of ${of} on ${name}` : name === undefined ? of : `${of}.${name}`;
+  const former = name === undefined ? from : `${of}.${from}`;
   const changes = Object.keys(values).map((key) => `${key} ${format(before[key])} -> ${format(values[key])}`);
   return [
-    `${signs[action] ?? ' '} ${action} ${kind} ${subject}`,
-    ...(from === undefined ? [] : [`from ${from}`]),
+    `${signs[action] ?? ' '} ${action} ${kind} ${from === undefined ? subject : `${former} to ${name ?? of}`}`,
     ...(action === 'change' ? [changes.join(', ')] : []),
     ...(records === null || records === undefined ? [] : [`(${records} ${records === 1 ? 'record' : 'records'})`]),
     ...(destructive ? ['DESTRUCTIVE'] : []),

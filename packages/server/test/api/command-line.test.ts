@@ -104,6 +104,9 @@ describeEngines('the command line', (engine) => {
       { email: 'bob@example.com', status: 'suspended' },
     ]);
 
+    await expect(json('key', 'create', '--role', 'admin', '--expires', '5')).rejects.toThrow(
+      /--expires must be a duration/,
+    );
     const key = await json('key', 'create', '--role', 'admin', '--name', 'ci');
     const useKey = (path: string, headers = {}): Promise<{ status: number; text: string }> =>
       sendRequest(`${server.url}/api/${path}`, {

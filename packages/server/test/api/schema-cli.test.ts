@@ -110,7 +110,7 @@ test('files are written, edited and applied; pulled files are canonical; other f
 
   const text = readFileSync(join(folder, 'collections/orders.json'), 'utf8');
   writeFileSync(join(folder, 'collections/orders.json'), text.replace('"name": "total"', '"name": "amount"'));
-  expect((await run(['diff', folder])).out).toContain('> rename field orders.amount from total');
+  expect((await run(['diff', folder])).out).toContain('> rename field orders.total to amount');
   rmSync(join(folder, 'collections/orders.json'));
   await expect(run(['apply', folder])).rejects.toThrow(/customers\.json:\d+: .*orders|destructive/);
   expect((await run(['revisions'])).out).toContain('operator  a shop');

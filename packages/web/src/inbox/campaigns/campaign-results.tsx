@@ -64,6 +64,12 @@ export function CampaignResults({ campaign }: { readonly campaign: Campaign }): 
   );
 }
 
+/** Only all of them are 100 %. */
+function formatShare(share: number): string {
+  if (share < 100 && share > 99) return (Math.floor(share * 10) / 10).toFixed(1);
+  return share.toFixed(share < 10 ? 1 : 0);
+}
+
 interface ChartRowProps {
   readonly label: string;
   readonly count: string;
@@ -80,7 +86,7 @@ function ChartRow({ label, count, share, color }: ChartRowProps): ReactNode {
       <dd aria-hidden="true">{share > 0 && <span className={classes.bar} style={style} />}</dd>
       <dd className="tabular">
         {count}
-        {share > 0 && ` · ${share.toFixed(share < 10 ? 1 : 0)} %`}
+        {share > 0 && ` · ${formatShare(share)} %`}
       </dd>
     </>
   );
