@@ -266,7 +266,7 @@ function createCommonParts(
         return mailer.publicUrl === null ? null : mailer;
       },
       secrets,
-      push: outbound.client,
+      push: new OutboundClient({ allow: config.mailPushAllow, setting: 'MAIL_PUSH_ALLOW' }),
       dns: options.dns ?? (config.mailDns ? dns : null),
       sync: createSyncServices(config.mailSync, options.mailSyncTimes),
       delivers: config.mailDelivery,

@@ -37,7 +37,7 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
   beforeAll(async () => {
     buildWebInterface();
     await service.start();
-    server = await startMailAccountServer(sqlite, { OUTBOUND_ALLOW: '127.0.0.1' });
+    server = await startMailAccountServer(sqlite, { MAIL_PUSH_ALLOW: '127.0.0.1' });
     const mail = { subject: 'Broken turntable', from: 'Cora Lind <cora@example.net>', id: 't1@example.net' };
     await deliverToInbox(server, { ...mail, text: 'The tonearm is loose.' });
     browser = await openBrowser(chromium!);

@@ -115,7 +115,7 @@ export async function prepareStore(database: Database, preparation: StorePrepara
 }
 
 /** Names of resources without a collection that earlier versions left to users. */
-const addedResources = ['backups'];
+const addedResources = ['backups', 'serverActivity'];
 
 /** @throws ApiError if users have defined a collection with the name of a system collection that this version of the server adds. */
 export function requireFreeNames(name: string, userCollections: readonly string[]): void {

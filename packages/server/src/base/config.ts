@@ -228,7 +228,8 @@ function signUpApplications(text: string): ReadonlySet<string> | null {
 
 function smtp(url: string | null, from: string | null, address: string | null): Config['smtp'] {
   if (url === null) return null;
-  if (!/^smtps?:\/\/[^\s/]+/.test(url)) throw new ConfigError('SMTP_URL must look like smtp://user:password@host:587.');
+  if (!/^smtps?:\/\/[^\s/]+/.test(url) || !URL.canParse(url))
+    throw new ConfigError('SMTP_URL must look like smtp://user:password@host:587.');
   if (from === null)
     throw new ConfigError(
       'SMTP_FROM is missing. If SMTP_URL is set, SMTP_FROM must be the sender of e-mails, such as no-reply@example.com.',

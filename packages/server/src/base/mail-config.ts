@@ -16,6 +16,8 @@ export interface MailConfig {
   readonly mailSecretKeyPrevious: string | null;
   /** Private hosts, addresses and ranges that mail accounts may use. */
   readonly mailAllowedPrivateHosts: readonly string[];
+  /** Private hosts, addresses and ranges that push messages may be sent to. */
+  readonly mailPushAllow: readonly string[];
   /** False: this server synchronises no mail accounts. */
   readonly mailSync: boolean;
   /** False: this server sends no message of the outbox. */
@@ -41,6 +43,11 @@ export const mailSettings: readonly Setting[] = [
     'MAIL_ALLOWED_PRIVATE_HOSTS',
     '',
     'Mail servers inside the network that accounts may use: hosts, addresses or ranges, separated by commas.',
+  ),
+  defineSetting(
+    'MAIL_PUSH_ALLOW',
+    '',
+    'Hosts, addresses or ranges inside the network that push messages may be sent to, separated by commas; empty: only public addresses.',
   ),
   defineSetting(
     'MAIL_SYNC',
@@ -97,6 +104,7 @@ export function readMailConfig(
     mailSecretKey: optional('MAIL_SECRET_KEY'),
     mailSecretKeyPrevious: optional('MAIL_SECRET_KEY_PREVIOUS'),
     mailAllowedPrivateHosts: parseHosts('MAIL_ALLOWED_PRIVATE_HOSTS', read('MAIL_ALLOWED_PRIVATE_HOSTS')),
+    mailPushAllow: parseHosts('MAIL_PUSH_ALLOW', read('MAIL_PUSH_ALLOW')),
     mailSync: isOn('MAIL_SYNC'),
     mailDelivery: isOn('MAIL_DELIVERY'),
     mailDns: isOn('MAIL_DNS'),

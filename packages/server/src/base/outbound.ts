@@ -29,7 +29,9 @@ export interface OutboundBytes {
 }
 
 export interface OutboundOptions {
-  /** Entries of `OUTBOUND_ALLOW`. */
+  /** The setting whose entries are `allow`; default: `OUTBOUND_ALLOW`. */
+  readonly setting?: string;
+  /** Entries of the setting. */
   readonly allow?: readonly string[] | OutboundAllow;
   /** Resolves a name; replaced by tests of malicious name servers. */
   readonly resolve?: Resolve;
@@ -58,18 +60,21 @@ export const outboundLimits = {
  */
 export class OutboundClient {
   readonly #allow: OutboundAllow;
+  readonly #setting: string;
   readonly #resolver: GuardedResolver;
   readonly #total: number;
   readonly #secureContext: SecureContext | null;
 
   constructor({
     allow = [],
+    setting = 'OUTBOUND_ALLOW',
     resolve,
     totalMilliseconds = outboundLimits.totalMilliseconds,
     secureContext = null,
   }: OutboundOptions = {}) {
     this.#allow = allow instanceof OutboundAllow ? allow : new OutboundAllow(allow);
-    this.#resolver = new GuardedResolver(this.#allow, 'OUTBOUND_ALLOW', resolve);
+    this.#setting = setting;
+    this.#resolver = new GuardedResolver(this.#allow, setting, resolve);
     this.#total = totalMilliseconds;
     this.#secureContext = secureContext;
   }
@@ -87,7 +92,7 @@ export class OutboundClient {
     if (host === '') return 'The address has no host. Give an address such as https://example.com/hook.';
     if (this.#allow.allowsHost(host)) return null;
     if (isLoopbackName(host) || (isAddress(host) && !this.#allow.allowsAddress(host)))
-      return 'The address is not public. Give a public address, or ask the operator to add it to OUTBOUND_ALLOW.';
+      return `The address is not public. Give a public address, or ask an administrator of the server to add it to ${this.#setting}.`;
     return null;
   }
 

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { Applications } from '../applications/applications.ts';
+import type { StoredSettings } from '../applications/stored-settings.ts';
 import type { Config } from '../base/config.ts';
 import { loadLater } from '../base/load-later.ts';
 import type { Logger } from '../base/logger.ts';
@@ -17,6 +18,7 @@ import { closeCodes, RealtimeSocket } from './realtime-socket.ts';
 import { realtimePath } from './route.ts';
 
 export interface SocketParts {
+  readonly settings: StoredSettings;
   readonly applications: Applications;
   readonly config: Config;
   readonly logger: Logger;
@@ -123,7 +125,9 @@ export class RealtimeSockets {
   #isAllowed({ headers }: IncomingMessage): boolean {
     const { origin, host } = headers;
     if (origin === undefined) return true;
-    const { corsOrigins, publicUrl } = this.#parts.config;
+    const { config, settings } = this.#parts;
+    const { corsOrigins } = config;
+    const { publicUrl } = settings.runtime.current;
     if (corsOrigins === null || corsOrigins.has(origin)) return true;
     if (!URL.canParse(origin)) return false;
     const originUrl = new URL(origin);

@@ -60,7 +60,7 @@ describeEngines('push messages', (engine) => {
     await service.start();
     store = await engine.store();
     const shared = shareStore(engine, store);
-    const env = { OUTBOUND_ALLOW: '127.0.0.1' };
+    const env = { MAIL_PUSH_ALLOW: '127.0.0.1', OUTBOUND_ALLOW: '10.0.0.0/8' };
     server = await startMailAccountServer(shared, env);
     second = engine.name === 'sqlite' ? server : await TestServer.start(shared, { env, signIn: false });
     await server.data('PATCH /api/accounts/1', { body: { members: [2, 3] } });

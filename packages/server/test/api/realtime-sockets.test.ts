@@ -56,6 +56,15 @@ describeEngines('realtime', (engine) => {
         one.send({ type: 'authenticate', token: live.server.tokens.get('admin') });
         await one.next(({ type }) => type === 'authenticated');
       }
+      const origin = 'https://public.example.com';
+      const setPublicUrl = (value: string | null) =>
+        live.server.data('POST /api/systemSettings:update', { body: { PUBLIC_URL: value } });
+      await setPublicUrl(origin);
+      const one = await live.connectUnauthenticated({ origin });
+      one.send({ type: 'authenticate', token: live.server.tokens.get('admin') });
+      await one.next(({ type }) => type === 'authenticated');
+      await setPublicUrl(null);
+      expect(await (await live.connectUnauthenticated({ origin })).end()).toBe(4403);
     });
   });
 

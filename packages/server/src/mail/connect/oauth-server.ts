@@ -119,7 +119,9 @@ export class OauthServers {
         throw describe('tlsUntrusted', address, { message: `${hostOf(address)} cannot be trusted. ${error.message}` });
       throw describe(error.refused ? 'blockedAddress' : 'unreachable', address, {
         message: `${hostOf(address)} cannot be asked for a sign-in. ${error.message}`,
-        ...(error.refused && { cure: 'Use a public issuer, or ask the operator to add it to OUTBOUND_ALLOW.' }),
+        ...(error.refused && {
+          cure: 'Use a public issuer, or ask an administrator of the server to add it to OUTBOUND_ALLOW.',
+        }),
         ...(!error.refused && { cure: 'Wait. The server tries again by itself.' }),
       });
     }
