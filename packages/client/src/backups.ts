@@ -7,7 +7,7 @@ export interface Backup {
   readonly status: 'running' | 'done' | 'failed';
   /** Null: made by the command line. */
   readonly reason: 'request' | 'schedule' | 'restore' | null;
-  /** The only application; null for all. */
+  /** The only application that was saved; null: all. */
   readonly application: string | null;
   readonly applications: readonly string[];
   readonly startedAt: string;
@@ -24,7 +24,7 @@ export interface Backup {
   /** Whether the server that replied has its files. */
   readonly isAvailable: boolean;
   readonly problem: string | null;
-  /** Of a restore: the backup that was restored, and the one that keeps what was replaced. */
+  /** Of a restore: the backup that was restored, and the backup with the replaced data. */
   readonly backup: string | null;
   readonly keptAs: string | null;
 }
@@ -38,13 +38,13 @@ export interface BackupSchedule {
 }
 
 export interface RestoreOptions {
-  /** The application in the backup. Not needed if it has only one. */
+  /** The application in the backup. Not needed if the backup contains only one besides `main`. */
   readonly application?: string;
-  /** A new name: restores a copy next to the original. */
+  /** A new name: restores a copy, which sends nothing, next to the original. */
   readonly as?: string;
-  /** The name of the application, if its data is replaced. */
+  /** The name of the application. Required if its data is replaced. */
   readonly confirm?: string;
-  /** The secret key of age, if the backup is encrypted. */
+  /** The secret key of age (`AGE-SECRET-KEY-1…`). Required if the backup is encrypted. */
   readonly identity?: string;
 }
 
@@ -56,7 +56,7 @@ export class Backups {
     this.#client = client;
   }
 
-  /** The newest first. `meta` tells the schedule. */
+  /** All backups and restores, the newest first. `meta` contains the schedule. */
   list(): Promise<{ readonly data: readonly Backup[]; readonly meta: BackupSchedule }> {
     return this.#client.call<readonly Backup[], BackupSchedule>('backups:list');
   }
@@ -65,12 +65,12 @@ export class Backups {
     return (await this.#client.call<Backup>('backups:get', { query: { filterByTk: id } })).data;
   }
 
-  /** Begins a backup. @param application the only one; without it all. */
+  /** Starts a backup. @param application the only one to save, other than `main`; default: all. */
   create(application?: string): Promise<Backup> {
     return this.#client.post('backups:create', application === undefined ? {} : { application });
   }
 
-  /** A tar file. */
+  /** The backup as a tar file. */
   download(id: string): Promise<Response> {
     return this.#client.send('backups:download', { query: { filterByTk: id } });
   }
@@ -80,11 +80,12 @@ export class Backups {
     return this.#client.post('backups:sign', undefined, { filterByTk: id });
   }
 
-  /** Begins to restore one application other than `main`. */
+  /** Starts to restore one application other than `main`. `get` shows the progress. */
   restore(id: string, options: RestoreOptions = {}): Promise<Backup> {
     return this.#client.post('backups:restore', options, { filterByTk: id });
   }
 
+  /** Deletes a backup, or the entry of a failed one. */
   destroy(id: string): Promise<number> {
     return this.#client.post('backups:destroy', undefined, { filterByTk: id });
   }

@@ -155,7 +155,6 @@ export interface UnneededIndex {
   readonly coveredBy: readonly string[] | null;
 }
 
-/** Advice by the requests that one server has answered since a time. */
 /** One change of a schema revision. */
 export interface SchemaStep {
   readonly action: 'adopt' | 'rename' | 'create' | 'change' | 'destroy';
@@ -164,7 +163,7 @@ export interface SchemaStep {
   readonly of: string;
   /** The field, or the resource of a permission. */
   readonly name?: string;
-  /** The former name of what was renamed. */
+  /** The former name of a renamed definition. */
   readonly from?: string;
   /** What was created, or the members that changed, with their former values. */
   readonly values?: Readonly<Record<string, unknown>>;
@@ -180,7 +179,7 @@ export interface SchemaRevision {
   readonly steps: readonly SchemaStep[];
 }
 
-/** The latest revisions, newest first, and the data that is kept of what they destroyed. */
+/** The latest 200 revisions, newest first, and the kept data of destroyed fields and collections. */
 export interface SchemaRevisions {
   readonly revisions: readonly SchemaRevision[];
   readonly tombstones: readonly {
@@ -191,6 +190,7 @@ export interface SchemaRevisions {
   }[];
 }
 
+/** Advice by the requests that one server has answered since a time. */
 export interface IndexAdvice {
   readonly since: string;
   readonly server: string;

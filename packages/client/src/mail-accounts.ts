@@ -147,9 +147,9 @@ export class MailTemplates extends Records {
 export interface PushSubscriptionValues {
   readonly endpoint: string;
   readonly keys: { readonly p256dh: string; readonly auth: string };
-  /** A name of the device. */
+  /** A name for the device, at most 120 characters. */
   readonly name?: string;
-  /** Reports new mail, in addition to notifications. */
+  /** Whether new mail is reported, in addition to notifications. Default: false. */
   readonly newMail?: boolean;
 }
 
@@ -165,7 +165,7 @@ export class MailPushSubscriptions extends Records {
     return this.write('subscribe', subscription, {}, options) as Promise<object> as Promise<{ readonly id: number }>;
   }
 
-  /** Ends the push messages to a browser. */
+  /** Ends the subscription of a browser. */
   unsubscribe(endpoint: string, options: ActionOptions = {}): Promise<{ readonly removed: boolean }> {
     return this.write('unsubscribe', { endpoint }, {}, options) as Promise<object> as Promise<{
       readonly removed: boolean;

@@ -1,4 +1,4 @@
-/** The whole schema as a document, for roles that may configure: compare, apply, undo. */
+/** Reads, compares and applies the whole schema as a document. The role needs `allowConfigure`. */
 import type { RecordValues } from './dto.ts';
 import type { Transport } from './transport.ts';
 
@@ -9,20 +9,20 @@ export interface SchemaDocument {
   readonly webhooks?: readonly RecordValues[];
 }
 
-/** What a schema should become. */
+/** The wanted schema: a document, or the number of a revision. */
 export interface SchemaRequest {
   readonly schema?: SchemaDocument;
-  /** Instead of a document: the result of a revision; 0: before the first, null: before the last. */
+  /** Instead of a document: the revision whose result is wanted; 0: the state before the first one, null: before the last one. */
   readonly to?: number | null;
   readonly allowDestructive?: boolean;
-  /** From `pull` or `diff`: the request is refused if the schema was changed since. */
+  /** The `state` from `pull` or `diff`: the request is refused if the schema has been changed since. */
   readonly state?: string;
   /** A sentence for the list of revisions. */
   readonly summary?: string;
 }
 
 export interface AppliedSchema {
-  /** Null: there was nothing to change. */
+  /** Null: nothing differed. */
   readonly revision: number | null;
   readonly steps: readonly RecordValues[];
   readonly restored: readonly string[];
@@ -35,17 +35,17 @@ export class SchemaRevisions {
     this.#transport = transport;
   }
 
-  /** The schema as it is. Definitions without a portable id get one. */
+  /** Reads the present schema. Definitions without a portable id get one. */
   pull(): Promise<{ readonly state: string; readonly schema: SchemaDocument }> {
     return this.#post('pull');
   }
 
-  /** The steps that would make the schema what a document says. */
+  /** Returns the steps that `apply` would run. */
   diff(request: SchemaRequest): Promise<{ readonly same: boolean; readonly steps: readonly RecordValues[] }> {
     return this.#post('diff', request);
   }
 
-  /** Makes the schema what a document says, in one transaction. */
+  /** Changes the schema to match a document, in one transaction. */
   apply(request: SchemaRequest): Promise<AppliedSchema> {
     return this.#post('apply', request);
   }
@@ -55,7 +55,7 @@ export class SchemaRevisions {
     return this.#post('rollback', request);
   }
 
-  /** The revisions, newest first, and the data that is kept of what they destroyed. */
+  /** The latest 200 revisions, newest first, and the kept data of destroyed fields and collections. */
   async list(): Promise<RecordValues> {
     return (await this.#transport.call<RecordValues>('schema:revisions')).data;
   }

@@ -3,12 +3,12 @@ import type { Transport } from './transport.ts';
 
 export interface SettingReport {
   readonly name: string;
-  /** Null for a secret, and where nothing is set. */
+  /** Null for a secret, and if nothing is set. */
   readonly value: string | null;
   readonly source: 'default' | 'environment' | '.env' | 'file' | 'stored';
   readonly secret: boolean;
   readonly isSet: boolean;
-  /** Null: it can only change with a restart. */
+  /** Null: a change needs a restart. */
   readonly group: string | null;
   /** Whether `update` can change it: not if the environment sets it. */
   readonly changeable: boolean;
@@ -20,7 +20,7 @@ export interface SettingReport {
   readonly choices: readonly string[] | null;
 }
 
-/** Texts or numbers by the names of settings; null removes a stored value. */
+/** Values by names of settings, such as `{ EVENTS_DAYS: 60 }`; null removes a stored value. */
 export type SettingChanges = Readonly<Record<string, string | number | null>>;
 
 export class SystemSettings {
@@ -34,7 +34,7 @@ export class SystemSettings {
     return (await this.#transport.call<readonly SettingReport[]>('systemSettings:get')).data;
   }
 
-  /** Stores all of the settings, or none. @returns all settings. */
+  /** Stores all of the changes, or none. @returns all settings. */
   async update(changes: SettingChanges): Promise<readonly SettingReport[]> {
     const request = { method: 'POST', body: changes } as const;
     return (await this.#transport.call<readonly SettingReport[]>('systemSettings:update', request)).data;

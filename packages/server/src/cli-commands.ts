@@ -75,14 +75,15 @@ destroy deletes the application with all its data.`,
   },
   {
     name: 'schema',
-    summary: 'The schema as files: write them, compare them, apply them, undo.',
+    summary: 'The schema as files: writes, compares and applies them, and restores earlier revisions.',
     actions: ['pull', 'diff', 'apply', 'rollback', 'revisions'],
     usage: `tablinum schema pull <folder> [--format yaml|json] [--app <name>]
 tablinum schema diff <folder> ${common}
 tablinum schema apply <folder> [--allow-destructive] [--dry-run] [--summary <text>] ${common}
 tablinum schema rollback [--to <number>] [--allow-destructive] [--dry-run] ${common}
 tablinum schema revisions ${common}
-Exit code 4 of diff: something differs.`,
+diff exits with 4 if the folder and the application differ. --to is the number of a revision; 0: the state before the first.
+Without --to, rollback restores the state before the last revision. Without --allow-destructive, destructive steps are refused.`,
   },
   {
     name: 'import',
@@ -118,8 +119,8 @@ The credential is TABLINUM_TOKEN.`,
     summary: 'Moves an application to the other engine or to another server, while both run.',
     actions: [],
     usage: `tablinum move --app <name> --to <database or folder> [--max-pause <seconds>]
-Set DATA_DIR or DATABASE_URL as for the server that has the application. --to is the DATABASE_URL or the DATA_DIR of the other one.
-Requests are refused for at most --max-pause seconds (5). The same command continues a move that was interrupted.`,
+Set DATA_DIR or DATABASE_URL as for the server that has the application. --to is the DATABASE_URL or the DATA_DIR of the other server.
+Requests are refused for at most --max-pause seconds (default: 5). Repeat the command to continue an interrupted move.`,
   },
   {
     name: 'backup',

@@ -70,7 +70,9 @@ export async function runMoveCommand(args: readonly string[], config: Config): P
   try {
     const places = { source: await openPlace(config), target: await openPlace(targetConfig) };
     if (places.source.name === places.target.name)
-      throw new Error(`The application is there already: ${places.target.name}. Name another place with --to.`);
+      throw new Error(
+        `The application is already in ${places.target.name}. Name another folder or database with --to.`,
+      );
     const path = join(config.dataDir, 'moves', `${application}.json`);
     const state = readState(path, places.target.name);
     await withOperator(config, 'main', (from) =>
@@ -97,7 +99,9 @@ function readArguments(args: readonly string[]): MoveRequest {
       if (values.app === 'main')
         throw new UsageError('The application "main" contains the list of all others and cannot be moved.');
       if (/^https?:/.test(values.to))
-        throw new UsageError('Name the folder (DATA_DIR) or the database (DATABASE_URL) of the other server.');
+        throw new UsageError(
+          '--to must be the folder (DATA_DIR) or the database (DATABASE_URL) of the other server, not its address.',
+        );
       return { application: values.app, to: values.to, maxPauseSeconds };
     }
   } catch (error) {
@@ -106,13 +110,13 @@ function readArguments(args: readonly string[]): MoveRequest {
   throw new UsageError(describeUsage('move'));
 }
 
-/** @throws Error if a move to another place was begun. */
+/** @throws Error if a move to another target has begun. */
 function readState(path: string, to: string): MoveState {
   if (!existsSync(path)) return { id: randomUUID(), to, tables: {}, isComplete: false };
   const state = JSON.parse(readFileSync(path, 'utf8')) as MoveState;
   if (state.to === to) return state;
   throw new Error(
-    `A move of this application to ${state.to} was begun. Finish it, or give it up: remove the file "${path}", and destroy the application there.`,
+    `A move of this application to ${state.to} has begun. Finish it with that --to, or give it up: remove the file "${path}", and destroy the application in ${state.to}.`,
   );
 }
 
@@ -151,10 +155,10 @@ async function runMove(move: Move): Promise<void> {
   const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
   const refused = record.status === 'running' ? ` Requests were refused for ${seconds(pausedAt)} s.` : '';
   console.log(
-    `The application "${application}" is in service in ${target.place.name}, ${seconds(startedAt)} s after the copy began.${refused}`,
+    `The application "${application}" runs in ${target.place.name}, ${seconds(startedAt)} s after the copy began.${refused}`,
   );
   console.log(
-    `Its earlier data in ${source.place.name} is unchanged, and stopped there. "tablinum app destroy" deletes it.`,
+    `In ${source.place.name}, it is stopped and its data is unchanged. "tablinum app destroy ${application} --confirm ${application}" deletes it there.`,
   );
 }
 
@@ -163,7 +167,7 @@ async function findApplication({ operator }: Side, name: string): Promise<Applic
   return found ?? null;
 }
 
-/** Creates the application in the target, out of service. @returns its store. @throws Error if another one has the name. */
+/** Creates the application in the target, stopped. @returns its store. @throws Error if another one has the name. */
 async function prepareTarget({ request: { application }, target, state, save }: Move): Promise<string> {
   const displayName = `Being moved (${state.id})`;
   const existing = await findApplication(target, application);
@@ -190,7 +194,7 @@ async function waitUntilStarted(side: Side, application: string): Promise<void> 
     if (status === 'running' || status === 'stopped') return;
     if (status !== 'starting' || performance.now() > deadline)
       throw new Error(
-        `The application "${application}" is ${String(status)} in ${side.place.name}. See its error log.`,
+        `The application "${application}" has the status "${String(status)}" in ${side.place.name}. See the error log of the server there.`,
       );
     await pause(50);
   }
@@ -222,14 +226,14 @@ async function copyWhileRunning(
     if (attempt < 2 || (pass.changed > fewChanges && attempt < maxLivePasses)) continue;
     if (seconds > maxPauseSeconds)
       throw new Error(
-        `All rows are copied, but the last comparison takes ${seconds.toFixed(1)} s, and requests may be refused for ${maxPauseSeconds} s. "${application}" is still in service where it was. Repeat the command with a longer --max-pause.`,
+        `All rows are copied, but the last comparison took ${seconds.toFixed(1)} s, and --max-pause permits ${maxPauseSeconds} s. "${application}" still runs in the source. Repeat the command with a longer --max-pause.`,
       );
     await opened.into.target.analyse();
     return;
   }
 }
 
-/** Stops the application and copies the rest. If that fails, the application is started again. */
+/** Stops the application and copies the remaining changes. If that fails, the application is started again. */
 async function copyPaused(
   { request: { application, maxPauseSeconds }, source, state, save }: Move,
   parts: CopyParts,
@@ -239,7 +243,7 @@ async function copyPaused(
   const requireTime = (): void => {
     if (wasRunning && performance.now() - startedAt > maxPauseSeconds * 1000)
       throw new Error(
-        `The rest could not be copied within ${maxPauseSeconds} s, so nothing was switched. Try again, or with a longer --max-pause.`,
+        `The remaining changes could not be copied within ${maxPauseSeconds} s, so the application runs in the source again. Repeat the command, with a longer --max-pause if necessary.`,
       );
   };
   try {
@@ -257,7 +261,7 @@ async function copyPaused(
   }
 }
 
-/** Takes the copy into service. @throws Error if it does not open; the source can then be started again. */
+/** Puts the copy in place and starts it. @throws Error if it does not open; the source can then be started again. */
 async function switchOver({ request, source, target }: Move, store: string, record: ApplicationRecord): Promise<void> {
   const key = { filterByTk: request.application };
   await target.place.replace(store);
@@ -266,12 +270,12 @@ async function switchOver({ request, source, target }: Move, store: string, reco
   await target.operator.call('applications:start', {}, key);
   await waitUntilStarted(target, request.application).catch((error: unknown) => {
     throw new Error(
-      `${(error as Error).message} The earlier data is unchanged: "tablinum app start ${request.application}" takes it into service again in ${source.place.name}.`,
+      `${(error as Error).message} The data in ${source.place.name} is unchanged: "tablinum app start ${request.application}" starts the application there again.`,
     );
   });
 }
 
-/** Later than the time of any blob, whose clock may be that of another machine. */
+/** Later than the time of any blob, which may come from the clock of another machine. */
 function inAnHour(): number {
   return systemClock.now() + 3_600_000;
 }

@@ -115,7 +115,7 @@ function chooseApplication(
   const found =
     name === undefined ? (scope === 'all' ? null : (applications[0] ?? null)) : findSavedApplication(manifest, name);
   if (as === undefined || as === found?.name) return found;
-  if (found === null) throw new Error('--as needs --app <name>: name the application that is restored as a copy.');
+  if (found === null) throw new Error('--as needs --app <name>, the application that is restored as a copy.');
   if (as === 'main' || !isApplicationName(as))
     throw new Error(
       '--as must be a name other than main. It starts with a letter and continues with letters, digits, _ and -.',

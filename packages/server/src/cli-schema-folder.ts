@@ -52,7 +52,7 @@ export async function readSchemaFolder(folder: string): Promise<SchemaFolder> {
   requireDistinctFieldIds(files.collections);
   const toEntry = ({ name, value }: SchemaFile): Entry => {
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Entry;
-    throw new Error(`${name} must contain members such as "name: …". Correct it, or move it out of the folder.`);
+    throw new Error(`${name} must contain members such as "name: …". Correct the file, or move it out of the folder.`);
   };
   return {
     schema: {
@@ -96,7 +96,8 @@ function listFiles(folder: string): string[] {
   const names = readdirSync(folder)
     .filter((name) => extensions.has(extname(name)) && !name.startsWith('.'))
     .sort();
-  if (names.length > maxFiles) throw new Error(`${folder} has more than ${maxFiles} files.`);
+  if (names.length > maxFiles)
+    throw new Error(`${folder} has more than ${maxFiles} files, the maximum. Remove files that are not schema files.`);
   return names.map((name) => join(folder, name));
 }
 
@@ -107,7 +108,9 @@ async function readSchemaFile(folder: string, path: string): Promise<SchemaFile>
   try {
     const { size } = await file.stat();
     if (size > maxFileBytes)
-      throw new Error(`${name} is larger than ${maxFileBytes / 1024 / 1024} MiB. No schema file is.`);
+      throw new Error(
+        `${name} is larger than ${maxFileBytes / 1024 / 1024} MiB, the maximum of a schema file. Move it out of the folder.`,
+      );
     const bytes = await file.readFile();
     return parseFile(name, decode(name, bytes));
   } finally {
@@ -119,7 +122,7 @@ function decode(name: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new Error(`${name} is not UTF-8. Save it in this encoding.`);
+    throw new Error(`${name} is not encoded in UTF-8. Save it in this encoding.`);
   }
 }
 

@@ -79,7 +79,7 @@ export async function runSchemaCommand(args: readonly string[], config: Config):
   const allowed: readonly string[] = ['app', 'json', ...command.flags];
   for (const flag of Object.keys(options) as (keyof Values)[])
     if (!allowed.includes(flag) && values[flag] !== undefined && values[flag] !== false)
-      throw new UsageError(`--${flag} is not for "tablinum schema ${name}".\n${describeUsage('schema')}`);
+      throw new UsageError(`"tablinum schema ${name}" has no option --${flag}.\n${describeUsage('schema')}`);
   return withOperator(config, values.app, (connection) => command.run({ connection, values, folder }));
 }
 
@@ -93,14 +93,14 @@ function readArguments(args: readonly string[]): { readonly values: Values; read
 
 async function pull({ connection, values, folder }: Call): Promise<number> {
   const format = values.format ?? findFormat(folder) ?? 'yaml';
-  if (format !== 'yaml' && format !== 'json') throw new UsageError('--format is yaml or json.');
+  if (format !== 'yaml' && format !== 'json') throw new UsageError('--format must be yaml or json.');
   const { schema } = (await connection.call('schema:pull', {})) as { readonly schema: FolderSchema };
   const { written, removed, foreign } = await writeSchemaFolder(folder, schema, format);
   if (values.json) print({ written, removed, foreign });
   else {
     for (const name of written) console.log(`wrote ${name}`);
     for (const name of removed) console.log(`removed ${name}`);
-    for (const name of foreign) console.log(`left ${name}, which is no schema file`);
+    for (const name of foreign) console.log(`left ${name}, which is not a schema file`);
     if (written.length + removed.length === 0) console.log('The files are up to date.');
   }
   return commandExitCodes.done;
@@ -122,7 +122,7 @@ async function apply({ connection, values, folder }: Call): Promise<number> {
 function rollback({ connection, values }: Call): Promise<number> {
   const to = values.to === undefined ? null : Number(values.to);
   if (to !== null && !(Number.isInteger(to) && to >= 0))
-    throw new UsageError('--to is the number of a revision, or 0 for the state before the first.');
+    throw new UsageError('--to must be the number of a revision, or 0 for the state before the first one.');
   return change({ connection, values, action: 'schema:rollback', body: { to }, files: null });
 }
 
@@ -144,7 +144,7 @@ async function change({ connection, values, action, body, files }: Change): Prom
   }
   if (difference.destructive > 0 && !values['allow-destructive'])
     throw new Error(
-      `${difference.destructive === 1 ? '1 step is' : `${difference.destructive} steps are`} destructive. Nothing was changed. Call the command with --allow-destructive to accept this; the data of fields and collections is kept for 30 days.`,
+      `${difference.destructive === 1 ? '1 step is' : `${difference.destructive} steps are`} destructive. Nothing was changed. To accept this, repeat the command with --allow-destructive. The data of fields and collections is kept for 30 days.`,
     );
   const request = {
     ...body,
@@ -163,7 +163,7 @@ async function change({ connection, values, action, body, files }: Change): Prom
   else {
     for (const name of result.restored) console.log(`The data of ${name} was restored.`);
     for (const { webhook, secret } of result.secrets)
-      console.log(`The secret of ${webhook} is ${secret}. It is shown once.`);
+      console.log(`The secret of ${webhook} is ${secret}. It is only shown once.`);
     console.log(`Applied as revision ${result.revision}. "tablinum schema rollback" undoes it.`);
   }
   return commandExitCodes.done;
@@ -173,7 +173,7 @@ async function compare(connection: OperatorConnection, files: SchemaFolder | nul
   return (await connection.call('schema:diff', body, {}, applyMilliseconds).catch(nameFiles(files))) as Difference;
 }
 
-/** Adds to a refusal in which files and lines its causes are. */
+/** Adds the files and lines of its causes to a refusal. */
 function nameFiles(files: SchemaFolder | null): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof OperatorRefusal) || !files) throw error;

@@ -64,7 +64,7 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
       await restored.getByText(/What was replaced is kept as b/).waitFor();
 
       await row.getByRole('button', { name: /^Restore/ }).click();
-      await dialog.getByLabel('As a copy next to it').check();
+      await dialog.getByLabel('Create a copy next to it').check();
       await dialog.getByLabel('Name of the copy').fill('shop-copy');
       await restore.click();
       await page.getByRole('row').filter({ hasText: 'Restore of shop-copy' }).getByText('done').waitFor();

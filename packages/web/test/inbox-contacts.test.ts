@@ -59,7 +59,7 @@ describe.skipIf(chromium === null)('contacts in the inbox', () => {
     await field('Name').fill('Eve Holm');
     await field('E-mail address').fill('CORA@example.net');
     await button('Save').click();
-    await page.getByText('The account has a contact with this address already.').waitFor();
+    await page.getByText('The account already has a contact with this address.').waitFor();
     await field('E-mail address').fill('eve@example.net');
     await field('Company').fill('Holm Ltd');
     await expectAccessible(page, 'form of a contact');

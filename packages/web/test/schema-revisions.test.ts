@@ -43,8 +43,8 @@ describe.skipIf(chromium === null)('the page of schema revisions', () => {
     });
     await page.reload();
     await page.getByRole('cell', { name: 'The first posts' }).waitFor();
-    expect(await page.getByRole('region', { name: 'Kept data' }).getByRole('row').count()).toBe(2);
-    await page.getByRole('region', { name: 'Kept data' }).getByText('posts.views').waitFor();
+    expect(await page.getByRole('region', { name: 'Data that can be restored' }).getByRole('row').count()).toBe(2);
+    await page.getByRole('region', { name: 'Data that can be restored' }).getByText('posts.views').waitFor();
     await expectAccessible(page, 'schema revisions');
     await page.getByRole('button', { name: 'Show the steps of revision 2' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revision 2' });

@@ -124,7 +124,7 @@ export function requireFreeNames(name: string, userCollections: readonly string[
   if (!taken) return;
   throw new ApiError(
     'COLLECTION_EXISTS',
-    `The application "${name}" has a collection "${taken}", and this version of the server needs the name. Start the previous version, move its records to a collection of another name, destroy it, and start this version again. Nothing was changed.`,
+    `The application "${name}" has a collection "${taken}", and this version of the server needs the name. Nothing was changed. Start the previous version, move the records to a collection with another name, destroy "${taken}", and start this version again.`,
   );
 }
 

@@ -12,7 +12,7 @@ import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import type { Application } from './application.ts';
 
-/** How long a change takes at most until other servers use it. */
+/** The maximum time until other servers use a change. */
 const pollMilliseconds = 1000;
 const lockKey = 'settings';
 const secretNames: ReadonlySet<string> = new Set(settings.filter(({ secret }) => secret).map(({ name }) => name));
@@ -92,7 +92,11 @@ export class StoredSettings {
     for (const [name, text] of changes) if (text === null) delete next[name];
     const details = findSettingProblems(this.runtime.environment, next as Record<string, string>);
     if (Object.keys(details).length === 0) return;
-    throw new ApiError('VALUE_INVALID', 'The settings are not valid. Nothing was changed.', { details });
+    throw new ApiError(
+      'VALUE_INVALID',
+      'Some settings are not valid, so nothing was changed. "details" names the problem of each.',
+      { details },
+    );
   }
 
   #recordChange(

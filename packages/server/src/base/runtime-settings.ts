@@ -24,7 +24,7 @@ export type RuntimeConfig = Pick<
 >;
 
 /**
- * The current values. Parts of the server read them when they need them, or are told of changes.
+ * The current values. Parts of the server read them when they need them, or subscribe to changes.
  *
  *     const runtime = new RuntimeSettings(config, logger);
  *     runtime.apply({ EVENTS_DAYS: '60' });

@@ -1,4 +1,4 @@
-/** Statements about the revisions of the schema, and the portable names of definitions. */
+/** Statements about the revisions of the schema, and the portable ids of definitions. */
 import type { Database, Transaction } from './database.ts';
 import { type Columns, insertRows } from './row-insert.ts';
 import { createRunner, createTxRunner, readNumberInTx, readRows } from './run-statement.ts';
@@ -6,7 +6,7 @@ import { type Sql, sql, value } from './sql.ts';
 
 export type PortableKind = 'collection' | 'field' | 'role' | 'webhook';
 
-/** The portable name of a definition. */
+/** The portable id of a definition. */
 export interface PortableId {
   readonly kind: PortableKind;
   /** The id of the collection, field or webhook in this store, or the name of the role. */
@@ -14,7 +14,7 @@ export interface PortableId {
   readonly id: string;
 }
 
-/** All portable names. @param transaction as it sees them; null: the committed ones. */
+/** All portable ids. @param transaction as it sees them; null: the committed ones. */
 export async function readPortableIds(database: Database, transaction: Transaction | null): Promise<PortableId[]> {
   const run = createRunner(database, transaction);
   const rows = await run<[kind: PortableKind, item: string, id: string]>(sql`SELECT kind,item,id FROM _schema_ids`);
@@ -27,7 +27,7 @@ const idColumns: Columns = [
   ['id', 'text'],
 ];
 
-/** Replaces portable names. @param removed those that are deleted before the new ones are stored. */
+/** Replaces portable ids. @param removed those that are deleted before the new ones are stored. */
 export async function replacePortableIds(
   database: Database,
   transaction: Transaction,

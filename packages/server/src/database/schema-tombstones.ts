@@ -6,7 +6,7 @@ import { identifier, listValue, sql, value } from './sql.ts';
 /** A copy of the data of a destroyed field, or of a destroyed collection with its records. */
 export interface DataTombstone {
   readonly id: number;
-  /** The portable name of the field or collection. */
+  /** The portable id of the field or collection. */
   readonly item: string;
   /** As it was called, such as `posts.title`. */
   readonly name: string;

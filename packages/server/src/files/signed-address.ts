@@ -68,7 +68,7 @@ export function verifyAddress(
   if (!address || !isGenuine || address.application !== application || String(address.file) !== file)
     throw new ApiError('TOKEN_INVALID', 'The signature of the address is not valid for this file. Ask for a new one.');
   if (now >= address.expiresAt)
-    throw new ApiError('TOKEN_EXPIRED', 'The address has expired. Ask for a new one by files:sign or backups:sign.');
+    throw new ApiError('TOKEN_EXPIRED', 'The address has expired. Request a new one with files:sign or backups:sign.');
   return address;
 }
 

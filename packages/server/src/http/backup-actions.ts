@@ -64,7 +64,10 @@ async function createBackup(request: RequestContext, { backups }: ServerBackups)
   readKnownParameters(request, [], false);
   const { application = null } = readBody(request, ['application']);
   if (application === mainApplicationName)
-    throw invalidBody('application', 'main contains the list of all others; leave "application" out to save all');
+    throw invalidBody(
+      'application',
+      'must not be "main", which contains the list of all applications; omit it to save all',
+    );
   const reason = 'request';
   const entry = (await backups.create({ application, reason, slot: null })) as BackupEntry;
   return { data: JSON.stringify(entry), isAccepted: true, adminAction: { target: entry.id } };
@@ -131,7 +134,7 @@ function chooseApplication({ applications, scope }: BackupManifest, name: string
   if (name === mainApplicationName)
     throw new ApiError(
       'SYSTEM_PROTECTED',
-      '"main" contains the list of all applications and cannot be restored while the server runs. Stop the servers and use "tablinum restore --replace all".',
+      '"main" contains the list of all applications and cannot be restored while the server runs. Stop the servers, and run "tablinum restore --replace all".',
     );
   const names = applications.map((each) => each.name).filter((each) => each !== mainApplicationName);
   const wanted = name ?? (scope === 'application' ? applications[0]?.name : undefined);
@@ -145,12 +148,12 @@ function requireUsable(manifest: BackupManifest, identity: string | undefined, e
   if (manifest.engine !== engine)
     throw new ApiError(
       'BACKUP_UNUSABLE',
-      `The backup was made on ${manifest.engine}, and the server uses another engine.`,
+      `The backup was made on ${manifest.engine}, and this server uses another engine. Restore it on a server with ${manifest.engine}.`,
     );
   if (manifest.bucket !== null)
     throw new ApiError(
       'BACKUP_UNUSABLE',
-      `The bytes of files and e-mails are in the bucket "${manifest.bucket}" and not in the backup. Stop the servers, restore the bucket and use "tablinum restore".`,
+      `The bytes of files and e-mails are in the bucket "${manifest.bucket}" and not in the backup. Stop the servers, restore the bucket, and run "tablinum restore".`,
     );
   if (manifest.encryption && identity === undefined)
     throw new ApiError(
@@ -172,11 +175,11 @@ function readNewName(name: string | undefined): string {
   if (name !== mainApplicationName && isApplicationName(name)) return name;
   throw invalidBody(
     'as',
-    'must be a name other than main. It starts with a letter and continues with letters, digits, _ and -, at most 60 characters',
+    'must be a name other than "main": a letter, then letters, digits, _ and -, at most 60 characters',
   );
 }
 
-/** The body: texts of the given names. */
+/** Reads the body, whose members are texts with the given names. */
 function readBody<Name extends string>(
   { body }: RequestContext,
   names: readonly Name[],
@@ -197,5 +200,8 @@ const invalidBody = (name: string, problem: string): ApiError => new ApiError('B
 function readId(request: RequestContext, otherParameters: readonly string[] = []): string {
   const { filterByTk } = readKnownParameters(request, ['filterByTk', ...otherParameters], false);
   if (typeof filterByTk === 'string' && filterByTk !== '') return filterByTk;
-  throw new ApiError('PARAMETER_INVALID', 'The parameter "filterByTk" must be the id of one backup.');
+  throw new ApiError(
+    'PARAMETER_INVALID',
+    'The parameter "filterByTk" must be the id of one backup. backups:list shows the ids.',
+  );
 }

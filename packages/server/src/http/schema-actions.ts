@@ -1,4 +1,4 @@
-/** The actions `schema:…`: the whole schema as a document, its revisions, and how one follows from another. */
+/** The actions `schema:…`: read, compare and apply the whole schema as a document, and list its revisions. */
 
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
 import { DryRunRollback } from '../collections/definition-context.ts';
@@ -66,7 +66,10 @@ function readBody({ body = {}, route }: RequestContext, known: readonly string[]
   if (!isObject(body)) throw new ApiError('BODY_INVALID', `The body of schema:${route.action} must be an object.`);
   const unknown = Object.keys(body).find((name) => !known.includes(name));
   if (unknown !== undefined)
-    throw new ApiError('BODY_INVALID', `schema:${route.action} has no property "${unknown.slice(0, 60)}". Remove it.`);
+    throw new ApiError(
+      'BODY_INVALID',
+      `The body of schema:${route.action} has no property "${unknown.slice(0, 60)}". Its properties are: ${known.join(', ')}.`,
+    );
   const { allowDestructive } = body;
   if (allowDestructive !== undefined && typeof allowDestructive !== 'boolean')
     throw new ApiError('BODY_INVALID', '"allowDestructive" must be true or false.');
@@ -82,10 +85,14 @@ function readText(body: Readonly<Record<string, unknown>>, name: string): string
 /** Null: the state before the last revision. */
 function readTo({ to, schema }: Readonly<Record<string, unknown>>): number | null | undefined {
   if (to === undefined) return undefined;
-  if (schema !== undefined) throw new ApiError('BODY_INVALID', 'Give "to" or "schema", not both.');
+  if (schema !== undefined)
+    throw new ApiError('BODY_INVALID', 'The body has both "to" and "schema". Omit one of them.');
   if (to === null) return null;
   if (typeof to === 'number' && Number.isInteger(to) && to >= 0 && to < 2 ** 31) return to;
-  throw new ApiError('BODY_INVALID', '"to" must be the number of a revision, or 0.');
+  throw new ApiError(
+    'BODY_INVALID',
+    '"to" must be the number of a revision, or 0 for the state before the first one. schema:revisions lists them.',
+  );
 }
 
 async function listRevisions(request: RequestContext): Promise<ActionResult> {

@@ -58,7 +58,7 @@ function keepShape({ application, action, resource, shape, milliseconds }: SlowR
   if (recentShapes.size > keptShapes && oldest !== undefined) recentShapes.delete(oldest);
 }
 
-/** The shapes of slow requests in the last hour, the slowest first. @param most how many. */
+/** The shapes of slow requests in the last hour, the slowest first. @param most the maximum number. */
 export function listSlowShapes(most: number, now: number): SlowShape[] {
   return [...recentShapes.values()]
     .filter(({ lastAt }) => now - lastAt < keptMilliseconds)

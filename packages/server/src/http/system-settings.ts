@@ -51,7 +51,10 @@ function requireMainAdministrator({ application, caller }: RequestContext, actio
 /** @throws ApiError 422 with the problem of each setting that cannot be changed. */
 function parseChanges(body: unknown, reports: readonly SettingReport[]): Map<string, string | null> {
   if (!isObject(body))
-    throw new ApiError('BODY_INVALID', 'The body must be an object of settings: {"EVENTS_DAYS": 60}.');
+    throw new ApiError(
+      'BODY_INVALID',
+      'The body must be an object with values by names of settings, such as {"EVENTS_DAYS": 60}.',
+    );
   const changes = new Map<string, string | null>();
   const details: Record<string, string> = {};
   for (const [name, input] of Object.entries(body)) {
@@ -61,15 +64,20 @@ function parseChanges(body: unknown, reports: readonly SettingReport[]): Map<str
     else details[name.slice(0, 60)] = problem;
   }
   if (Object.keys(details).length > 0)
-    throw new ApiError('VALUE_INVALID', 'Some settings cannot be changed. Nothing was changed.', { details });
+    throw new ApiError(
+      'VALUE_INVALID',
+      'Some settings cannot be changed, so nothing was changed. "details" names the problem of each.',
+      { details },
+    );
   return changes;
 }
 
 function findChangeProblem(report: SettingReport | undefined, input: unknown): string | null {
-  if (!report) return 'There is no such setting.';
-  if (report.group === null) return 'It can only be set in the environment, and changes with a restart.';
-  if (!report.changeable) return 'The environment sets it, and has priority. Remove it there to change it here.';
-  if (input !== null && typeof input !== 'string' && typeof input !== 'number') return 'Give a text, a number or null.';
+  if (!report) return 'There is no setting with this name. systemSettings:get lists all settings.';
+  if (report.group === null) return 'It can only be set in the environment. Set it there, and restart the server.';
+  if (!report.changeable)
+    return 'The environment sets it and has priority. Remove it from the environment, and restart the server, to change it here.';
+  if (input !== null && typeof input !== 'string' && typeof input !== 'number') return 'Give text, a number or null.';
   if (typeof input === 'string' && input.length > maxLength) return `Give at most ${maxLength} characters.`;
   if (typeof input === 'string' && /\p{Cc}/u.test(input)) return 'Remove control characters and line breaks.';
   return null;

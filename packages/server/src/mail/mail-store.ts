@@ -229,7 +229,7 @@ export class MailStore {
   findPushProblem(endpoint: unknown): string | null {
     const problem = this.#parts.services.push.findUrlProblem(endpoint);
     if (problem !== null || /^https:/i.test(String(endpoint))) return problem;
-    return new OutboundClient().findUrlProblem(endpoint) === null ? 'Give an address that begins with https://.' : null;
+    return new OutboundClient().findUrlProblem(endpoint) === null ? 'The endpoint must begin with https://.' : null;
   }
 
   /** The key pair by which push services recognise the application. */

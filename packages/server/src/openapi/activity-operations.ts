@@ -18,7 +18,7 @@ export const activityOperations: readonly OperationDefinition[] = [
     action: 'serverActivity:get',
     method: 'get',
     summary: 'Show what this server did in the last hour',
-    description: 'Each server process has counted its own requests, of all applications, since it started.',
+    description: 'Each server process counts its own requests, of all applications, since it started.',
     may: isServerAdmin,
     success: jsonReply('The activity.', schemaRef('ServerActivity')),
   },
@@ -29,7 +29,7 @@ const milliseconds = (description: string): JsonSchema => ({ type: ['number', 'n
 const counts = {
   requests: count('Requests below /api/ that were answered.'),
   refused: count('Of these, replies with a status of 400 to 499.'),
-  failed: count('Of these, replies with a status of 500 and more.'),
+  failed: count('Of these, replies with a status of 500 or more.'),
 };
 const textOrNull: JsonSchema = { type: ['string', 'null'] };
 const all = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema =>
@@ -39,13 +39,13 @@ const minute = all({
   at: { ...schema.dateTime, description: 'The beginning of the minute.' },
   ...counts,
   p50: milliseconds('Median of the durations in milliseconds, estimated; null without requests.'),
-  p99: milliseconds('99 % of the requests took at most so long, in milliseconds, estimated.'),
+  p99: milliseconds('The duration that 99 % of the requests did not exceed, in milliseconds, estimated.'),
 });
 const action = all({
   action: schema.string,
   ...counts,
   average: milliseconds('Average duration in milliseconds.'),
-  p99: milliseconds('99 % took at most so long, in milliseconds, estimated.'),
+  p99: milliseconds('The duration that 99 % of the requests did not exceed, in milliseconds, estimated.'),
 });
 const slowShape = all({
   application: textOrNull,
@@ -66,7 +66,7 @@ export const activitySchemas: Readonly<Record<string, JsonSchema>> = {
     server: { ...schema.string, description: 'The host and process.' },
     startedAt: schema.dateTime,
     minutes: { ...schema.array(minute), description: 'At most 61, the oldest first; the last one is not over yet.' },
-    actions: { ...schema.array(action), description: 'The 20 that took most time together, first.' },
+    actions: { ...schema.array(action), description: 'The 20 actions with the largest total duration, in this order.' },
     slow: { ...schema.array(slowShape), description: 'The 20 slowest shapes.' },
     now: numbers(
       'requestsInProgress',

@@ -24,7 +24,7 @@ const backupParameter: Parameter = {
 const signatureParameter: Parameter = {
   name: 'signature',
   in: 'query',
-  description: 'From backups:sign, instead of a credential.',
+  description: 'The signature of an address from backups:sign. It replaces the credential.',
   schema: { type: 'string' },
 };
 const listMeta = schema.complete({
@@ -34,7 +34,7 @@ const listMeta = schema.complete({
   isEncrypted: { type: 'boolean', description: 'Whether new backups are encrypted.' },
 });
 const one = (description: string): JsonSchema => jsonReply(description, schemaRef('Backup'));
-const running = one('The work has begun. backups:get shows its progress.');
+const running = one('The work has started. backups:get shows its progress.');
 
 export const backupOperations: readonly OperationDefinition[] = [
   {
@@ -42,7 +42,11 @@ export const backupOperations: readonly OperationDefinition[] = [
     method: 'get',
     summary: 'List backups and restores, the newest first',
     may: isBackupAdministrator,
-    success: jsonReply('All backups that are known, and the schedule.', schema.array(schemaRef('Backup')), listMeta),
+    success: jsonReply(
+      'All known backups and restores, and the schedule.',
+      schema.array(schemaRef('Backup')),
+      listMeta,
+    ),
   },
   {
     action: 'backups:get',
@@ -54,10 +58,16 @@ export const backupOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'backups:create',
-    summary: 'Begin a backup',
-    description: 'Of all applications, or of one other than main. One backup or restore runs at a time.',
+    summary: 'Start a backup',
+    description:
+      'Backs up all applications, or one other than main. Only one backup or restore runs at a time, on all servers.',
     may: isBackupAdministrator,
-    body: jsonBody(schema.object({ application: { type: 'string', description: 'The only application.' } }), false),
+    body: jsonBody(
+      schema.object({
+        application: { type: 'string', description: 'The only application to save. Omit it to save all.' },
+      }),
+      false,
+    ),
     success: running,
     also: { 202: running },
   },
@@ -74,7 +84,7 @@ export const backupOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'backups:sign',
-    summary: 'Get an address for the download that works without a header',
+    summary: 'Get an address for a download without a header',
     may: isBackupAdministrator,
     parameters: [backupParameter],
     success: jsonReply(
@@ -84,9 +94,9 @@ export const backupOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'backups:restore',
-    summary: 'Begin to restore one application',
+    summary: 'Start to restore one application',
     description:
-      'Not main. The earlier data of the application is kept as a backup of its own. Its event log begins anew, so clients with earlier cursors are told to reload.',
+      'main cannot be restored. The earlier data of the application is kept as another backup. The event log begins again, so clients with earlier cursors must reload.',
     may: isBackupAdministrator,
     parameters: [backupParameter],
     body: jsonBody(
@@ -106,7 +116,7 @@ export const backupOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'backups:destroy',
-    summary: 'Remove a backup, or the report of a failed one',
+    summary: 'Destroy a backup, or the entry of a failed one',
     may: isBackupAdministrator,
     parameters: [backupParameter],
     success: jsonReply('1', oneSchema),

@@ -21,7 +21,7 @@ export const mailPushOperations: readonly OperationDefinition[] = [
     action: 'mailPushSubscriptions:subscribe',
     summary: 'Subscribe a browser to push messages',
     description:
-      'The body is the subscription that `pushManager.subscribe` returns, with a name of the device, and whether new mail is reported in addition to notifications. A browser that is subscribed already is changed. Its subscription ends when the user signs out.',
+      'The body is the subscription that `pushManager.subscribe` returns, with a name of the device (`name`), and whether new mail is reported in addition to notifications (`newMail`). The subscription of a browser that is already subscribed is changed. It ends when the user signs out.',
     may: (subject) => hasSession(subject) && mayCreate(subject),
     body: jsonBody(
       schema.object(

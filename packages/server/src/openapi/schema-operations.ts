@@ -20,7 +20,7 @@ export const schemaOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'schema:diff',
-    summary: 'Tell what a schema document would change',
+    summary: 'Show what a schema document would change',
     may: mayConfigure,
     body: jsonBody(schemaRef('SchemaRequest')),
     success: jsonReply('The steps, in their order.', schemaRef('SchemaDifference')),
@@ -28,8 +28,8 @@ export const schemaOperations: readonly OperationDefinition[] = [
   {
     action: 'schema:apply',
     matches: true, // by "state" in the body
-    summary: 'Make the schema what a document says',
-    description: 'All of it is one transaction and one revision. Without a difference, nothing is done.',
+    summary: 'Apply a schema document',
+    description: 'All steps are one transaction and one revision. If nothing differs, nothing is done.',
     may: mayConfigure,
     parameters: [dryRunParameter],
     body: jsonBody(schemaRef('SchemaRequest')),
@@ -47,9 +47,9 @@ export const schemaOperations: readonly OperationDefinition[] = [
   {
     action: 'schema:revisions',
     method: 'get',
-    summary: 'List the revisions of the schema, and the data that is kept of what they destroyed',
+    summary: 'List the revisions of the schema, and the kept data of destroyed fields and collections',
     may: mayConfigure,
-    success: jsonReply('The last revisions, newest first.', schemaRef('SchemaRevisions')),
+    success: jsonReply('The latest 200 revisions, newest first, and the kept data.', schemaRef('SchemaRevisions')),
   },
 ];
 
@@ -60,7 +60,7 @@ const stepProperties: Readonly<Record<string, JsonSchema>> = {
   of: { ...schema.string, description: 'The collection, role or webhook.' },
   name: { ...schema.string, description: 'The field, or the resource of a permission.' },
   from: { ...schema.string, description: 'The former name.' },
-  values: { ...anyObject, description: 'What is created, or the members that change.' },
+  values: { ...anyObject, description: 'What is created, or the new values of the members that change.' },
   before: { ...anyObject, description: 'The former values of these members.' },
   destructive: schema.boolean,
 };
@@ -88,12 +88,13 @@ export const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
     to: {
       type: ['integer', 'null'],
       minimum: 0,
-      description: 'Instead of a document: the result of a revision; 0: before the first, null: before the last.',
+      description:
+        'Instead of a document: the number of the revision whose result is wanted; 0: the state before the first one; null: before the last one.',
     },
     allowDestructive: schema.boolean,
     state: {
       ...schema.string,
-      description: 'From pull or diff: the request is refused if the schema was changed since.',
+      description: 'The state from pull or diff: the request is refused if the schema has been changed since.',
     },
     summary: { type: 'string', maxLength: 500, description: 'A sentence for the list of revisions.' },
   }),
@@ -109,17 +110,17 @@ export const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
       blocks: { type: 'string', enum: ['writes', 'readsAndWrites'] },
       collections: {
         ...schema.array(schema.string),
-        description: 'Whose requests wait while it is applied; * for all.',
+        description: 'The collections whose requests wait while the document is applied; * for all.',
       },
     }),
   }),
   AppliedSchema: schema.complete({
-    revision: { type: ['integer', 'null'], description: 'Null: there was nothing to change.' },
+    revision: { type: ['integer', 'null'], description: 'Null: nothing differed.' },
     steps: schema.array(schemaRef('SchemaStep')),
-    restored: { ...schema.array(schema.string), description: 'Fields and collections that have their data again.' },
+    restored: { ...schema.array(schema.string), description: 'Fields and collections whose kept data was restored.' },
     secrets: {
       ...schema.array(schema.complete({ webhook: schema.string, secret: schema.string })),
-      description: 'Of new webhooks. They are shown once.',
+      description: 'The generated secrets of new webhooks. They are only shown once.',
     },
   }),
   SchemaMeta: schema.object({ dryRun: schema.boolean }),

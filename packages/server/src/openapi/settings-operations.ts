@@ -20,7 +20,7 @@ export const settingsOperations: readonly OperationDefinition[] = [
   {
     action: 'systemSettings:get',
     method: 'get',
-    summary: 'All settings of the server',
+    summary: 'List all settings of the server',
     may: mayChangeSettings,
     success: reply,
   },
@@ -28,7 +28,7 @@ export const settingsOperations: readonly OperationDefinition[] = [
     action: 'systemSettings:update',
     summary: 'Change settings while the server runs',
     description:
-      'All of the settings are stored, or none. They take effect at once, on other servers within a second. Null removes a stored value.',
+      'All settings of the request are stored, or none. They take effect at once, and within a second on other servers. Null removes a stored value.',
     may: mayChangeSettings,
     body: jsonBody(schemaRef('SettingChanges')),
     success: reply,
@@ -38,11 +38,11 @@ export const settingsOperations: readonly OperationDefinition[] = [
 const numberOrNull: JsonSchema = { type: ['integer', 'null'] };
 const settingProperties = {
   name: schema.string,
-  value: { ...schema.stringOrNull, description: 'Null for a secret, and where nothing is set.' },
+  value: { ...schema.stringOrNull, description: 'Null for a secret, and if nothing is set.' },
   source: { type: 'string', enum: ['default', 'environment', '.env', 'file', 'stored'] },
   secret: schema.boolean,
   isSet: schema.boolean,
-  group: { ...schema.stringOrNull, description: 'Null: it can only change with a restart.' },
+  group: { ...schema.stringOrNull, description: 'Null: a change needs a restart.' },
   changeable: { ...schema.boolean, description: 'Whether systemSettings:update can change it.' },
   default: schema.stringOrNull,
   description: schema.string,

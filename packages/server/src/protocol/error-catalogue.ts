@@ -83,7 +83,7 @@ export const errorCatalogue = {
   SESSION_NEEDED: entry('Forbidden', 'The action is only available to users who have signed in, not to API keys.'),
   ORIGIN_DENIED: entry(
     'Forbidden',
-    'A page of another origin calls `/mcp`. Add the origin to `CORS_ORIGINS`, or set `PUBLIC_URL` if it is that of the server.',
+    'A web page of another origin called `/mcp`. Add the origin to `CORS_ORIGINS`, or set `PUBLIC_URL` if it is that of the server.',
   ),
   SIGN_UP_CLOSED: entry('Forbidden', 'Sign-up is not allowed in this application: `ALLOW_SIGN_UP` does not name it.'),
   APPLICATION_MISMATCH: entry('Forbidden', 'The API key belongs to another application than the one that X-App names.'),
@@ -129,7 +129,7 @@ export const errorCatalogue = {
   PERMISSION_EXISTS: entry('Conflict', 'The role already has a permission for this resource and action.'),
   DATA_WOULD_BE_LOST: entry(
     'Conflict',
-    'Switching off an option of a collection would delete records, values or history. Send `force=true` to accept this.',
+    'A change of definitions would delete records, values or history. To accept this, send `force=true` to `collections:update`, or `"allowDestructive": true` to `schema:apply` and `schema:rollback`.',
   ),
   DEPENDANTS_EXIST: entry(
     'Conflict',
@@ -138,7 +138,7 @@ export const errorCatalogue = {
   BACKUP_RUNNING: entry('Conflict', 'Another backup or restore is running. Wait until it has ended.'),
   BACKUP_UNUSABLE: entry(
     'Conflict',
-    'The backup is not complete, is damaged or encrypted, is of the other engine, or its files are on another machine.',
+    'The backup cannot be used: it is incomplete, damaged or encrypted, was made on the other engine, or its files are on another machine. The message says which, and names the cure.',
   ),
   KEY_ENDED: entry(
     'Conflict',

@@ -65,13 +65,14 @@ function withoutRoleMistakes(current: SchemaDocument, wanted: SchemaDocument): S
     if (own) return { ...role, id: own.id, builtIn: true as const };
     if (role.builtIn || builtIn.has(role.id))
       throw invalidDefinition({
-        [`roles[${index}].name`]: 'A built-in role cannot be renamed, and no other role can be built in.',
+        [`roles[${index}].name`]:
+          'A built-in role cannot be renamed, and other roles cannot be built in. Keep the name, or remove "builtIn".',
       });
     return role;
   });
   const missing = [...builtIn.keys()].find((name) => !roles.some((role) => role.name === name));
   if (missing !== undefined)
-    throw invalidDefinition({ roles: `The built-in role "${missing}" is missing. It cannot be destroyed.` });
+    throw invalidDefinition({ roles: `The built-in role "${missing}" is missing, and cannot be destroyed. Add it.` });
   return { ...wanted, roles };
 }
 
@@ -122,7 +123,10 @@ export async function applyWanted(
   options: ApplyOptions,
 ): Promise<AppliedSchema> {
   if (options.state !== null && options.state !== current.state)
-    throw new ApiError('VERSION_STALE', 'The schema was changed after it was compared. Compare again.');
+    throw new ApiError(
+      'VERSION_STALE',
+      'The schema was changed after "state" was read. Send schema:diff again, and use its state.',
+    );
   const plan = planWanted(current, wanted);
   if (plan.steps.length === 0) return { revision: null, steps: [], restored: [], secrets: [] };
   refuseDestructive(plan, options);
@@ -168,7 +172,7 @@ function refuseDestructive({ steps }: SchemaPlan, { allowDestructive }: ApplyOpt
   const names = destructive.map(describeStep);
   throw new ApiError(
     'DATA_WOULD_BE_LOST',
-    `The schema has ${destructive.length} destructive ${destructive.length === 1 ? 'step' : 'steps'}: ${names.slice(0, 10).join(', ')}${names.length > 10 ? ', …' : ''}. Nothing was changed. Send allowDestructive=true to accept this; the data of fields and collections is kept for ${tombstoneDays} days.`,
+    `The schema has ${destructive.length} destructive ${destructive.length === 1 ? 'step' : 'steps'}: ${names.slice(0, 10).join(', ')}${names.length > 10 ? ', …' : ''}. Nothing was changed. To accept this, send "allowDestructive": true. The data of fields and collections is kept for ${tombstoneDays} days.`,
     { details: Object.fromEntries(destructive.map((step) => [describeSubject(step), describeStep(step)])) },
   );
 }
@@ -181,7 +185,7 @@ function describeStep(step: SchemaStep): string {
   return `${step.action} ${step.kind} ${describeSubject(step)}`;
 }
 
-/** What a single change has refused silently must not be recorded as applied. */
+/** A step that had no effect must not be recorded as applied. */
 function requireReached(reached: SchemaDocument, wanted: SchemaDocument): void {
   const { steps } = planSchema(reached, wanted);
   if (steps.length === 0) return;
@@ -233,7 +237,7 @@ export async function readEarlierDocument({ database }: DefinitionContext, to: n
   if (text === null)
     throw new ApiError(
       'RECORD_UNKNOWN',
-      last === 0 ? 'There is no revision yet.' : `There is no revision ${to}. The last one is ${last}.`,
+      last === 0 ? 'There is no revision yet.' : `There is no revision ${to}. The latest one is ${last}.`,
     );
   return JSON.parse(text) as unknown;
 }

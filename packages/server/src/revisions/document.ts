@@ -1,9 +1,9 @@
-/** The schema of an application as one JSON document, which files contain in parts. It never contains secrets. */
+/** The schema of an application as one JSON document, which schema files contain in parts. It never contains secrets. */
 import { hash } from 'node:crypto';
 import type { CollectionDefinition, CollectionOptions, FieldDefinition } from '../protocol/definition.ts';
 import { switchNames } from '../schema/collection-options-check.ts';
 
-/** The version of the form of documents. A server reads its own and all earlier ones. */
+/** The version of the document format. A server reads its own version and all earlier ones. */
 export const documentFormat = 1;
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -88,7 +88,7 @@ export function compareText(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** A document in its only form: lists in their order, members that mean nothing left out. */
+/** The canonical form of a document: lists are sorted, and members that mean the same as an absent one are omitted. */
 export function normaliseDocument({ format, collections, roles, webhooks }: SchemaDocument): SchemaDocument {
   return {
     format,

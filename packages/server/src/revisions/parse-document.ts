@@ -45,7 +45,7 @@ export function parseDocument(input: unknown, limits: DocumentLimits): SchemaDoc
     addDetail(
       details,
       'format',
-      `This server reads the format ${documentFormat}. If a newer version has written the files, upgrade this server.`,
+      `"format" must be ${documentFormat}. If a newer version has written the document, upgrade this server.`,
     );
   const collections = readList(input, 'collections', details);
   const roles = readList(input, 'roles', details);
@@ -113,7 +113,7 @@ function checkIds(entries: readonly Members[], toPath: (index: number) => string
     if (id === undefined) return;
     const path = `${toPath(index)}.id`;
     if (typeof id !== 'string' || !idPattern.test(id)) {
-      addDetail(details, path, 'An id has 1 to 60 letters, digits, _ or -. Omit it for something new.');
+      addDetail(details, path, 'An id consists of 1 to 60 letters, digits, _ and -. Omit it for something new.');
       return;
     }
     const first = seen.get(id);
@@ -187,7 +187,9 @@ function checkDefinitions(collections: readonly Members[], limits: DocumentLimit
       addDetail(details, `${path}.system`, 'Give true or false.');
     if ((system === true) !== (existing?.system === true)) {
       const problem =
-        system === true ? 'There is no such system collection.' : 'This is a system collection: add "system: true".';
+        system === true
+          ? 'There is no system collection with this name. Remove "system".'
+          : 'This is a system collection: add "system": true.';
       addDetail(details, `${path}.system`, problem);
       return;
     }

@@ -81,7 +81,7 @@ describeEngines('the schedule of backups', (engine) => {
     await (await servers.at(-1)!.running.applications.backups()).backups.settle();
     expect(await servers[0]!.data(`GET /api/backups:get?filterByTk=${id}`)).toMatchObject({
       status: 'failed',
-      problem: 'The server was ended while it ran.',
+      problem: 'The server stopped before the work was finished.',
     });
     expect(readdirSync(folder)).not.toContain(`${id}.part`);
     await servers[0]!.data(`POST /api/backups:destroy?filterByTk=${id}`);

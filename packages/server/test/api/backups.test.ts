@@ -123,7 +123,7 @@ describeEngines('backups', (engine) => {
     }
     const [{ id }] = await server.data('GET /api/backups:list');
     const refusals: [string, unknown, string, RegExp][] = [
-      ['create', { application: 'main' }, 'BODY_INVALID', /"application" main contains/],
+      ['create', { application: 'main' }, 'BODY_INVALID', /"application" must not be "main"/],
       ['create', { application: 'none' }, 'APPLICATION_UNKNOWN', /no application "none"/],
       ['create', { app: 'shop' }, 'BODY_INVALID', /unknown member "app"/],
       ['create', { application: 3 }, 'BODY_INVALID', /"application" must be text/],

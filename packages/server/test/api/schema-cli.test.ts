@@ -202,7 +202,7 @@ const refusals: readonly [name: string, prepare: () => void, message: RegExp][] 
   [
     'bytes that are no text',
     () => writeFileSync(join(folder, 'schema.yaml'), Buffer.from([0xff, 0xfe, 0x00])),
-    /is not UTF-8/,
+    /is not encoded in UTF-8/,
   ],
   ['a missing built-in role', () => rmSync(join(folder, 'roles/admin.yaml')), /The built-in role "admin" is missing/],
   ['a renamed built-in role', () => write('roles/editor.yaml', 'id: editor\nname: author\n'), /built-in role/],

@@ -69,7 +69,7 @@ describeEngines('kill -9', (engine) => {
       expect(['done', 'failed']).toContain(ended.status);
       expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
       expect(readdirSync(folder).includes(id)).toBe(ended.status === 'done');
-      expect(ended.problem).toBe(ended.status === 'done' ? null : 'The server was ended while it ran.');
+      expect(ended.problem).toBe(ended.status === 'done' ? null : 'The server stopped before the work was finished.');
     }
 
     const restore = async (): Promise<string> =>

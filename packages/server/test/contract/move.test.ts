@@ -90,7 +90,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
   test('a name that is taken, main, and a place without data are refused', async () => {
     await expect(runMoveCommand(['--app', 'main', '--to', '/x'], config(first.store))).rejects.toThrow(/"main"/);
     await expect(runMoveCommand(['--app', 'shop'], config(first.store))).rejects.toThrow(/Requests are refused/);
-    await expect(move(first, first)).rejects.toThrow(/is there already/);
+    await expect(move(first, first)).rejects.toThrow(/is already in/);
     await expect(runMoveCommand(['--app', 'shop', '--to', '/nonexistent'], config(first.store))).rejects.toThrow(
       /contains no data/,
     );
@@ -100,7 +100,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
   });
 
   test('without time for the last comparison, the application stays where it is', async () => {
-    await expect(move(first, second, '--max-pause', '0.001')).rejects.toThrow(/still in service/);
+    await expect(move(first, second, '--max-pause', '0.001')).rejects.toThrow(/still runs/);
     expect(await readApplication(first)).toEqual(original);
     expect(await second.data('GET /api/applications:get?filterByTk=shop')).toMatchObject({ status: 'stopped' });
     await expect(move(first, third)).rejects.toThrow(/A move of this application to postgres/);
@@ -110,7 +110,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     const make = (action: string, body?: unknown): Promise<unknown> =>
       first.data(`POST /api/${action}`, { ...shop, body });
     await make('artists:create', [{ name: 'one' }, { name: 'two' }]);
-    await expect(move(first, second, '--max-pause', '0.001')).rejects.toThrow(/still in service/);
+    await expect(move(first, second, '--max-pause', '0.001')).rejects.toThrow(/still runs/);
     // The two swap their unique names.
     await make('artists:update?filterByTk=2', { name: 'three' });
     await make('artists:update?filterByTk=3', { name: 'one' });
@@ -255,7 +255,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move that is killed', () 
       (state) => state.includes('"isComplete":true'),
     ];
     for (const reached of isReached) await killWhen({ dataDir, target: target.databaseUrl!, statePath, reached });
-    expect(await runCommand(dataDir, target.databaseUrl!)).toMatch(/is in service in postgres/);
+    expect(await runCommand(dataDir, target.databaseUrl!)).toMatch(/runs in postgres/);
     expect(existsSync(statePath)).toBe(false);
     await source.stop();
     const moved = await TestServer.start(shareStore(postgres, target));

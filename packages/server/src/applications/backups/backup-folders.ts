@@ -32,7 +32,10 @@ export class BackupFolders {
   async create(): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
       const { code } = cause as { code?: string };
-      throw new Error(`The folder for backups (BACKUP_DIR) cannot be created: ${code}.`, { cause });
+      throw new Error(
+        `The backup folder (BACKUP_DIR) cannot be created: ${code}. Check the path and the permissions of its parent folder.`,
+        { cause },
+      );
     });
   }
 

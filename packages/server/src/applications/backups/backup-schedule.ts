@@ -21,8 +21,8 @@ export interface ScheduleParts {
 }
 
 /**
- * The schedule of one server. Several servers compete for each time of the schedule, and the database decides which one makes the backup. A
- * time that passed while no server ran is made up at the next start.
+ * The schedule of one server. Several servers compete for each time of the schedule, and the database decides which one makes the backup. If
+ * no server ran at a time of the schedule, the backup is made at the next start.
  */
 export class BackupSchedule {
   readonly #parts: ScheduleParts;
@@ -108,7 +108,7 @@ function parseSchedule(schedule: string): Cron {
     return new Cron(schedule, { timezone: 'UTC', mode: '5-part' });
   } catch (cause) {
     throw new Error(
-      `BACKUP_SCHEDULE is not a cron expression: ${(cause as Error).message} Write for example "0 3 * * *" for 3 o'clock UTC.`,
+      `BACKUP_SCHEDULE is not a cron expression: ${(cause as Error).message} For 03:00 UTC every day, write "0 3 * * *".`,
       { cause },
     );
   }

@@ -117,10 +117,10 @@ export class Backups {
     const manifest = await this.folders.read(id);
     if (manifest) return { id, manifest };
     if (entry.kind === 'restore' || entry.status !== 'done')
-      throw new ApiError('BACKUP_UNUSABLE', `"${id}" is not a complete backup. Choose one with the status "done".`);
+      throw new ApiError('BACKUP_UNUSABLE', `"${id}" is not a complete backup. Choose one whose "status" is "done".`);
     throw new ApiError(
       'BACKUP_UNUSABLE',
-      `The files of the backup "${id}" are not in the folder for backups of this server (BACKUP_DIR)${entry.machine === null ? '' : `. The machine "${entry.machine}" made it`}. If several servers run, give all of them the same folder.`,
+      `The files of the backup "${id}" are not in the backup folder of this server (BACKUP_DIR)${entry.machine === null ? '' : `. The machine "${entry.machine}" made it`}. If there are several servers, set BACKUP_DIR of all of them to one shared folder.`,
     );
   }
 
@@ -289,11 +289,17 @@ export class Backups {
         processCounters.backups.failed += 1;
         await this.folders.removePart(id).catch(() => {});
         if (!this.#stopping.signal.aborted)
-          report({ severity: 'warning', message: 'The last backup has failed. See backups:list.', cause: error });
+          report({
+            severity: 'warning',
+            message: 'The last backup has failed. backups:list shows the reason.',
+            cause: error,
+          });
       }
       await job
         .update({ status: 'failed', finishedAt: this.now(), problem, progress: null })
-        .catch((cause: unknown) => logger.error({ err: cause, backup: id }, 'The failure could not be stored.'));
+        .catch((cause: unknown) =>
+          logger.error({ err: cause, backup: id }, 'The failure of a backup or restore could not be stored.'),
+        );
       return error as Error;
     }
   }

@@ -3,7 +3,7 @@ import { type BackupEntry, describeManifest, parseJob, type RestoreSteps } from 
 import type { Backups } from './backups.ts';
 import { removeStore } from './restore-application.ts';
 
-const interrupted = 'The server was ended while it ran.';
+const interrupted = 'The server stopped before the work was finished.';
 
 /**
  * Finishes or undoes the backups and restores of servers that have died. Call it with the lock of backups, so that none of them still
@@ -28,7 +28,7 @@ export async function settleInterrupted(backups: Backups): Promise<void> {
     await updateBackup(database, { id: entry.id, status: settled.status, job: JSON.stringify({ entry: settled }) });
     backups.parts.logger.warn(
       { backup: entry.id, status: settled.status },
-      `An interrupted ${entry.kind} was settled.`,
+      isDone ? `An interrupted ${entry.kind} was finished.` : `An interrupted ${entry.kind} was undone.`,
     );
   }
 }

@@ -102,7 +102,7 @@ export async function restoreSchemas(options: SchemaRestoreOptions): Promise<str
   }
 }
 
-/** Loads an application into a schema, replacing what an interrupted call has left there, and names its event log anew. */
+/** Loads an application into a schema, replacing what an interrupted call has left there, and gives its event log a new name. */
 async function loadPart(
   client: PostgresClient,
   { url, budget, folder, manifest, isCopy = false }: Omit<SchemaRestoreParts, 'mainStore' | 'schemaName'>,

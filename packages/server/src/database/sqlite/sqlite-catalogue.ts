@@ -29,7 +29,7 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       collection_id INTEGER NOT NULL REFERENCES _collections(id) ON DELETE CASCADE, name TEXT NOT NULL,
       definition TEXT NOT NULL, facts TEXT NOT NULL, UNIQUE (collection_id, name))`,
   ],
-  // Portable names of definitions, by which schema files recognise what was renamed, see revisions/.
+  // Portable ids of definitions, by which schema files recognise renamed ones, see revisions/.
   _schema_ids: [
     sql`CREATE TABLE _schema_ids (
       kind TEXT NOT NULL, item TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (kind, item), UNIQUE (kind, id))`,
@@ -40,7 +40,7 @@ export const sqliteCatalogue: Readonly<Record<string, readonly Sql[]>> = {
       number INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT, summary TEXT NOT NULL, steps TEXT NOT NULL,
       document_before TEXT NOT NULL, document_after TEXT NOT NULL)`,
   ],
-  // Copies of destroyed fields and collections, each in a table of its own, which are kept for a time.
+  // Copies of destroyed fields and collections, each in a table of its own, which are kept for 30 days.
   _schema_tombstones: [
     sql`CREATE TABLE _schema_tombstones (
       id INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL, name TEXT NOT NULL, table_name TEXT NOT NULL, columns TEXT NOT NULL,

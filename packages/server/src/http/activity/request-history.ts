@@ -27,7 +27,7 @@ export interface ActionSummary {
 
 const minuteMilliseconds = 60_000;
 const keptMinutes = 60;
-/** In seconds. What is longer counts as so long. */
+/** In seconds. Longer durations count as this one. */
 const longest = latencyBounds.at(-1) ?? 0;
 
 /** A reading of the counters, which only grow. */
@@ -65,7 +65,7 @@ export class RequestHistory {
     return this.#readings.map((begin, index) => summarizeMinute(begin.at, subtract(ends[index] ?? begin, begin)));
   }
 
-  /** The actions that took most time together, first. @param most how many. */
+  /** The actions with the largest total duration, in this order. @param most the maximum number. */
   listActions(most: number): ActionSummary[] {
     const last = this.#read();
     return subtract(last, this.#readings[0] ?? last)

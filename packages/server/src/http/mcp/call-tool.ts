@@ -46,7 +46,7 @@ async function runTool(request: RequestContext, tool: ToolTarget, call: ToolCall
   if (isWrite && request.settings.runtime.current.mcp !== 'write')
     throw new ApiError(
       'NO_PERMISSION',
-      'This server does not allow AI assistants to write (setting MCP). Nothing was changed.',
+      'This server does not allow AI assistants to write. Nothing was changed. An administrator can allow it with MCP=write.',
     );
   const toolRequest = readToolArguments(tool, input);
   const run = (changed: ToolRequest): Promise<ToolData> => runRequest(request, tool, call, changed);
@@ -130,7 +130,7 @@ async function formatRead(
   return formatReply(shorter.data, {
     ...shorter.meta,
     truncated: true,
-    notice: `Only the first ${rows} rows fit into a reply of ${limits.mcpReplyBytes / 1024} KiB. Continue with ${next}, or request fewer fields.`,
+    notice: `Only the first ${rows} rows fit into a reply of ${limits.mcpReplyBytes / 1024} KiB. Continue with ${next}, or request fewer "fields".`,
   });
 }
 
@@ -139,7 +139,7 @@ function formatShortened({ data, meta }: ToolData): string {
   if (shortened === null)
     throw new ApiError(
       'LIMIT_EXCEEDED',
-      `One record is longer than ${limits.mcpReplyBytes / 1024} KiB, the limit of a reply. Request fewer fields.`,
+      `One record is longer than ${limits.mcpReplyBytes / 1024} KiB, the limit of a reply. Request fewer "fields".`,
     );
   return formatReply(shortened.data, {
     ...meta,

@@ -67,13 +67,13 @@ function requireAllowedOrigin({ headers, config, settings }: RequestContext): vo
   if (isLocalOrigin(origin, host)) return;
   throw new ApiError(
     'ORIGIN_DENIED',
-    'Pages of this origin may not call /mcp. Add the origin to CORS_ORIGINS, or set PUBLIC_URL if it is that of the server.',
+    'Web pages of this origin may not call /mcp. Add the origin to CORS_ORIGINS, or set PUBLIC_URL if it is that of the server.',
   );
 }
 
 const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** A page of this server, opened under a name of this machine. Other names may lead here too. */
+/** A page of this server that was opened under a local name. Other names may lead to this machine, too. */
 function isLocalOrigin(origin: string, host: string | undefined): boolean {
   const url = URL.canParse(origin) ? new URL(origin) : null;
   return url !== null && localHosts.has(url.hostname) && url.host === host;
@@ -87,7 +87,10 @@ function readCollections({ parameters }: RequestContext): ReadonlySet<string> | 
   if (collections === undefined) return null;
   const names = [collections].flat();
   if (!names.every((each) => typeof each === 'string'))
-    throw new ApiError('PARAMETER_INVALID', '"collections" must be names of collections, separated by commas.');
+    throw new ApiError(
+      'PARAMETER_INVALID',
+      'The parameter "collections" must contain names of collections, separated by commas.',
+    );
   return new Set(names.flatMap((each) => each.split(',')).map((each) => each.trim()));
 }
 

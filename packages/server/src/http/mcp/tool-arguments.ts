@@ -11,7 +11,7 @@ export interface ToolRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** The values of a create or update. */
   readonly body: unknown;
-  /** Whether a write is only tried. */
+  /** Whether a write is a dry run. */
   readonly dryRun: boolean;
 }
 
@@ -50,7 +50,7 @@ function readList({ limit: _, cursor, ...parameters }: Arguments): Arguments {
 
 function readMailSearch({ query, limit, cursor, ...parameters }: Arguments): Arguments {
   if (typeof query !== 'string' || query.trim() === '')
-    throw invalidArgument('"query" must be a text. Use list_emails to list e-mails without a search.');
+    throw invalidArgument('"query" must be text that is not empty. Use list_emails to list e-mails without a search.');
   return { ...parameters, search: query, after: cursor, pageSize: readLimit({ limit }, limits.pageSizeDefault) };
 }
 

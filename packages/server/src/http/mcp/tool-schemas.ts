@@ -17,7 +17,7 @@ const maxDefinitionText = 500;
 const text: JsonSchema = { type: 'string' };
 const cursor: JsonSchema = {
   ...text,
-  description: '`meta.nextCursor` of the previous page, with the same other arguments.',
+  description: '`meta.nextCursor` of the previous page. Repeat all other arguments.',
 };
 const dryRun: JsonSchema = {
   type: 'boolean',
@@ -25,9 +25,9 @@ const dryRun: JsonSchema = {
   description: 'true: show what would change and write nothing. false: write. Ask the user before you send false.',
 };
 const summaries: Readonly<Record<ToolTarget['action'], string>> = {
-  list: 'List records, with filter, search, order and pages.',
+  list: 'List records, with filter, search, sort order and pages.',
   get: 'Get one record by its key.',
-  query: 'Count and aggregate records in groups.',
+  query: 'Count and aggregate records, in groups if "dimensions" is given.',
   create: 'Create a record.',
   update: 'Change fields of one record.',
   destroy: 'Delete one record.',
@@ -82,12 +82,12 @@ function isWholeMail({ system, name }: Collection): boolean {
 function makeListProperties(subject: Subject, collection: Collection): Properties {
   return {
     filter: makeFilter(findVisibleFields(subject, collection, 'list') ?? []),
-    ...(!isWholeMail(collection) && { search: { ...text, description: 'A text that a text field contains.' } }),
+    ...(!isWholeMail(collection) && { search: { ...text, description: 'Text that one of the text fields contains.' } }),
     ...makeSelection(subject, collection, 'list'),
     sort: {
       type: 'array',
       items: text,
-      description: 'Names of fields; "-" in front of a name: descending. Example: ["-createdAt"].',
+      description: 'Names of fields; "-" before a name sorts in descending order. Example: ["-createdAt"].',
     },
     ...pageProperties,
   };

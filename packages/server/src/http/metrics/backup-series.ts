@@ -18,22 +18,22 @@ export function listBackupGauges(main: Database): readonly Family[] {
   return [
     [
       'tablinum_backup_last_success_timestamp_seconds',
-      'When the last complete backup of the server ended, in seconds since 1970; NaN: there is none.',
+      'When the last complete backup of the server ended, in seconds since 1970; NaN without a backup.',
       [[() => readLast((_, finishedAt) => finishedAt)]],
     ],
     [
       'tablinum_backup_last_duration_seconds',
-      'How long the last complete backup took.',
+      'Duration of the last complete backup, in seconds.',
       [[() => readLast((startedAt, finishedAt) => finishedAt - startedAt)]],
     ],
     [
       'tablinum_backup_last_bytes',
-      'The size of the last complete backup.',
+      'Size of the last complete backup, in bytes.',
       [[() => readLast((_, __, bytes) => bytes)]],
     ],
     [
       'tablinum_backups_running',
-      'Backups and restores that run, or were interrupted and are not settled.',
+      'Backups and restores that run, or that were interrupted and not yet finished or undone.',
       [[async () => (await readRunningBackups(main).catch(() => [])).length]],
     ],
   ];

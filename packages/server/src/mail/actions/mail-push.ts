@@ -39,7 +39,7 @@ export async function runSubscribe(request: MailRequest): Promise<MailData> {
     const { endpoint } = target;
     if ((await countOtherSubscriptions(database, tx.tx, { userId, endpoint, now })) >= mailLimits.pushSubscriptions)
       throw invalidValues({
-        endpoint: `A user has at most ${mailLimits.pushSubscriptions} subscriptions. Destroy others first.`,
+        endpoint: `A user has at most ${mailLimits.pushSubscriptions} subscriptions. Unsubscribe a browser first, or destroy a subscription.`,
       });
     const secret = mail.encryptSecret(JSON.stringify(target), userId, subscriptionField);
     const entry = { userId, name, newMail, endpoint, secret, loginId, role: tx.caller.role, now };
@@ -56,7 +56,7 @@ export async function runUnsubscribePush(request: MailRequest): Promise<MailData
   const { userId } = requireLogin(context);
   request.knownParameters([]);
   const { endpoint } = readBodyObject(request, ['endpoint']);
-  if (typeof endpoint !== 'string') throw invalidValues({ endpoint: 'Give the endpoint of the subscription.' });
+  if (typeof endpoint !== 'string') throw invalidValues({ endpoint: 'Give the endpoint of the subscription as text.' });
   return request.write({ lockKey: `push ${userId}` }, async (tx) => {
     const id = await removePushSubscription(tx.database, tx.tx, userId, endpoint);
     if (id !== null) await emitMailEvent(tx, tx.tx, { name: `${resource}.destroyed`, keys: [id] });
@@ -69,7 +69,10 @@ function requireLogin({ caller }: RecordContext): { readonly userId: number; rea
   const userId = caller.user?.['id'];
   if (caller.type === 'session' && typeof userId === 'number' && caller.credentialId !== null)
     return { userId, loginId: caller.credentialId };
-  throw new ApiError('NO_PERMISSION', 'Only users who have signed in can subscribe a browser, not API keys.');
+  throw new ApiError(
+    'NO_PERMISSION',
+    'API keys cannot subscribe a browser. Sign in as a user, and use the session token.',
+  );
 }
 
 /** @throws ApiError 422 naming the wrong members. */
@@ -81,8 +84,9 @@ function parseTarget(
   const problem = findProblem(endpoint);
   if (problem !== null) details['endpoint'] = problem;
   const { p256dh, auth } = isObject(keys) ? keys : {};
-  if (!isPublicKey(p256dh)) details['keys.p256dh'] = 'Give the public key of the subscription, in base64url.';
-  if (decode(auth)?.length !== 16) details['keys.auth'] = 'Give the 16 bytes of the secret, in base64url.';
+  if (!isPublicKey(p256dh)) details['keys.p256dh'] = 'Give the public key of the subscription: 65 bytes in base64url.';
+  if (decode(auth)?.length !== 16)
+    details['keys.auth'] = 'Give the authentication secret of the subscription: 16 bytes in base64url.';
   if (Object.keys(details).length > 0) throw invalidValues(details);
   return { endpoint: endpoint as string, p256dh: p256dh as string, auth: auth as string };
 }

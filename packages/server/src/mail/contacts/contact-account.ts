@@ -16,7 +16,7 @@ export async function completeAccount(row: Fields, key: unknown, context: Record
   if (key !== null || isNamed) return row;
   const [account, another] = await listVisibleAccounts(context, {}, 2);
   if (account === undefined || another !== undefined)
-    throw invalidValues({ accountId: 'Name the account by its id. You must be its owner or a member.' });
+    throw invalidValues({ accountId: 'Give the id of an account of which you are the owner or a member.' });
   const { account: _account, accountId: _accountId, ...rest } = row;
   return { ...rest, accountId: account.id };
 }
@@ -32,5 +32,8 @@ export function requireSameAccount(body: Fields | null, accounts: readonly numbe
 }
 
 function unchangeableAccount(): ApiError {
-  return new ApiError('SYSTEM_PROTECTED', 'The account of a contact or group cannot be changed; leave it out.');
+  return new ApiError(
+    'SYSTEM_PROTECTED',
+    'The account of a contact or group ("accountId") cannot be changed. Omit it.',
+  );
 }

@@ -19,7 +19,10 @@ export const contactRules: RecordRules = { changesAccess: false, prepare: prepar
 async function prepareContact(body: unknown, key: unknown, context: RecordContext): Promise<PreparedBody> {
   if (!isObject(body)) return { body: body as Body };
   if ('groups' in body)
-    throw new ApiError('SYSTEM_PROTECTED', 'Groups name their contacts: write "members" of contactGroups.');
+    throw new ApiError(
+      'SYSTEM_PROTECTED',
+      '"groups" of a contact cannot be written. Write "members" of contactGroups instead.',
+    );
   const row: Record<string, unknown> = Object.fromEntries(
     Object.entries(body).filter(([name]) => !serverManaged.has(name)),
   );

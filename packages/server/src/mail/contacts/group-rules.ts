@@ -27,7 +27,7 @@ async function prepareGroup(body: unknown, key: unknown, context: RecordContext)
     body: prepared,
     afterWrite: async (transaction, group) => {
       if (await setGroupMembers(context.database, transaction, group as number, keys)) return ['members'];
-      throw invalidValues({ members: 'A group only contains contacts of its own account.' });
+      throw invalidValues({ members: 'A group can only contain contacts of its own account.' });
     },
   };
 }
@@ -50,7 +50,7 @@ async function readContactKeys(input: unknown, context: RecordContext): Promise<
   const list: readonly unknown[] = input === null ? [] : Array.isArray(input) ? input : [input];
   const keys = list.map((each) => (isObject(each) ? each['id'] : each));
   if (keys.length > limits.bulkRecords || !keys.every((each): each is number => Number.isSafeInteger(each)))
-    throw invalidValues({ members: `Give a list of ids of contacts, at most ${limits.bulkRecords}.` });
+    throw invalidValues({ members: `Give a list of at most ${limits.bulkRecords} ids of contacts.` });
   const wanted = [...new Set(keys)];
   if (wanted.length === 0) return [];
   const parameters = { filterByTk: wanted, fields: ['id'], pageSize: limits.bulkRecords, count: 'none' };

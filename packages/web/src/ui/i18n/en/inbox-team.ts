@@ -132,10 +132,10 @@ export const inboxTeam = {
     followUp: 'Nobody has answered',
     push: {
       device: 'Show notifications on this device',
-      deviceHint: 'Also when no page of the inbox is open, until you sign out.',
+      deviceHint: 'They also appear while no page of the inbox is open, until you sign out.',
       newMail: 'New mail too',
-      blocked: 'Notifications of this site are blocked. Allow them in the settings of the browser.',
-      failed: 'The browser could not be subscribed.',
+      blocked: 'The browser blocks notifications of this site. Allow them in the settings of the browser.',
+      failed: 'Notifications could not be switched on. Check the connection, and try again.',
     },
   },
   keys: [

@@ -1,7 +1,7 @@
 /** Texts of the page of schema revisions. */
 export const schema = {
   title: 'Schema revisions',
-  description: 'What was applied from schema files, and what each revision changed.',
+  description: 'Each apply of schema files is a revision. Open one to see what it changed.',
   number: 'Revision',
   at: 'Time',
   actor: 'By',
@@ -26,11 +26,12 @@ export const schema = {
     permission: 'permission',
     webhook: 'webhook',
   } as Readonly<Record<string, string>>,
-  kept: 'Kept data',
-  keptText: 'The data of destroyed fields and collections. A rollback restores it until it expires.',
+  kept: 'Data that can be restored',
+  keptText: 'The data of destroyed fields and collections. A rollback restores it, until it expires.',
   name: 'Name',
   records: 'Records',
   expires: 'Expires',
   emptyTitle: 'No revisions yet',
-  emptyText: 'Write the definitions to files with "tablinum schema pull", change them, and apply them.',
+  emptyText:
+    'Write the definitions to files with "tablinum schema pull <folder>", change the files, and run "tablinum schema apply <folder>".',
 };

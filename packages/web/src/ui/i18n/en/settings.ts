@@ -2,7 +2,7 @@
 export const settings = {
   title: 'Settings',
   description:
-    'What can change while the server runs. A change takes effect at once, and within a second on other servers of the same database.',
+    'Settings that can change while the server runs. A change takes effect at once, and within a second on other servers of the same database.',
   groups: {
     access: 'Access',
     limits: 'Limits',
@@ -36,7 +36,8 @@ export const settings = {
     '.env': 'Environment',
     file: 'File',
   } as Readonly<Record<string, string>>,
-  fixed: (name: string) => `The environment of the server sets ${name}. Remove it there to change it here.`,
+  fixed: (name: string) =>
+    `The environment of the server sets ${name}. Remove it there, and restart the server, to change it here.`,
   range: (minimum: string, maximum: string, unit: string) => `${minimum} to ${maximum} ${unit}.`,
   secretSet: 'Set. Enter a value to replace it.',
   restoreDefault: (label: string) => `Use the default of ${label}`,
