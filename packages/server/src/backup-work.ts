@@ -55,7 +55,7 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Creates a store from a backup, which no server uses until `main` lists it. @throws UnusableBackup */
+/** Creates a store from a backup. No server uses the store until `main` lists it. @throws UnusableBackup */
 export async function createStore(
   source: BackupSource,
   { folder, application: name, store, identities, isCopy }: NewStoreRequest,
@@ -79,7 +79,7 @@ export async function createStore(
   });
 }
 
-/** Removes what an interrupted {@link createStore} has left, except a complete store. */
+/** Removes the files of an interrupted {@link createStore}, except a complete store. */
 export async function removeStorePart(
   { dataDir, databaseUrl, databaseConnections }: BackupSource,
   store: string,
@@ -141,7 +141,7 @@ export async function openBackup<T>(
   }
 }
 
-/** Removes decrypted files of calls that were interrupted: their process has ended, or was this one in an earlier life. */
+/** Removes decrypted files of interrupted calls: their process has ended, or an earlier process had the same id as this one. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const [, pid] = /^decrypted-(\d+)-/.exec(name) ?? [];

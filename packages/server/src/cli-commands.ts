@@ -124,7 +124,7 @@ Requests are refused for at most --max-pause seconds (default: 5). Repeat the co
   },
   {
     name: 'backup',
-    summary: 'Saves the data of all applications or one, while servers run or not.',
+    summary: 'Saves the data of all applications or of one, whether or not servers run.',
     actions: [],
     usage: 'tablinum backup [--app <name>] <folder>',
   },
@@ -132,13 +132,14 @@ Requests are refused for at most --max-pause seconds (default: 5). Repeat the co
     name: 'verify',
     summary: 'Reads a whole backup, and compares its checksums and row counts.',
     actions: [],
-    usage: 'tablinum verify <folder>',
+    usage: 'tablinum verify [--identity <file>] <folder>',
   },
   {
     name: 'restore',
     summary: 'Restores a backup while no server runs. What it replaces is kept.',
     actions: [],
-    usage: 'tablinum restore [--app <name>] [--replace all|<name>] <folder>',
+    usage: `tablinum restore [--app <name> [--as <new name>]] [--replace all|<name>] [--identity <file>] <folder>
+--as restores a copy next to the original. --identity is a file with the secret key of age, for encrypted backups.`,
   },
   {
     name: 'completion',

@@ -30,7 +30,7 @@ export interface RestoredStore {
   /** JSON text. */
   readonly options: string | null;
   readonly store: string;
-  /** Whether no application of the name may exist. */
+  /** Whether an application with this name must not exist. */
   readonly mustBeNew: boolean;
 }
 
@@ -84,7 +84,7 @@ export class ApplicationList {
   /**
    * Lists an application with a restored store, and logs its event.
    *
-   * @param replaces the store that it has now; null: there is none of the name. @throws ApiError if that has changed.
+   * @param replaces the present store of the application; null: it does not exist. @throws ApiError if this has changed.
    */
   async setStore(
     { name, displayName, options, store, replaces }: RestoredStore & { readonly replaces: string | null },

@@ -30,12 +30,12 @@ const tickMilliseconds = 15_000;
 
 export interface ApplicationsParts extends Omit<OpenApplicationsParts, 'list'> {
   readonly backups: Omit<ServerBackupsParts, 'applications' | 'stores'> & {
-    /** False: nothing is done by itself. */
+    /** False: no background work is started. */
     readonly begins: boolean;
   };
 }
 
-/** What is done around the exchange of a store. */
+/** Callbacks around the replacement of a store. */
 export interface ReplaceSteps {
   /** @param wasServed whether the application is stopped only for the exchange. */
   beforeStop(store: string, wasServed: boolean): Promise<void>;
@@ -51,7 +51,7 @@ export class Applications {
   readonly #list: ApplicationList;
   readonly #open: OpenApplications;
   readonly #mainLease: Lease;
-  /** Applications that get another store now. */
+  /** Applications whose store is being replaced. */
   readonly #replacing = new Set<string>();
   #mainDue: number | null = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -79,7 +79,7 @@ export class Applications {
     return this.#backups;
   }
 
-  /** Settles interrupted backups and starts their schedule, if there may be any. */
+  /** Finishes or undoes interrupted backups and starts the schedule, if there may be backups. */
   async #beginBackups(): Promise<void> {
     const { begins, settings, folder } = this.#parts.backups;
     if (!begins || !(settings.schedule !== null || this.isShared || existsSync(folder))) return;
@@ -181,7 +181,7 @@ export class Applications {
     await this.#list.findRow(name);
   }
 
-  /** Whether there is an application of the name. */
+  /** Whether an application with this name exists. */
   async isListed(name: string): Promise<boolean> {
     return (await findApplication(this.main.database, name)) !== null;
   }
@@ -191,16 +191,16 @@ export class Applications {
     return (await readStores(this.main.database)).includes(store);
   }
 
-  /** Serves an application again that was stopped for work that did not end. */
+  /** Starts an application again that was stopped for work that was interrupted. */
   async resume(name: string): Promise<void> {
     await this.#list.setStatus(name, 'running', null);
   }
 
   /**
-   * Gives an application another store, or adds an application with it. An application that exists is stopped meanwhile; if that fails, it
-   * is served again with the store that it has.
+   * Gives an application another store, or adds an application with this store. An existing application is stopped meanwhile; after a
+   * failure, it is started again with its present store.
    *
-   * @returns the earlier store, which nobody uses any more; null if there was none.
+   * @returns the earlier store, which is no longer used; null if there was none.
    * @throws ApiError for `main`, and for a name that exists although it must be new.
    */
   async replaceStore(restored: RestoredStore, requester: Requester, steps: ReplaceSteps): Promise<string | null> {

@@ -24,7 +24,7 @@ export interface StoredSettingsParts {
   readonly appKeys: readonly string[];
 }
 
-/** Who changes settings. */
+/** The caller and the request that change settings. */
 export interface SettingsCaller {
   readonly caller: Caller;
   readonly requestId: string | null;
@@ -59,7 +59,7 @@ export class StoredSettings {
     return this.#polling.stop();
   }
 
-  /** Uses what is stored now. */
+  /** Applies the settings that are stored now. */
   load(): Promise<void> {
     // One after the other, so that an older state never replaces a newer one.
     return this.#lock.run(async () => this.runtime.apply(this.#decrypt(await readStoredSettings(this.#main.database))));

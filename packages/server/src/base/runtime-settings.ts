@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts';
 import { ConfigError, type SettingValues } from './setting.ts';
 import { settings } from './settings.ts';
 
-/** What can change. All other values of a configuration are those of the start. */
+/** The values that can change. All other values of a configuration stay as they were at the start. */
 export type RuntimeConfig = Pick<
   Config,
   | 'signUpApplications'
@@ -81,7 +81,7 @@ export class RuntimeSettings {
   }
 }
 
-/** What is wrong with stored values, by setting. */
+/** The problems of stored values, by setting. */
 export function findSettingProblems(environment: SettingValues, stored: SettingValues): Record<string, string> {
   const problems: Record<string, string> = {};
   const rest: Record<string, string | undefined> = { ...stored };
@@ -106,7 +106,7 @@ function findProblem(environment: SettingValues, stored: SettingValues): string 
   }
 }
 
-/** The stored setting that a message begins with, or that it mentions. */
+/** The stored setting that a message begins with or mentions. */
 function findNamed(problem: string, stored: SettingValues): string | undefined {
   const names = settings.map(({ name }) => name).filter((name) => name in stored);
   const words = problem.split(/[^A-Z\d_]+/);

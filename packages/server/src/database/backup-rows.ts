@@ -26,7 +26,7 @@ export async function insertBackup(database: Database, { id, status, slot, job }
   return (await database.write((transaction) => runInTransaction(database, transaction, insert))).length > 0;
 }
 
-/** Replaces what is stored of a backup. Does nothing if it no longer exists. */
+/** Replaces the stored state of a backup. Does nothing if the backup no longer exists. */
 export async function updateBackup(
   database: Database,
   { id, status, job }: Pick<BackupRow, 'id' | 'status' | 'job'>,
@@ -49,13 +49,13 @@ export async function pruneBackupReports(database: Database, keep: number): Prom
   await database.write((transaction) => runInTransaction(database, transaction, remove));
 }
 
-/** All of them, the newest first. */
+/** All backups and restores, the newest first. */
 export async function readBackups(database: Database): Promise<BackupRow[]> {
   const rows = await readRows<Columns>(database, sql`SELECT ${columns} FROM _backups ORDER BY substr(id,2) DESC`);
   return rows.map(toRow);
 }
 
-/** Those that run, or were interrupted. */
+/** The backups and restores that run or were interrupted. */
 export async function readRunningBackups(database: Database): Promise<BackupRow[]> {
   const rows = await readRows<Columns>(
     database,

@@ -1,4 +1,4 @@
-/** What the server requests of the thread that makes and reads backups. Everything can be sent to a thread. */
+/** The tasks of the thread that makes and reads backups. All values can be sent to a thread. */
 import type { BackupReason } from './backup-manifest.ts';
 
 export interface SaveRequest {
@@ -28,7 +28,7 @@ export type BackupTask =
   | { readonly kind: 'createStore'; readonly request: NewStoreRequest }
   | { readonly kind: 'removeStorePart'; readonly store: string };
 
-/** How far a backup is. */
+/** The progress of a backup. */
 export interface BackupProgress {
   /** Applications that are saved, and all of them as far as their number is known. */
   readonly done: number;

@@ -1,4 +1,4 @@
-/** Counts requests, logs slow ones, tells administrators where the time of a request went, and loads what shows the counts. */
+/** Counts requests, logs slow ones, reports the timing of a request to administrators, and loads the code that shows the counts. */
 import type { ServerResponse } from 'node:http';
 import { RequestMetrics } from '../base/metrics.ts';
 import { readActions, writeActions } from '../protocol/actions.ts';
@@ -66,7 +66,7 @@ export class RequestObserver {
     return this.#underWay;
   }
 
-  /** What answers requests for `/metrics`. */
+  /** The handler of requests for `/metrics`. */
   loadMetrics(replies: Replies): Promise<MetricsReplies> {
     const token = this.#parts.server.config.metricsToken;
     this.#metricsReplies ??= import('./metrics/metrics-replies.ts').then(

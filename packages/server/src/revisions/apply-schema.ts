@@ -1,4 +1,4 @@
-/** Compares a schema document with the state of an application, and makes the state what the document says. */
+/** Compares a schema document with the state of an application, and changes the state to match the document. */
 import { isoTime } from '../base/clock.ts';
 import { runDefinitionSteps } from '../collections/definition-change.ts';
 import type { DefinitionContext, DefinitionTransaction } from '../collections/definition-context.ts';
@@ -51,7 +51,7 @@ export function parseWanted(context: DefinitionContext, { stored }: CurrentSchem
   return parseDocument(input, { maxFields, findExisting });
 }
 
-/** What a document changes, with ids for what is new. */
+/** Plans the changes of a document, with ids for new definitions. */
 export function planWanted(current: CurrentSchema, wanted: SchemaDocument): SchemaPlan {
   const checked = withoutRoleMistakes(current.document, wanted);
   return planSchema(current.document, completeIds(matchDocuments(current.document, checked).result));
@@ -104,7 +104,7 @@ export interface AppliedSchema {
   /** The number of the new revision; null if there was nothing to change. */
   readonly revision: number | null;
   readonly steps: readonly SchemaStep[];
-  /** What has its data again, such as `posts.title`. */
+  /** The fields and collections whose data was restored, such as `posts.title`. */
   readonly restored: readonly string[];
   /** Generated secrets of new webhooks. They are shown once. */
   readonly secrets: readonly CreatedSecret[];

@@ -17,7 +17,7 @@ import {
   type WebhookEntry,
 } from './document.ts';
 
-/** What an application defines now. */
+/** The present definitions of an application. */
 export interface StoredSchema {
   readonly registry: Registry;
   readonly roles: readonly RoleDefinition[];
@@ -41,7 +41,7 @@ export class PortableIds {
   }
 }
 
-/** Reads what is defined. @param transaction as it sees it; null: the committed state. */
+/** Reads the definitions. @param transaction as it sees it; null: the committed state. */
 export async function readStoredSchema(
   database: Database,
   registry: Registry,
@@ -158,7 +158,7 @@ export async function addPortableIds(
   return { ...schema, ids: new PortableIds([...stored.rows, ...added]) };
 }
 
-/** Stores the portable ids of a document for the definitions of the same names, and deletes those of what is gone. */
+/** Stores the portable ids of a document for the definitions of the same names, and deletes those of definitions that no longer exist. */
 export async function storePortableIds(
   database: Database,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** The steps of a plan that rename. They run first, so that all other steps use the new names. */
+/** The renames of a plan. They run first, so that all other steps use the new names. */
 import { changeField } from '../collections/change-field.ts';
 import { renameCollection } from '../collections/rename-collection.ts';
 import type { SchemaStep } from './plan-schema.ts';
@@ -52,7 +52,7 @@ function withName(step: SchemaStep, name: string): SchemaStep {
   return step.kind === 'field' ? { ...step, name } : { ...step, of: name };
 }
 
-/** First those whose new name is free. A circle of names is opened with a temporary name. */
+/** Orders renames: first those whose new name is free. A cycle of names is broken with a temporary name. */
 async function renameAll(rename: RunRename, renames: readonly SchemaStep[]): Promise<void> {
   const waiting = [...renames];
   while (waiting.length > 0) {

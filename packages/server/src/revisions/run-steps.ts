@@ -24,7 +24,7 @@ import {
 import { type RunStep, runRenames } from './run-renames.ts';
 import { type CreatedDefinition, restoreTombstones } from './tombstones.ts';
 
-/** @returns the names of what was restored from tombstones. */
+/** @returns the names of the fields and collections that were restored from tombstones. */
 export async function runSteps(step: DefinitionStep, plan: SchemaPlan, records: RecordSteps): Promise<string[]> {
   const run: RunStep = (work) => step((context) => work(context as StepContext));
   const steps = await runRenames(run, plan.steps, records);
@@ -198,7 +198,7 @@ function describePath({ kind, of, name }: SchemaStep): { readonly path: string; 
   return kind === 'field' ? { path: `${path}.fields.${name}`, subject: `${of}.${name}` } : { path, subject: of };
 }
 
-/** What the plan has created, for which there may be data to restore. @param readded fields, such as `posts.authorId`. */
+/** The definitions that the plan has created, for which tombstones may exist. @param readded fields, such as `posts.authorId`. */
 function listCreated(
   registry: Registry,
   { steps, result }: SchemaPlan,

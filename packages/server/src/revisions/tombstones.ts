@@ -1,4 +1,4 @@
-/** Keeps the data of what a schema change destroys for thirty days, and puts it back when it is created again. */
+/** Keeps the data of definitions that a schema change destroys for 30 days, and restores it when they are created again. */
 import { isoTime } from '../base/clock.ts';
 import type { DefinitionContext, DroppedDefinition } from '../collections/definition-context.ts';
 import type { Transaction } from '../database/database.ts';
@@ -76,7 +76,7 @@ export interface CreatedDefinition {
   readonly fieldIds: ReadonlyMap<string, string>;
 }
 
-/** Puts the data of tombstones back, and deletes them. @returns what was restored, such as `posts.title`. */
+/** Restores the data of tombstones, and deletes them. @returns the restored fields and collections, such as `posts.title`. */
 export async function restoreTombstones(
   context: DefinitionContext,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** What the server tells about a backup or a restore. */
+/** A backup or restore, as replies show it. */
 import type { BackupManifest, BackupReason } from '../../database/backup-manifest.ts';
 import type { BackupRow, BackupStatus } from '../../database/backup-rows.ts';
 import type { BackupProgress } from '../../database/backup-task.ts';
@@ -17,7 +17,7 @@ export interface BackupEntry {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly progress: BackupProgress | null;
-  /** Of all files. The following are null until the backup is complete. */
+  /** The size of all files. This and the following members are null until the backup is complete. */
   readonly bytes: number | null;
   readonly files: number | null;
   readonly tables: number | null;
@@ -32,12 +32,12 @@ export interface BackupEntry {
   readonly isAvailable: boolean;
   /** Why it failed. */
   readonly problem: string | null;
-  /** Of a restore: the backup that was restored, and the one that keeps what was replaced. */
+  /** Of a restore: the backup that was restored, and the backup with the replaced data. */
   readonly backup: string | null;
   readonly keptAs: string | null;
 }
 
-/** What is stored of a backup or restore. */
+/** A backup or restore, as it is stored. */
 export interface StoredJob {
   readonly entry: BackupEntry;
   /** Of a restore: what must be undone or finished if it is interrupted. */
@@ -73,14 +73,14 @@ const emptyEntry = {
   keptAs: null,
 } as const;
 
-/** An entry that begins to run. */
+/** The entry of a backup or restore that starts to run. */
 export function startEntry(
   entry: Pick<BackupEntry, 'id' | 'kind' | 'reason' | 'application' | 'startedAt'> & Partial<BackupEntry>,
 ): BackupEntry {
   return { ...emptyEntry, status: 'running', ...entry };
 }
 
-/** What the manifest of a complete backup tells. */
+/** The members of an entry that the manifest of a complete backup contains. */
 export function describeManifest(manifest: BackupManifest): Partial<BackupEntry> {
   const { applications, files, tables, serverVersion, bucket, encryption } = manifest;
   return {
@@ -96,7 +96,7 @@ export function describeManifest(manifest: BackupManifest): Partial<BackupEntry>
   };
 }
 
-/** The entry of a folder that no list names, for example because `main` was restored. */
+/** The entry of a folder that is not in the stored list, for example because `main` was restored. */
 export function toEntry(id: string, manifest: BackupManifest): BackupEntry {
   const application = manifest.scope === 'all' ? null : (manifest.applications[0]?.name ?? null);
   const { at, reason = null } = manifest;

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import type { OpenBlob } from '../../base/blob-store.ts';
 import { type BackupManifest, manifestName, readManifest, UnusableBackup } from '../../database/backup-manifest.ts';
 
-/** A name of a folder that cannot lead elsewhere. */
+/** A folder name without separators, so that it cannot lead to another folder. */
 const folderName = /^[A-Za-z0-9][\w.-]{0,99}$/;
 const partEnding = '.part';
 const removedEnding = '.removed.part';
 
-/** A backup that is complete, as its folder tells. */
+/** A complete backup, as its manifest describes it. */
 export interface FoundBackup {
   readonly id: string;
   readonly manifest: BackupManifest;
@@ -45,12 +45,12 @@ export class BackupFolders {
     return entries.filter((entry) => entry.isDirectory() && this.has(entry.name)).map(({ name }) => name);
   }
 
-  /** Whether there is a complete backup of the name. */
+  /** Whether a complete backup with this name exists. */
   has(id: string): boolean {
     return folderName.test(id) && !id.endsWith(partEnding) && existsSync(join(this.folder, id, manifestName));
   }
 
-  /** The manifest of a complete backup; null if there is none of the name, or it is damaged. */
+  /** The manifest of a complete backup; null if the backup does not exist or its manifest is damaged. */
   async read(id: string): Promise<BackupManifest | null> {
     if (!this.has(id)) return null;
     return readManifest(this.path(id)).catch((error: unknown) => {
@@ -73,12 +73,12 @@ export class BackupFolders {
     await rm(path + removedEnding, { recursive: true, force: true });
   }
 
-  /** Removes what a backup that was interrupted has written. */
+  /** Removes the files of an interrupted backup. */
   async removePart(id: string): Promise<void> {
     await rm(this.path(id) + partEnding, { recursive: true, force: true });
   }
 
-  /** Removes the rest of backups that were interrupted while they were made or removed. @param running ids of those that run. */
+  /** Removes the files of backups whose creation or removal was interrupted. @param running the ids of running backups. */
   async sweep(running: ReadonlySet<string>): Promise<void> {
     for (const name of await readdir(this.folder).catch(() => [])) {
       const [, id] = /^(b\d{8}-\d{6}-[0-9a-f]{8})(?:\.removed)?\.part$/.exec(name) ?? [];

@@ -16,7 +16,7 @@ export interface ScheduleParts {
   readonly keep: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether other servers may die and leave jobs. */
+  /** Whether there may be other servers, whose interrupted jobs must be finished or undone. */
   readonly isShared: boolean;
 }
 
@@ -58,7 +58,7 @@ export class BackupSchedule {
     this.#ticking = this.#ticking.then(() => this.tick());
   }
 
-  /** Settles jobs of servers that have died, and begins the backup that is due. */
+  /** Finishes or undoes jobs of servers that have died, and starts the backup that is due. */
   async tick(): Promise<void> {
     const { backups, logger, isShared } = this.#parts;
     try {

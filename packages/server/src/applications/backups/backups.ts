@@ -1,6 +1,6 @@
 /**
- * The backups of the server, and restores of single applications. One of them runs at a time, on all servers with the same data. What is
- * known about them is in the store of `main`; complete backups are folders with a manifest.
+ * The backups of the server, and restores of single applications. Only one of them runs at a time, on all servers with the same data.
+ * Their list is in the store of `main`; complete backups are folders with a manifest.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -39,7 +39,7 @@ import { runBackupTask } from './run-backup-task.ts';
 import { settleInterrupted } from './settle-interrupted.ts';
 
 const lockName = 'backups';
-/** Failed backups and finished restores that stay in the list. */
+/** The number of failed backups and finished restores that stay in the list. */
 const maxReports = 50;
 /** How often the progress is stored. */
 const progressMilliseconds = 2000;
@@ -65,7 +65,7 @@ export interface NewBackup {
 /** A job that has the lock. */
 export interface RunningJob {
   readonly entry: BackupEntry;
-  /** Stores what has changed of the job, durably. */
+  /** Stores changes of the job, durably. */
   update(change: Partial<BackupEntry>, restore?: RestoreSteps): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export class Backups {
   readonly #main: Application;
   readonly #stopping = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
-  /** Entries of folders that no row names. A complete backup does not change. */
+  /** Entries of folders that are not in the stored list. They are cached, because complete backups never change. */
   readonly #found = new Map<string, BackupEntry>();
 
   constructor(parts: BackupsParts) {
@@ -166,13 +166,13 @@ export class Backups {
     await deleteBackup(this.#main.database, id);
   }
 
-  /** Finishes or undoes what servers that have died have left. Does nothing while a backup or restore runs. */
+  /** Finishes or undoes the jobs of servers that have died. Does nothing while a backup or restore runs. */
   async settle(): Promise<void> {
     const rows = await readRunningBackups(this.#main.database);
     if (rows.length > 0) await this.#withLock(() => settleInterrupted(this));
   }
 
-  /** Removes the rest of interrupted backups from the folder. */
+  /** Removes the files of interrupted backups from the folder. */
   async sweep(): Promise<void> {
     const running = await readRunningBackups(this.#main.database);
     await this.folders.sweep(new Set(running.map(({ id }) => id)));
@@ -183,7 +183,7 @@ export class Backups {
     await this.#running;
   }
 
-  /** Ends what runs. Its entry says that it failed. */
+  /** Aborts the running job. Its entry then has the status `failed`. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -210,7 +210,7 @@ export class Backups {
     return runBackupTask(this.parts.source, task, control);
   }
 
-  /** A second backup within a running job, with an entry of its own. @returns its entry when it is complete. */
+  /** Makes a second backup within a running job, with its own entry. @returns the entry when the backup is complete. */
   async saveWithin(application: string): Promise<BackupEntry> {
     const entry = this.#newEntry('backup', { application, reason: 'restore' });
     const stored = await this.#insert({ entry }, null);
@@ -252,7 +252,7 @@ export class Backups {
     const { id } = job.entry;
     let stored = job;
     if (!(await insertBackup(database, { id, status: 'running', slot, job: JSON.stringify(job) }))) return null;
-    // Changes are written in their order.
+    // Changes are written one after the other.
     let writing: Promise<unknown> = Promise.resolve();
     return {
       get entry(): BackupEntry {

@@ -3,7 +3,7 @@ import type { Requester } from '../application-list.ts';
 import type { RestoreSteps } from './backup-entry.ts';
 import type { Backups, RunningJob } from './backups.ts';
 
-/** A request that was checked. */
+/** A checked request for a restore. */
 export interface RestoreRequest {
   /** Of the backup. */
   readonly id: string;
@@ -20,8 +20,8 @@ export interface RestoreRequest {
 
 /**
  * Restores one application while the server runs. Its data is written to a new store, which the application gets in one transaction of
- * `main`; a crash before leaves the earlier data, and one after it all of the restored data. While the earlier data is saved, requests to
- * the application are refused.
+ * `main`. A crash before this transaction leaves the earlier data, a crash after it all of the restored data. While the earlier data is
+ * saved, requests to the application are refused.
  */
 export async function restoreApplication(
   backups: Backups,
@@ -50,7 +50,7 @@ export async function restoreApplication(
   }
 }
 
-/** Removes a store that was restored and is not used. */
+/** Removes a restored store that is not used. */
 export async function removeStore(backups: Backups, store: string): Promise<void> {
   await backups.runTask({ kind: 'removeStorePart', store });
   await backups.parts.stores.remove(store);

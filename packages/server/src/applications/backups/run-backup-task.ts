@@ -8,12 +8,12 @@ const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 
 type Message = { readonly kind: 'progress'; readonly progress: BackupProgress } | { readonly kind: 'done' };
 
 export interface TaskControl {
-  /** Ends the thread when it is aborted. What it has written stays. */
+  /** When it is aborted, the thread ends. Files that it has written stay. */
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: BackupProgress) => void;
 }
 
-/** Runs a task in a thread of its own. @throws Error as the task does, with a message for administrators. */
+/** Runs a task in its own thread. @throws Error of the task, with a message for administrators. */
 export async function runBackupTask(
   source: BackupSource,
   task: BackupTask,

@@ -1,4 +1,4 @@
-/** The backups of a server, and their schedule. Loaded when it is needed first. */
+/** The backups of a server, and their schedule. Loaded when it is first needed. */
 
 import type { BackupSource } from '../../base/backup-config.ts';
 import type { Config } from '../../base/config.ts';
@@ -38,7 +38,7 @@ export class ServerBackups {
     }
   }
 
-  /** Settles what was interrupted, and starts the schedule. */
+  /** Finishes or undoes interrupted jobs, and starts the schedule. */
   async begin(): Promise<void> {
     await this.backups.settle();
     await this.backups.sweep();

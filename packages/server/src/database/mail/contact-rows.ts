@@ -11,7 +11,7 @@ import type { MailAddressValue } from './mail-writer.ts';
 export interface MetContact {
   /** In lower case. */
   readonly address: string;
-  /** Empty: mail does not say it. */
+  /** Empty if the mail contains no name. */
   readonly name: string;
   /** The time of the newest message that shows the person, ISO 8601. */
   readonly at: string;
@@ -31,8 +31,8 @@ export class ContactRows extends AccountBoundRows {
   }
 
   /**
-   * Adds people who are no contacts yet, and names contacts that mail has filled without a name. A contact that was destroyed after
-   * the message is not added again.
+   * Adds people who are not contacts yet, and gives a name to automatic contacts without one. A contact that was destroyed after the
+   * message is not added again.
    *
    * @param met each address once.
    * @param now ISO 8601.
@@ -85,7 +85,7 @@ export class ContactRows extends AccountBoundRows {
     return { created: rows.map(([id]) => Number(id)), named: nameless.map(([, id]) => Number(id)) };
   }
 
-  /** Notes that contacts with some addresses were destroyed. @param now ISO 8601. */
+  /** Stores that contacts with some addresses were destroyed. @param now ISO 8601. */
   async addRemovals(addresses: readonly string[], now: string): Promise<void> {
     await insertRows(
       this.run,
@@ -173,7 +173,7 @@ export async function readContactAddresses(
   return rows.map(([account, address]) => ({ account: Number(account), address: address as string }));
 }
 
-/** From the first edit on, mail does not change a contact. @returns whether this was the first one. */
+/** Marks a contact as edited, so that mail no longer changes it. @returns whether this was the first edit. */
 export async function setEdited(database: Database, transaction: Transaction, key: number): Promise<boolean> {
   const rows = await createTxRunner(
     database,

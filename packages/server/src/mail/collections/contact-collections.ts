@@ -40,7 +40,7 @@ export const contacts: IndexedSystemCollection = {
     { name: 'company', type: 'string', maxLength: 255 },
     { name: 'phone', type: 'string', maxLength: 100 },
     { name: 'notes', type: 'text' },
-    // Whether mail has filled it, and nobody has changed it since.
+    // Whether the contact was created from mail, and no user has changed it since.
     defineFlag('automatic'),
   ],
 };
@@ -66,7 +66,7 @@ export const contactGroupMembers = defineInternalCollection('contactGroupMembers
   ],
 });
 
-/** Addresses whose contacts were destroyed: only later mail makes a contact again. */
+/** Addresses whose contacts were destroyed: only later mail creates a contact again. */
 export const contactRemovals = defineInternalCollection('contactRemovals', 'Addresses of destroyed contacts', {
   indexes: [{ fields: ['accountId', 'address'], unique: true }],
   fields: [

@@ -1,4 +1,4 @@
-/** What clients may write of contacts. */
+/** The rules for writes of contacts by clients. */
 import { isoTime } from '../../base/clock.ts';
 import type { Transaction } from '../../database/database.ts';
 import { ContactRows, readContactAddresses, setEdited } from '../../database/mail/contact-rows.ts';
@@ -12,7 +12,7 @@ import { completeAccount, requireSameAccount } from './contact-account.ts';
 /** Fields that the server sets; values for them are ignored. */
 const serverManaged = new Set(['automatic', 'createdAt', 'updatedAt']);
 
-/** Contacts: an edit of a user stays, and a destroyed contact does not come back by old mail. */
+/** Contacts: mail does not change edits of users, and older mail does not create a destroyed contact again. */
 export const contactRules: RecordRules = { changesAccess: false, prepare: prepareContact, guard: guardContacts };
 
 /** Checks and completes the body of a write. `key` is null on create. */
@@ -44,7 +44,7 @@ async function prepareContact(body: unknown, key: unknown, context: RecordContex
   return { body: prepared, afterWrite };
 }
 
-/** Notes the addresses that disappear, so that old mail does not make contacts of them again. */
+/** Stores the addresses that are removed, so that older mail does not create contacts for them again. */
 async function guardContacts({ transaction, action, keys, body, context }: GuardedWrite): Promise<void> {
   if (action === 'update' && !['address', 'accountId'].some((name) => body && name in body)) return;
   const { database, clock } = context;

@@ -1,4 +1,4 @@
-/** Makes contacts of the people to whom an account writes, in the transaction that stores the message. */
+/** Creates contacts for the people to whom an account writes, in the transaction that stores the message. */
 import { isoTime } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { findOwnAddresses } from '../../database/mail/account-rows.ts';
@@ -14,25 +14,25 @@ import { isAutomaticMail, isProgramAddress } from '../automation/automatic-mail.
 import { parseMailAddress } from '../compose/mail-input.ts';
 import { appendMailEvent, type MailEventSource } from '../store/mail-events.ts';
 
-/** A message to more people is an announcement: its recipients are no contacts. */
+/** A message to more people is an announcement: it creates no contacts. */
 const maxRecipients = 50;
 /** Characters of a name. */
 const maxNameLength = 100;
 /** E-mails of one transaction. */
 const batchSize = 200;
 
-/** What contacts are filled with. */
+/** The messages from which contacts are created, and how. */
 export interface FillParts {
   readonly database: Database;
-  /** Whom events are attributed to; null: no events are appended. */
+  /** The actor of the events; null: no events are appended. */
   readonly events: MailEventSource | null;
   /** ISO 8601. */
   readonly now: string;
 }
 
 /**
- * Adds the recipients of messages that users of an account wrote, and the senders whom they answered. Programs send and get mail too:
- * automatic messages, newsletters and their addresses make no contacts.
+ * Adds the recipients of messages that users of an account wrote, and the senders whom they answered. Automatic messages, newsletters
+ * and addresses of programs create no contacts.
  *
  * @param transaction holds the lock `mail <account>`.
  */

@@ -19,7 +19,7 @@ import type { ApplyRulesParts } from '../automation/apply-rules.ts';
 import { loadPushKeys, type PushKeyParts, type PushKeys } from './push-keys.ts';
 import { buildPushPayload } from './push-payload.ts';
 
-/** What messages are sent with. */
+/** The parts of the server that sending needs. */
 export interface SendPushParts extends PushKeyParts, Pick<ApplyRulesParts, 'withRuleContexts'> {
   readonly application: string;
   readonly clock: Clock;
@@ -43,12 +43,12 @@ const batchSize = 16;
 /** Waits after failed attempts. After the last one the message is dropped. */
 const retryMilliseconds = [30_000, 2 * 60_000, 10 * 60_000, 60 * 60_000] as const;
 const maxRetryAfterMilliseconds = 60 * 60_000;
-/** A running attempt takes less; after it the message of a process that has died is sent again. */
+/** Longer than any attempt. After this time, the message of a process that has died is sent again. */
 const attemptMilliseconds = 60_000;
-/** Nobody wants to be told of something older; push services keep undelivered messages as long. */
+/** Older messages are dropped. Push services store undelivered messages for the same time. */
 const maxAgeMilliseconds = 12 * 3_600_000;
 
-/** What becomes of a message after an attempt. */
+/** The result of an attempt. */
 type Outcome = 'done' | 'unsubscribed' | { readonly retryAt: number };
 
 /** @param signal aborts running requests. */
