@@ -45,7 +45,7 @@ export function parseDocument(input: unknown, limits: DocumentLimits): SchemaDoc
     addDetail(
       details,
       'format',
-      `"format" must be ${documentFormat}. If a newer version has written the document, upgrade this server.`,
+      `This server reads format ${documentFormat} and earlier ones. If a newer version has written the document, upgrade this server.`,
     );
   const collections = readList(input, 'collections', details);
   const roles = readList(input, 'roles', details);

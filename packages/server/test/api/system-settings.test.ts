@@ -46,8 +46,8 @@ const refusals: readonly Scenario[] = [
         details: {
           PORT: expect.stringContaining('restart'),
           APP_KEY: expect.stringContaining('restart'),
-          toString: expect.stringContaining('no such'),
-          EVENTS_DAYS: expect.stringContaining('a text'),
+          toString: expect.stringContaining('no setting'),
+          EVENTS_DAYS: expect.stringContaining('Give text'),
           MCP: expect.stringContaining('control'),
         },
       },
