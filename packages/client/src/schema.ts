@@ -12,7 +12,7 @@ export interface SchemaDocument {
 /** What a schema should become. */
 export interface SchemaRequest {
   readonly schema?: SchemaDocument;
-  /** Instead of a document: the result of a revision; 0: before the first, null: before the last. */
+  /** The result of a revision; 0: before the first, null: before the last. */
   readonly to?: number | null;
   readonly allowDestructive?: boolean;
   /** From `pull` or `diff`: the request is refused if the schema was changed since. */
@@ -41,17 +41,19 @@ export class SchemaRevisions {
   }
 
   /** The steps that would make the schema what a document says. */
-  diff(request: SchemaRequest): Promise<{ readonly same: boolean; readonly steps: readonly RecordValues[] }> {
+  diff(
+    request: Pick<SchemaRequest, 'schema' | 'to'>,
+  ): Promise<{ readonly same: boolean; readonly steps: readonly RecordValues[] }> {
     return this.#post('diff', request);
   }
 
   /** Makes the schema what a document says, in one transaction. */
-  apply(request: SchemaRequest): Promise<AppliedSchema> {
+  apply(request: Omit<SchemaRequest, 'to'>): Promise<AppliedSchema> {
     return this.#post('apply', request);
   }
 
   /** Restores the schema of an earlier revision, as a new revision. */
-  rollback(request: SchemaRequest = {}): Promise<AppliedSchema> {
+  rollback(request: Omit<SchemaRequest, 'schema'> = {}): Promise<AppliedSchema> {
     return this.#post('rollback', request);
   }
 
