@@ -12,7 +12,7 @@ export interface SchemaDocument {
 /** The wanted schema: a document, or the number of a revision. */
 export interface SchemaRequest {
   readonly schema?: SchemaDocument;
-  /** Instead of a document: the revision whose result is wanted; 0: the state before the first one, null: before the last one. */
+  /** The result of a revision; 0: before the first, null: before the last. */
   readonly to?: number | null;
   readonly allowDestructive?: boolean;
   /** The `state` from `pull` or `diff`: the request is refused if the schema has been changed since. */
@@ -40,18 +40,20 @@ export class SchemaRevisions {
     return this.#post('pull');
   }
 
-  /** Returns the steps that `apply` would run. */
-  diff(request: SchemaRequest): Promise<{ readonly same: boolean; readonly steps: readonly RecordValues[] }> {
+  /** The steps that would make the schema what a document says. */
+  diff(
+    request: Pick<SchemaRequest, 'schema' | 'to'>,
+  ): Promise<{ readonly same: boolean; readonly steps: readonly RecordValues[] }> {
     return this.#post('diff', request);
   }
 
-  /** Changes the schema to match a document, in one transaction. */
-  apply(request: SchemaRequest): Promise<AppliedSchema> {
+  /** Makes the schema what a document says, in one transaction. */
+  apply(request: Omit<SchemaRequest, 'to'>): Promise<AppliedSchema> {
     return this.#post('apply', request);
   }
 
   /** Restores the schema of an earlier revision, as a new revision. */
-  rollback(request: SchemaRequest = {}): Promise<AppliedSchema> {
+  rollback(request: Omit<SchemaRequest, 'schema'> = {}): Promise<AppliedSchema> {
     return this.#post('rollback', request);
   }
 

@@ -124,7 +124,7 @@ async function callEveryMethod(
     client.applications().destroy('shop', 'shop'),
     client.schema().pull(),
     client.schema().diff({ to: null }),
-    client.schema().apply({ to: null }),
+    client.schema().apply({ schema: { format: 1 } }),
     client.schema().rollback(),
     client.schema().list(),
     client.call('serverActivity:get'),

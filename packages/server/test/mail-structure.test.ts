@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { mailRoleColumns } from '../src/database/mail/role-columns.ts';
 import { mailCollections } from '../src/mail/collections/mail-collections.ts';
 import { mailResources } from '../src/mail/collections/mail-resources.ts';
 
@@ -69,4 +70,15 @@ test('the check finds names of mail collections', () => {
 test('mail operations do not depend on HTTP', () => {
   const http = /\bstatus(Code)?: \d|\bheaders\b|'(content-type|if-match|idempotency-key|etag)'|fastify/i;
   expect(files.filter((file) => file.startsWith('mail/actions/') && http.test(readCode(file)))).toEqual([]);
+});
+
+test('the rename of a role reaches every collection of mail that holds names of roles', () => {
+  const holders = mailCollections.filter(
+    ({ name, fields }) => name !== 'mailboxes' && fields.some((field) => field.name === 'role'),
+  );
+  expect([...mailRoleColumns].sort((one, other) => (one.table < other.table ? -1 : 1))).toEqual(
+    holders
+      .map(({ name }) => ({ table: name, column: 'role' }))
+      .sort((one, other) => (one.table < other.table ? -1 : 1)),
+  );
 });

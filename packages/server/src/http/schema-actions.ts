@@ -25,6 +25,14 @@ import type { ActionResult, RequestContext } from './request-context.ts';
 
 const maxRevisions = 200;
 
+const applyMembers = ['allowDestructive', 'state', 'summary'];
+/** The members that the bodies of the actions may have. */
+const bodyMembers: Readonly<Record<string, readonly string[]>> = {
+  diff: ['schema', 'to'],
+  apply: ['schema', ...applyMembers],
+  rollback: ['to', ...applyMembers],
+};
+
 /** Runs an action of the schema. @throws ApiError 403 unless the role may configure. */
 export async function runSchemaAction(request: RequestContext): Promise<ActionResult> {
   const { application, caller, requestId, route } = request;
@@ -35,10 +43,10 @@ export async function runSchemaAction(request: RequestContext): Promise<ActionRe
   const parameters = readKnownParameters(request, [], allowsDryRun);
   const dryRun: DefinitionDryRun | null = allowsDryRun && isDryRun(parameters) ? { changes: [], records: {} } : null;
   const context = application.definitionContext(caller, requestId, dryRun);
+  const body = readBody(request, bodyMembers[route.action] ?? []);
   const current = await readCurrentSchema(context);
   const { state, document } = current;
   if (route.action === 'pull') return { data: JSON.stringify({ state, schema: document }) };
-  const body = readBody(request, ['schema', 'allowDestructive', 'state', 'summary', 'to']);
   const to = readTo(body);
   const isRollback = route.action === 'rollback' || to !== undefined;
   const input = isRollback ? await readEarlierDocument(context, to ?? null) : body['schema'];

@@ -22,7 +22,7 @@ export const schemaOperations: readonly OperationDefinition[] = [
     action: 'schema:diff',
     summary: 'Show what a schema document would change',
     may: mayConfigure,
-    body: jsonBody(schemaRef('SchemaRequest')),
+    body: jsonBody(schemaRef('SchemaComparison')),
     success: jsonReply('The steps, in their order.', schemaRef('SchemaDifference')),
   },
   {
@@ -41,7 +41,7 @@ export const schemaOperations: readonly OperationDefinition[] = [
     summary: 'Restore the schema of an earlier revision, as a new revision',
     may: mayConfigure,
     parameters: [dryRunParameter],
-    body: jsonBody(schemaRef('SchemaRequest'), false),
+    body: jsonBody(schemaRef('SchemaRollback'), false),
     success: jsonReply('The new revision.', schemaRef('AppliedSchema'), schemaRef('SchemaMeta')),
   },
   {
@@ -54,6 +54,19 @@ export const schemaOperations: readonly OperationDefinition[] = [
 ];
 
 const anyObject: JsonSchema = { type: 'object' };
+const revisionNumber = {
+  type: ['integer', 'null'],
+  minimum: 0,
+  description: 'The result of a revision; 0: before the first, null: before the last.',
+};
+const applyProperties: Readonly<Record<string, JsonSchema>> = {
+  allowDestructive: schema.boolean,
+  state: {
+    ...schema.string,
+    description: 'From pull or diff: the request is refused if the schema was changed since.',
+  },
+  summary: { type: 'string', maxLength: 500, description: 'A sentence for the list of revisions.' },
+};
 const stepProperties: Readonly<Record<string, JsonSchema>> = {
   action: { type: 'string', enum: ['adopt', 'rename', 'create', 'change', 'destroy'] },
   kind: { type: 'string', enum: ['collection', 'field', 'role', 'permission', 'webhook'] },
@@ -83,21 +96,12 @@ export const schemaSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['format'],
   ),
-  SchemaRequest: schema.object({
+  SchemaComparison: schema.object({
     schema: schemaRef('SchemaDocument'),
-    to: {
-      type: ['integer', 'null'],
-      minimum: 0,
-      description:
-        'Instead of a document: the number of the revision whose result is wanted; 0: the state before the first one; null: before the last one.',
-    },
-    allowDestructive: schema.boolean,
-    state: {
-      ...schema.string,
-      description: 'The state from pull or diff: the request is refused if the schema has been changed since.',
-    },
-    summary: { type: 'string', maxLength: 500, description: 'A sentence for the list of revisions.' },
+    to: { ...revisionNumber, description: `Instead of a document: ${revisionNumber.description.toLowerCase()}` },
   }),
+  SchemaRequest: schema.object({ schema: schemaRef('SchemaDocument'), ...applyProperties }),
+  SchemaRollback: schema.object({ to: revisionNumber, ...applyProperties }),
   SchemaStep: schema.object(stepProperties, requiredOfSteps),
   SchemaDifference: schema.complete({
     state: schema.string,

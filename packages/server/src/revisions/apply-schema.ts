@@ -48,7 +48,9 @@ export function parseWanted(context: DefinitionContext, { stored }: CurrentSchem
   }
   const findExisting: DocumentLimits['findExisting'] = (id, name) =>
     byId.get(id) ?? (typeof name === 'string' ? registry.find(name) : null);
-  return parseDocument(input, { maxFields, findExisting });
+  const system = new Set<unknown>(registry.systemTraits.keys());
+  for (const { name } of registry.all().filter((each) => each.system)) system.add(name);
+  return parseDocument(input, { maxFields, findExisting, isSystemName: (name) => system.has(name) });
 }
 
 /** Plans the changes of a document, with ids for new definitions. */
@@ -144,7 +146,7 @@ export async function applyWanted(
   const keeping = { ...context, keepDropped: createKeeper(context, current.stored.ids) };
   await runDefinitionSteps(keeping, { subject: 'the schema', tables, needsRebuild: hasDefinitions }, async (step) => {
     secrets.length = 0;
-    const records = { wanted: plan.result, webhooks: new Map(webhooks), secrets };
+    const records = { wanted: plan.result, webhooks: new Map(webhooks), secrets, renamedRoles: new Map() };
     restored = await runSteps(step, plan, records);
     await step(async ({ tx }) => {
       const { transaction, registry } = tx as DefinitionTransaction;

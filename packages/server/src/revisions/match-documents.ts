@@ -40,7 +40,10 @@ function findName({ id, name, url }: Identified): string | undefined {
 
 /** @param current with ids. @param wanted may lack ids. */
 export function matchDocuments(current: SchemaDocument, wanted: SchemaDocument): DocumentMatch {
-  const collections = pairById(current.collections, wanted.collections);
+  const collections = pairById(
+    withSystemCollections(current.collections, wanted.collections),
+    withSystemCollections(wanted.collections, current.collections),
+  );
   const renamed = new Map(
     collections.flatMap(({ before, after }) =>
       before && after && before.name !== after.name ? [[before.name, after.name] as const] : [],
@@ -100,6 +103,17 @@ export function matchDocuments(current: SchemaDocument, wanted: SchemaDocument):
       }));
     },
   };
+}
+
+/** A system collection always exists: a document that lacks it says that it has no fields of users. */
+function withSystemCollections(
+  collections: readonly CollectionEntry[],
+  others: readonly CollectionEntry[],
+): readonly CollectionEntry[] {
+  const missing = others.filter(
+    ({ system, name }) => system && !collections.some((each) => each.system && each.name === name),
+  );
+  return [...collections, ...missing.map(({ name }) => ({ id: name, name, system: true, fields: [] }) as const)];
 }
 
 /** Pairs by id, then by name. An entry without an id takes that of its pair. New ones keep an empty id. */

@@ -26,6 +26,8 @@ export interface DocumentLimits {
   readonly maxFields: number;
   /** The present collection that an entry describes, by its portable id or its name. */
   findExisting(id: unknown, name: unknown): Collection | null;
+  /** Whether a system collection has the name, also one without endpoints. */
+  isSystemName(name: unknown): boolean;
 }
 
 /**
@@ -74,7 +76,7 @@ export function parseDocument(input: unknown, limits: DocumentLimits): SchemaDoc
 }
 
 function readList(input: Members, name: string, details: Details): Members[] {
-  const list = input[name] ?? [];
+  const { [name]: list = [] } = input;
   if (!Array.isArray(list) || list.length > maxEntries) {
     addDetail(details, name, `"${name}" must be a list of at most ${maxEntries} entries.`);
     return [];
@@ -193,6 +195,9 @@ function checkDefinitions(collections: readonly Members[], limits: DocumentLimit
       addDetail(details, `${path}.system`, problem);
       return;
     }
+    if (limits.isSystemName(id) && id !== entry['name'])
+      addDetail(details, `${path}.id`, 'A system collection has this id. Give another one, or omit it.');
+    if (refuseNull(entry, path, details)) return;
     if (system === true && (rest['options'] !== undefined || rest['title'] !== undefined))
       addDetail(details, path, 'Only the fields of a system collection can be described. Remove the other members.');
     const fields = Array.isArray(rest['fields'])
@@ -216,6 +221,24 @@ function checkDefinitions(collections: readonly Members[], limits: DocumentLimit
         );
     }
   });
+}
+
+/** Null means an absent text; other members must be omitted. @returns whether there is such a member. */
+function refuseNull(entry: Members, path: string, details: Details): boolean {
+  const find = (members: unknown, at: string): string[] =>
+    isObject(members)
+      ? Object.keys(members)
+          .filter((name) => members[name] === null && name !== 'title' && name !== 'description')
+          .map((name) => `${at}.${name}`)
+      : [];
+  const found = [...find(entry, path), ...find(entry['options'], `${path}.options`)];
+  for (const each of found)
+    addDetail(
+      details,
+      each,
+      `"${each.slice(each.lastIndexOf('.') + 1)}" is empty. Give a value, or remove the member.`,
+    );
+  return found.length > 0;
 }
 
 function omitId({ id: _id, ...rest }: Members): Members {

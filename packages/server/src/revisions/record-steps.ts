@@ -7,6 +7,7 @@ import { makeWebhookSecret } from '../base/webhook-secret.ts';
 import { recordEvent } from '../changes/record-event.ts';
 import type { DefinitionContext, DefinitionTransaction } from '../collections/definition-context.ts';
 import { readVersionInTx } from '../database/catalogue.ts';
+import { mailRoleColumns } from '../database/mail/role-columns.ts';
 import { readPermissionsInTx, type StoredPermission } from '../database/permission-rows.ts';
 import { type RoleColumn, readRoles, renameRole } from '../database/role-rows.ts';
 import { deleteDeliveries } from '../database/webhook-rows.ts';
@@ -38,10 +39,12 @@ export interface RecordSteps {
   /** The ids of webhooks in this store by their portable ids. */
   readonly webhooks: Map<string, number>;
   readonly secrets: CreatedSecret[];
+  /** The present names of renamed roles by those before the plan. */
+  readonly renamedRoles: Map<string, string>;
 }
 
-/** A context for records as the previous steps have left roles, permissions and definitions. */
-async function openRecords(context: StepContext): Promise<RecordContext> {
+/** A context for records as the previous steps have left roles, permissions and definitions. The caller keeps its roles, whatever they are called. */
+async function openRecords(context: StepContext, { renamedRoles }: RecordSteps): Promise<RecordContext> {
   const { database, tx } = context;
   const { transaction, registry } = tx;
   const [roles, permissions] = [
@@ -50,11 +53,14 @@ async function openRecords(context: StepContext): Promise<RecordContext> {
   ];
   const access = makeAccessTable(roles, permissions);
   const base = context.recordContext(transaction);
+  const rename = (role: string): string => renamedRoles.get(role) ?? role;
+  const caller = { ...base.caller, role: rename(base.caller.role), roles: base.caller.roles.map(rename) };
   return {
     ...base,
+    caller,
     registry,
     access,
-    findGrant: buildGrants(base.caller.role, access, registry),
+    findGrant: buildGrants(caller.role, access, registry),
     cache: createPlanCache(),
     snapshotVersion: { version: await readVersionInTx(transaction) },
   };
@@ -79,38 +85,51 @@ async function destroy(records: RecordContext, resource: string, key: unknown): 
 /** Runs a step about a role or a webhook. */
 export async function runRecordStep(context: StepContext, step: SchemaStep, steps: RecordSteps): Promise<void> {
   if (step.action === 'adopt') return;
-  if (step.kind === 'role') await runRoleStep(context, step).catch(atPath(`roles.${step.of}`, `role "${step.of}"`));
+  if (step.kind === 'role')
+    await runRoleStep(context, step, steps).catch(atPath(`roles.${step.of}`, `role "${step.of}"`));
   else await runWebhookStep(context, step, steps).catch(atPath(`webhooks.${step.of}`, `webhook "${step.of}"`));
 }
 
-async function runRoleStep(context: StepContext, { action, of, from = '', values }: SchemaStep): Promise<void> {
-  if (action === 'rename') return renameRoleEverywhere(context, from, of);
-  const records = await openRecords(context);
+async function runRoleStep(
+  context: StepContext,
+  { action, of, from = '', values }: SchemaStep,
+  steps: RecordSteps,
+): Promise<void> {
+  const records = await openRecords(context, steps);
+  if (action === 'rename') return renameRoleEverywhere(context, records, { from, to: of }, steps);
   if (action === 'create') await create(records, 'roles', { name: of, ...values });
   else if (action === 'change') await update(records, 'roles', of, values);
   else if (action === 'destroy') {
     for (const { id } of records.access.roles.get(of)?.permissions ?? [])
-      await destroy(await openRecords(context), 'permissions', id);
-    await destroy(await openRecords(context), 'roles', of);
+      await destroy(await openRecords(context, steps), 'permissions', id);
+    await destroy(await openRecords(context, steps), 'roles', of);
   }
 }
 
-/** A role is known by its name in the tables, so these are changed. */
-async function renameRoleEverywhere(context: StepContext, from: string, to: string): Promise<void> {
+/** A role is known by its name in the tables, so these are changed. The rules are those of an update of the role. */
+async function renameRoleEverywhere(
+  context: StepContext,
+  records: RecordContext,
+  { from, to }: { readonly from: string; readonly to: string },
+  { renamedRoles }: RecordSteps,
+): Promise<void> {
   const { database, tx, caller, requestId, clock } = context;
   const { registry, transaction } = tx;
-  const records = await openRecords(context);
   if (!records.findGrant('roles', 'update')) throw new ApiError('NO_PERMISSION', 'The role may not change roles.');
   if (records.access.roles.get(from)?.builtIn)
     throw new ApiError('SYSTEM_PROTECTED', `"${from}" is a built-in role and cannot be renamed.`);
+  const write = { transaction, action: 'update', keys: [from], body: { name: to }, context: records } as const;
+  await getRules(registry.get('roles'))?.guard?.(write);
   if (records.access.roles.has(to)) throw invalidDefinition({ name: `The role "${to}" already exists.` });
   const own = [...listColumnFields(registry.get('roles')).map(({ column }) => column), '_v'];
   await renameRole(database, transaction, { from, to }, { own, referring: listRoleColumns(registry) });
+  const [former = from] = [...renamedRoles].find(([, present]) => present === from) ?? [];
+  renamedRoles.set(former, to);
   const event = recordEvent('roles', 'updated', [to], { caller, requestId, changed: ['name'], isAudited: true });
   await context.changes.append(transaction, event, isoTime(clock.now()));
 }
 
-/** All columns that hold names of roles: foreign keys, and the default role of users. */
+/** All columns that hold names of roles: foreign keys, the default role of users, and the roles in which mail is handled. */
 function listRoleColumns(registry: Registry): RoleColumn[] {
   const references = registry
     .all()
@@ -119,7 +138,7 @@ function listRoleColumns(registry: Registry): RoleColumn[] {
         column !== null && target?.collection === 'roles' && target.field === 'name' ? [{ table, column }] : [],
       ),
     );
-  return [...references, { table: 'users', column: 'defaultRole' }];
+  return [...references, { table: 'users', column: 'defaultRole' }, ...mailRoleColumns];
 }
 
 async function runWebhookStep(
@@ -127,7 +146,7 @@ async function runWebhookStep(
   { action, of, values }: SchemaStep,
   steps: RecordSteps,
 ): Promise<void> {
-  const records = await openRecords(context);
+  const records = await openRecords(context, steps);
   const id = steps.webhooks.get(of) ?? 0;
   if (action === 'create') {
     const secret = makeWebhookSecret();
@@ -143,25 +162,27 @@ async function runWebhookStep(
 }
 
 /** Destroys the permissions that the wanted roles do not have, before the fields that they name are changed. */
-export async function destroyPermissions(context: StepContext, { wanted }: RecordSteps): Promise<void> {
+export async function destroyPermissions(context: StepContext, steps: RecordSteps): Promise<void> {
+  const { wanted } = steps;
   for (const role of wanted.roles) {
     const { transaction } = context.tx;
     const stored = await readPermissionsInTx(context.database, transaction);
     for (const permission of stored.filter((each) => each.role === role.name))
       if (!role.permissions.some((each) => isEqual(each, toEntry(permission))))
-        await destroy(await openRecords(context), 'permissions', permission.id);
+        await destroy(await openRecords(context, steps), 'permissions', permission.id);
   }
 }
 
 /** Creates the permissions that the wanted roles lack. */
-export async function createPermissions(context: StepContext, { wanted }: RecordSteps): Promise<void> {
+export async function createPermissions(context: StepContext, steps: RecordSteps): Promise<void> {
+  const { wanted } = steps;
   for (const role of wanted.roles) {
     const stored = (await readPermissionsInTx(context.database, context.tx.transaction))
       .filter((each) => each.role === role.name)
       .map(toEntry);
     for (const permission of role.permissions)
       if (!stored.some((each) => isEqual(each, permission)))
-        await create(await openRecords(context), 'permissions', { role: role.name, ...permission }).catch(
+        await create(await openRecords(context, steps), 'permissions', { role: role.name, ...permission }).catch(
           atPath(
             `roles.${role.name}.permissions.${permission.resource}`,
             `the permission of "${role.name}" on "${permission.resource}"`,

@@ -214,7 +214,7 @@ function listCreated(
   return result.collections.flatMap((entry): CreatedDefinition[] => {
     const collection = registry.find(entry.name);
     if (!collection) return [];
-    const shared = { collection, fieldIds: new Map(entry.fields.map((each) => [each.name, each.id])) };
+    const shared = { owner: entry.id, collection, fieldIds: new Map(entry.fields.map((each) => [each.name, each.id])) };
     if (created.has(entry.name)) return [{ ...shared, item: entry.id, field: null }];
     const own = entry.fields.filter(({ name }) => [created, readded].some((set) => set.has(`${entry.name}.${name}`)));
     const managed = isSwitchedOn(entry.name) ? collection.fields.filter(({ serverManaged }) => serverManaged) : [];
