@@ -41,9 +41,11 @@ export const backups = {
   mode: 'How it is restored',
   replace: 'Over the application',
   copy: 'As a copy next to it',
-  replaceHint: 'Its present data is kept as a backup. Requests to it are refused for a moment.',
+  replaceHint:
+    'Its present data is kept as a backup. Requests to it are refused for a moment. Keys and logins that were revoked since the backup are valid again.',
   newHint: 'The application does not exist now. It is created again.',
-  copyHint: 'Webhooks and campaigns of the copy are paused, and its mail accounts get no mail servers.',
+  copyHint:
+    'Webhooks and campaigns of the copy are paused, and its mail accounts get no mail servers. It has no keys and logins of the original.',
   newName: 'Name of the copy',
   identity: 'Secret key (AGE-SECRET-KEY-1…)',
   identityHint: 'The backup is encrypted. The key is not stored.',
