@@ -14,6 +14,8 @@ RUN node_modules/.bin/node --no-warnings scripts/build-image.ts /image
 FROM scratch
 COPY --from=build /image/root /
 COPY --from=build --chown=10001:10001 /image/data /data
+# A volume for BACKUP_DIR gets the owner of this empty folder.
+COPY --from=build --chown=10001:10001 /image/data /backups
 # Less memory for what lives long, at no measurable cost: see docs/operations.md, Limits.
 ENV MALLOC_ARENA_MAX=2
 ENV HOST=0.0.0.0 PORT=4180 DATA_DIR=/data PATH=/app/node_modules/.bin:/usr/bin

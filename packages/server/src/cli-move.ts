@@ -11,6 +11,7 @@ import type { Config } from './base/config.ts';
 import { syncToDisk } from './base/sync-to-disk.ts';
 import { describeUsage, UsageError } from './cli-commands.ts';
 import { type MovePlace, type OpenSource, type OpenTarget, openPlace } from './cli-move-places.ts';
+import { isEqualSource, readStoppedSource, type StoppedSource } from './cli-move-source.ts';
 import { type OperatorConnection, withOperator } from './cli-operator.ts';
 import { type CopyParts, type CopyPass, copyOnce, copyToTheEnd } from './transfer/move/copy-application.ts';
 import { copyBlobs } from './transfer/move/copy-blobs.ts';
@@ -28,9 +29,13 @@ interface MoveState {
   readonly id: string;
   readonly to: string;
   /** The definitions of the tables that the target has. */
-  readonly tables: Record<string, string>;
-  /** Whether the copy is complete, and the application belongs to the target. */
+  tables: Record<string, string>;
+  /** Whether the copy is complete, as long as the source is as it was copied. */
   isComplete: boolean;
+  /** The source as it was copied completely. */
+  copied?: StoppedSource | null;
+  /** Whether the copy was put in service in the target, or may have been. */
+  isSwitching?: boolean;
 }
 
 interface Side {
@@ -46,7 +51,7 @@ interface Move {
   readonly save: () => Promise<void>;
 }
 
-type ApplicationRecord = Readonly<Record<'displayName' | 'options' | 'status' | 'description', unknown>>;
+type ApplicationRecord = Readonly<Record<'displayName' | 'options' | 'status' | 'description' | 'updatedAt', unknown>>;
 
 const defaultPauseSeconds = 5;
 /** Passes while the source is written, and the number of differences after which another one is not worth it. */
@@ -135,6 +140,7 @@ async function runMove(move: Move): Promise<void> {
   const store = await source.place.findStore(application);
   if (!record || store === null)
     throw new Error(`There is no application "${application}" in ${source.place.name}. See "tablinum app list".`);
+  await resetOutdated(move, store);
   const targetStore = await prepareTarget(move);
   const startedAt = performance.now();
   let pausedAt = performance.now();
@@ -151,7 +157,7 @@ async function runMove(move: Move): Promise<void> {
       await opened.into.close();
     }
   }
-  await switchOver(move, targetStore, record);
+  await switchOver(move, { from: store, into: targetStore }, record);
   const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
   const refused = record.status === 'running' ? ` Requests were refused for ${seconds(pausedAt)} s.` : '';
   console.log(
@@ -165,6 +171,38 @@ async function runMove(move: Move): Promise<void> {
 async function findApplication({ operator }: Side, name: string): Promise<ApplicationRecord | null> {
   const [found] = (await operator.call('applications:list', { filter: { name }, pageSize: 1 })) as ApplicationRecord[];
   return found ?? null;
+}
+
+/** Whether the source is stopped, and has nothing that the complete copy lacks. */
+async function isUnchanged({ request, source, state }: Move, store: string): Promise<boolean> {
+  const record = await findApplication(source, request.application);
+  if (record?.status !== 'stopped' || !state.copied) return false;
+  const { reader, close } = await source.place.openSource(store);
+  try {
+    return isEqualSource(await readStoppedSource(reader, record.updatedAt), state.copied);
+  } finally {
+    await close();
+  }
+}
+
+/** A complete copy is made again if the source was started since. @throws Error if the target may have been, too. */
+async function resetOutdated(move: Move, store: string): Promise<void> {
+  const { request, state, source, target, save } = move;
+  const isListed = (await findApplication(target, request.application)) !== null;
+  if (!isListed) Object.assign(state, { tables: {}, isComplete: false, isSwitching: false });
+  if (!state.isComplete || (await isUnchanged(move, store))) return;
+  if (state.isSwitching) throw describeBothServed(move);
+  console.log(
+    `"${request.application}" was started in ${source.place.name} after it was copied. What was written there since is copied too.`,
+  );
+  state.isComplete = false;
+  await save();
+}
+
+function describeBothServed({ request: { application }, source, target }: Move): Error {
+  return new Error(
+    `"${application}" was started in ${source.place.name} after its copy had been put in ${target.place.name}, which lacks what was written since. To move it again, destroy the application in ${target.place.name} and repeat the command. To keep the copy instead, stop the application in ${source.place.name} and remove the file "moves/${application}.json" in its DATA_DIR.`,
+  );
 }
 
 /** Creates the application in the target, stopped. @returns its store. @throws Error if another one has the name. */
@@ -248,6 +286,8 @@ async function copyPaused(
   };
   try {
     await source.operator.call('applications:stop', {}, { filterByTk: application });
+    const before = await findApplication(source, application);
+    state.copied = await readStoppedSource(opened.from.reader, before?.updatedAt);
     const last = await copyToTheEnd(application, { ...parts, onTable: requireTime });
     await copyBlobs(opened.from.blobs, opened.into.blobs, inAnHour());
     requireTime();
@@ -261,10 +301,26 @@ async function copyPaused(
   }
 }
 
-/** Puts the copy in place and starts it. @throws Error if it does not open; the source can then be started again. */
-async function switchOver({ request, source, target }: Move, store: string, record: ApplicationRecord): Promise<void> {
+/**
+ * Puts the copy in place and starts it.
+ *
+ * @throws Error if the source was started meanwhile, or the copy does not open; the source can then be started again.
+ */
+async function switchOver(
+  move: Move,
+  stores: { readonly from: string; readonly into: string },
+  record: ApplicationRecord,
+): Promise<void> {
+  const { request, source, target, state, save } = move;
   const key = { filterByTk: request.application };
-  await target.place.replace(store);
+  if (!(await isUnchanged(move, stores.from)))
+    throw new Error(
+      `"${request.application}" was started in ${source.place.name} while it was moved, so nothing was switched. Repeat the command to move it.`,
+    );
+  state.isSwitching = true;
+  await save();
+  await target.place.replace(stores.into);
+  if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
   const { displayName, description, options } = record;
   await target.operator.call('applications:update', { displayName, description, options }, key);
   await target.operator.call('applications:start', {}, key);
@@ -273,6 +329,7 @@ async function switchOver({ request, source, target }: Move, store: string, reco
       `${(error as Error).message} The data in ${source.place.name} is unchanged: "tablinum app start ${request.application}" starts the application there again.`,
     );
   });
+  if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
 }
 
 /** Later than the time of any blob, which may come from the clock of another machine. */

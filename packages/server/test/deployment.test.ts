@@ -54,6 +54,7 @@ describe('deploy/', () => {
     for (const [name, server] of servers) {
       requireSettings(server.environment);
       expect(server).toMatchObject({ read_only: true, cap_drop: ['ALL'], restart: 'unless-stopped' });
+      expect(server.volumes).toContain(`backups:${server.environment.BACKUP_DIR}`);
       expect(server.secrets.filter((each: string) => !(each in compose.secrets))).toEqual([]);
       const files = Object.values<string>(server.environment).filter((value) => value.startsWith('/run/secrets/'));
       expect(files.map((file) => file.replace('/run/secrets/', ''))).toEqual(server.secrets);
@@ -68,12 +69,17 @@ describe('deploy/', () => {
 
   test('kubernetes.yaml: a deployment with probes that exist, without rights', () => {
     const documents = parseAllDocuments(page('deploy/kubernetes.yaml')).map((each) => each.toJS() as Json);
-    expect(documents.map(({ kind }) => kind)).toEqual(['Deployment', 'Service', 'PodDisruptionBudget', 'Ingress']);
-    const [deployment, service] = documents;
+    const kinds = ['Deployment', 'Service', 'PodDisruptionBudget', 'Ingress', 'PersistentVolumeClaim'];
+    expect(documents.map(({ kind }) => kind)).toEqual(kinds);
+    const [deployment, service, , , claim] = documents;
     const [container] = deployment.spec.template.spec.containers;
     requireSettings(
       Object.fromEntries(container.env.map(({ name, value }: { name: string; value: string }) => [name, value])),
     );
+    const { volumes } = deployment.spec.template.spec;
+    expect(volumes).toContainEqual({ name: 'backups', persistentVolumeClaim: { claimName: claim.metadata.name } });
+    expect(container.volumeMounts).toContainEqual({ name: 'backups', mountPath: '/backups' });
+    expect(container.env).toContainEqual({ name: 'BACKUP_DIR', value: '/backups' });
     expect(deployment.spec.template.spec.securityContext.runAsNonRoot).toBe(true);
     expect(container.securityContext).toMatchObject({ readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
     const probes = ['readinessProbe', 'livenessProbe', 'startupProbe'].map((name) => container[name].httpGet);

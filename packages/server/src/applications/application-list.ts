@@ -14,6 +14,7 @@ import {
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Application, mainApplicationName } from './application.ts';
+import { requireNotRestored, requireRestoreRunning } from './backups/running-restore.ts';
 
 const maxStoredErrors = 20;
 
@@ -32,6 +33,13 @@ export interface RestoredStore {
   readonly store: string;
   /** Whether an application with this name must not exist. */
   readonly mustBeNew: boolean;
+}
+
+/** The earlier store that a restored one replaces. */
+export interface ReplacedStore {
+  /** Null: there is no application of the name. */
+  readonly replaces: string | null;
+  readonly status: 'running' | 'stopped';
 }
 
 /** The list of applications and their states, in the store of `main`. */
@@ -68,12 +76,25 @@ export class ApplicationList {
     return readServedStores(this.#main.database, names);
   }
 
-  /** Stores a new state and logs its event. @param requester null: the server itself. */
-  async setStatus(name: string, status: ApplicationStatus, requester: Requester | null): Promise<void> {
+  /**
+   * Stores a new state and logs its event.
+   *
+   * @param requester null: the server itself.
+   * @param by `restore`: the restore that replaces the application.
+   * @throws ApiError 409 if a restore replaces it, on any server.
+   */
+  async setStatus(
+    name: string,
+    status: ApplicationStatus,
+    requester: Requester | null,
+    by: 'anyone' | 'restore' = 'anyone',
+  ): Promise<void> {
     const { database, clock, changes } = this.#main;
     const time = isoTime(clock.now());
     await database.write(async (transaction) => {
-      if (!(await setApplicationStatus(database, transaction, name, { status, updatedAt: time }))) return;
+      const isChanged = await setApplicationStatus(database, transaction, name, { status, updatedAt: time });
+      if (by !== 'restore') await requireNotRestored(database, transaction, name);
+      if (!isChanged) return;
       const verb = status === 'destroying' ? 'destroyed' : 'updated';
       const changed = verb === 'updated' ? ['status'] : [];
       const event = recordEvent('applications', verb, [name], { ...requester, changed, isAudited: true });
@@ -84,10 +105,11 @@ export class ApplicationList {
   /**
    * Lists an application with a restored store, and logs its event.
    *
-   * @param replaces the present store of the application; null: it does not exist. @throws ApiError if this has changed.
+   * @throws ApiError if it no longer has the store that is replaced, or the restore was given up.
    */
   async setStore(
-    { name, displayName, options, store, replaces }: RestoredStore & { readonly replaces: string | null },
+    { name, displayName, options, store }: RestoredStore,
+    { replaces, status }: ReplacedStore,
     requester: Requester,
   ): Promise<void> {
     const { database, clock, changes } = this.#main;
@@ -96,7 +118,8 @@ export class ApplicationList {
       const application = { name, displayName, options };
       const found = await findStore(database, transaction, name);
       if (found !== replaces) throw found === null ? unknownApplication(name) : applicationExists(name);
-      await writeRestoredApplication(database, transaction, application, { store, at: time });
+      await writeRestoredApplication(database, transaction, application, { store, at: time, status });
+      await requireRestoreRunning(database, transaction, store);
       const isNew = replaces === null;
       const verb = isNew ? 'created' : 'updated';
       const event = recordEvent('applications', verb, [name], {
@@ -106,6 +129,11 @@ export class ApplicationList {
       });
       await changes.append(transaction, event, time);
     });
+  }
+
+  /** @throws ApiError 409 if a restore replaces the application, or was interrupted and is not settled yet. */
+  requireNotRestored(name: string): Promise<void> {
+    return requireNotRestored(this.#main.database, null, name);
   }
 
   /** Adds a failure to the error log of an application. */

@@ -51,8 +51,6 @@ export class Applications {
   readonly #list: ApplicationList;
   readonly #open: OpenApplications;
   readonly #mainLease: Lease;
-  /** Applications whose store is being replaced. */
-  readonly #replacing = new Set<string>();
   #mainDue: number | null = 0;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -155,7 +153,7 @@ export class Applications {
   /** Opens an application in any state. Afterwards it is `running`, or `failed` with an entry in its error log. */
   async start(name: string, requester: Requester): Promise<void> {
     if (name === mainApplicationName) return;
-    this.#requireNotReplaced(name);
+    await this.#requireNotRestored(name);
     const row = await this.#list.findRow(name);
     this.#open.clearFailure(name);
     if (row.born) await this.#list.setStatus(name, 'running', requester);
@@ -165,13 +163,13 @@ export class Applications {
 
   /** Waits for running requests, then closes it. Requests get 503 until it is started again. */
   async stop(name: string, requester: Requester): Promise<void> {
-    this.#requireNotReplaced(name);
+    await this.#requireNotRestored(name);
     await this.#withdraw(name, 'stopped', requester);
   }
 
   /** Removes an application with its store. If this is interrupted, the next start of the server completes it. */
   async destroy(name: string, requester: Requester): Promise<void> {
-    this.#requireNotReplaced(name);
+    await this.#requireNotRestored(name);
     const store = await this.#withdraw(name, 'destroying', requester);
     await this.#remove(name, store);
   }
@@ -193,12 +191,12 @@ export class Applications {
 
   /** Starts an application again that was stopped for work that was interrupted. */
   async resume(name: string): Promise<void> {
-    await this.#list.setStatus(name, 'running', null);
+    await this.#list.setStatus(name, 'running', null, 'restore');
   }
 
   /**
    * Gives an application another store, or adds an application with this store. An existing application is stopped meanwhile; after a
-   * failure, it is started again with its present store.
+   * failure, it is started again with its present store. One that was stopped stays stopped.
    *
    * @returns the earlier store, which is no longer used; null if there was none.
    * @throws ApiError for `main`, and for a name that exists although it must be new.
@@ -208,22 +206,20 @@ export class Applications {
     rejectMain(name, 'restored while the server runs');
     const row = await findApplication(this.main.database, name);
     if (!row) {
-      await this.#list.setStore({ ...restored, replaces: null }, requester);
+      await this.#list.setStore(restored, { replaces: null, status: 'running' }, requester);
       return null;
     }
     if (restored.mustBeNew || row.status === 'destroying') throw applicationExists(name);
     const wasServed = row.status !== 'stopped';
     await steps.beforeStop(row.store, wasServed);
-    this.#replacing.add(name);
     try {
-      await this.#withdraw(name, 'stopped', requester);
+      await this.#withdraw(name, 'stopped', requester, 'restore');
       await steps.whileStopped();
-      await this.#list.setStore({ ...restored, replaces: row.store }, requester);
+      const status = wasServed ? 'running' : 'stopped';
+      await this.#list.setStore(restored, { replaces: row.store, status }, requester);
     } catch (error) {
       if (wasServed) await this.resume(name);
       throw error;
-    } finally {
-      this.#replacing.delete(name);
     }
     await this.#open.close(name);
     this.#open.clearFailure(name);
@@ -265,10 +261,15 @@ export class Applications {
   }
 
   /** Takes an application out of service. @returns the name of its store. */
-  async #withdraw(name: string, status: 'stopped' | 'destroying', requester: Requester): Promise<string> {
+  async #withdraw(
+    name: string,
+    status: 'stopped' | 'destroying',
+    requester: Requester,
+    by: 'anyone' | 'restore' = 'anyone',
+  ): Promise<string> {
     rejectMain(name, status === 'stopped' ? 'stopped' : 'destroyed');
     const row = await this.#list.findRow(name);
-    await this.#list.setStatus(name, status, requester);
+    await this.#list.setStatus(name, status, requester, by);
     await this.#open.close(name);
     // Other servers with the same store then read the state again before their next reply.
     if (this.isShared && row.born)
@@ -287,9 +288,15 @@ export class Applications {
     this.#open.clearFailure(name);
   }
 
-  #requireNotReplaced(name: string): void {
-    if (this.#replacing.has(name))
-      throw new ApiError('BACKUP_RUNNING', `The application "${name}" is being restored. Wait until that has ended.`);
+  /** Settles a restore of the application whose server has died. @throws ApiError 409 if it still runs, on any server. */
+  async #requireNotRestored(name: string): Promise<void> {
+    try {
+      await this.#list.requireNotRestored(name);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      await (await this.backups()).backups.settle();
+      await this.#list.requireNotRestored(name);
+    }
   }
 
   /** Whether other servers may use the same store. */

@@ -63,6 +63,8 @@ const closeTimeoutMilliseconds = 30_000;
 const stopTimeoutMilliseconds = 500;
 /** How often ended keys and logins are removed from the list in `main`. */
 const sweepIntervalMilliseconds = 24 * 3_600_000;
+/** Errors that do not say that an application has failed. */
+const withdrawnCodes = new Set(['APPLICATION_STOPPED', 'APPLICATION_UNKNOWN', 'BACKUP_RUNNING', 'BUSY']);
 const noop = (): void => {};
 
 /** Opens applications on demand, counts their leases, and closes them when they are idle. */
@@ -194,6 +196,7 @@ export class OpenApplications {
     try {
       application = await this.#createApplication(row, () => this.#requireServed(row));
       await this.#bootstrap(application, row, stage);
+      await this.#requireStillServed(row);
       application.webhooks.begin();
       application.mail.begin();
       application.imports.begin();
@@ -251,6 +254,7 @@ export class OpenApplications {
   async #recordFailure(name: string, stage: string, cause: unknown): Promise<unknown> {
     // The application itself is intact: the next request tries again.
     if (cause instanceof DatabaseFault && cause.kind === 'unavailable') return cause;
+    if (cause instanceof ApiError && withdrawnCodes.has(cause.code)) return cause;
     this.#logger.error({ err: cause, application: name, stage }, 'An application could not be opened.');
     const reason = describeCause(cause);
     const error = new ApiError(
@@ -299,11 +303,17 @@ export class OpenApplications {
     return settled;
   }
 
+  /** Another server may have stopped the application, or given it another store, before this one could notice that. */
+  async #requireStillServed({ name, store }: ApplicationRow): Promise<void> {
+    const served = await this.#parts.list.findServed(name);
+    if (served.store !== store) throw createdAgain(name);
+  }
+
   async #requireServed({ name, store }: ApplicationRow): Promise<void> {
     try {
       const served = await this.#parts.list.findServed(name);
       if (served.store === store) return;
-      throw new ApiError('BUSY', `The application "${name}" was created again. Try again.`, { retryAfter: 1 });
+      throw createdAgain(name);
     } catch (error) {
       void this.close(name);
       throw error;
@@ -317,6 +327,10 @@ export class OpenApplications {
       this.#logger.warn({ err: error }, `${task} failed.`);
     }
   }
+}
+
+function createdAgain(name: string): ApiError {
+  return new ApiError('BUSY', `The application "${name}" was created again. Try again.`, { retryAfter: 1 });
 }
 
 /** A lease of an application that always stays open. */

@@ -112,19 +112,26 @@ interface RestoredApplication {
   readonly options: string | null;
 }
 
-/** Lists an application whose store was restored; one of the same name gets this store. */
+/**
+ * Lists an application whose store was restored; one of the same name gets this store.
+ *
+ * @param status without it, an application that is stopped stays stopped.
+ */
 export async function writeRestoredApplication(
   database: Database,
   transaction: Transaction,
   { name, displayName, options }: RestoredApplication,
-  { store, at }: { readonly store: string; readonly at: string },
+  { store, at, status }: { readonly store: string; readonly at: string; readonly status?: 'running' | 'stopped' },
 ): Promise<void> {
   const time = value('datetime', at);
   const born = value('boolean', true);
   const described = sql`${value('text', name)},${value('text', displayName)},${value('json', JSON.parse(options ?? '{}'))}`;
+  const next = status
+    ? value('text', status)
+    : sql`CASE WHEN applications.status='stopped' THEN 'stopped' ELSE 'running' END`;
   const insert = sql`INSERT INTO applications (name,"displayName",options,status,born,store,"createdAt","updatedAt")
 VALUES (${described},'running',${born},${value('uuid', store)},${time},${time})
-ON CONFLICT (name) DO UPDATE SET store=excluded.store,status='running',born=${born},"updatedAt"=${time}`;
+ON CONFLICT (name) DO UPDATE SET store=excluded.store,status=${next},born=${born},"updatedAt"=${time}`;
   transaction.touch('applications');
   await runInTransaction(database, transaction, insert);
 }
@@ -192,12 +199,14 @@ ORDER BY id DESC LIMIT 1 OFFSET ${maxEntries}`;
   await runInTransaction(database, transaction, remove);
 }
 
-/** Removes an application from the list, with the tokens recorded for it. */
+/** Removes an application that is being destroyed from the list, with the tokens recorded for it. */
 export async function deleteApplication(database: Database, transaction: Transaction, name: string): Promise<void> {
   transaction.touch('applications');
   transaction.touch('applicationErrors');
+  const remove = sql`DELETE FROM applications WHERE name=${value('text', name)} AND status='destroying' RETURNING name`;
+  // Another server may have removed it already, and another application may have the name now.
+  if ((await runInTransaction(database, transaction, remove)).length === 0) return;
   await runInTransaction(database, transaction, sql`DELETE FROM "keyHomes" WHERE application=${value('text', name)}`);
-  await runInTransaction(database, transaction, sql`DELETE FROM applications WHERE name=${value('text', name)}`);
 }
 
 /** Sets when an application must be opened next without a request; null: never. */

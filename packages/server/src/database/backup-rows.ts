@@ -1,5 +1,5 @@
 /** Statements about the backups and restores of the server. They are listed in the store of `main`. */
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { readRows, runInTransaction } from './run-statement.ts';
 import { sql, value } from './sql.ts';
 
@@ -55,12 +55,15 @@ export async function readBackups(database: Database): Promise<BackupRow[]> {
   return rows.map(toRow);
 }
 
-/** The backups and restores that run or were interrupted. */
-export async function readRunningBackups(database: Database): Promise<BackupRow[]> {
-  const rows = await readRows<Columns>(
-    database,
-    sql`SELECT ${columns} FROM _backups WHERE status='running' ORDER BY id`,
-  );
+/** Those that run, or were interrupted. */
+export async function readRunningBackups(
+  database: Database,
+  transaction: Transaction | null = null,
+): Promise<BackupRow[]> {
+  const select = sql`SELECT ${columns} FROM _backups WHERE status='running' ORDER BY id`;
+  const rows = await (transaction
+    ? runInTransaction<Columns>(database, transaction, select)
+    : readRows<Columns>(database, select));
   return rows.map(toRow);
 }
 

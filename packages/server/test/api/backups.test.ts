@@ -183,11 +183,25 @@ describeEngines('backups', (engine) => {
   });
 
   test('an application that was destroyed comes back, and a copy is restored next to the original', async () => {
+    const { token: key } = await server.data('POST /api/apiKeys:create', {
+      ...asShop,
+      body: { name: 'k', role: 'admin' },
+    });
+    const login = server.tokens.get('shop');
     const saved = await run('create');
     const copy = await run(`restore?filterByTk=${saved.id}`, { application: 'shop', as: 'shop-copy' });
     expect(copy).toMatchObject({ status: 'done', application: 'shop-copy', keptAs: null });
     await enter('shop-copy');
     const asCopy = { as: 'shop-copy', headers: { 'x-app': 'shop-copy' } };
+    // What was given out for the original is not accepted in the copy.
+    for (const token of [key, login]) {
+      const as = `header:Bearer ${token}`;
+      const path = 'GET /api/things:list';
+      expect((await server.call(path, { as, headers: shop })).status).toBe(200);
+      const refused = await server.call(path, { as, headers: asCopy.headers });
+      expect([401, 403]).toContain(refused.status);
+    }
+    expect(await server.data('GET /api/apiKeys:list', asCopy)).toEqual([]);
     expect(await server.data('GET /api/things:list?sort=n', asCopy)).toHaveLength(4);
     await server.data('POST /api/things:create', { ...asCopy, body: { n: 100 } });
     expect(await readShop()).toEqual([1, 2, 3, 4]);

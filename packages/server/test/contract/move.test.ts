@@ -1,7 +1,7 @@
 /** `tablinum move`: an application has the same data in its new place, nothing acknowledged is lost, and a refusal or a crash changes nothing. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -225,6 +225,86 @@ test('bytes in a bucket are copied to the other place, also between folders', as
   await enterApplication(target);
   expect(await (await fetchBytes(target, '/api/files/1', shop)).text()).toBe('A file.');
   await target.stop();
+});
+
+describe('a source that is started again before the move has ended', () => {
+  const servers: TestServer[] = [];
+  const begin = async (): Promise<{ source: TestServer; target: TestServer; move: () => Promise<void> }> => {
+    const [source, target] = [await TestServer.start(sqlite), await TestServer.start(sqlite)];
+    servers.push(source, target);
+    await source.data('POST /api/applications:create', { body: { name: 'shop' } });
+    await enterApplication(source);
+    const body = { name: 'things', fields: [{ name: 'n', type: 'integer' }] };
+    await source.data('POST /api/collections:create', { ...shop, body });
+    await source.data('POST /api/things:create', { ...shop, body: { n: 1 } });
+    const config = readConfig({ ...serverSettings, DATA_DIR: source.store.dataDir });
+    const args = ['--app', 'shop', '--to', target.store.dataDir, ...patient];
+    return { source, target, move: () => runMoveCommand(args, config) };
+  };
+  /** Is called when the copy is complete, and nothing is switched yet. */
+  const onComplete = (work: () => void): void =>
+    void vi.spyOn(console, 'log').mockImplementation((line: string) => {
+      if (line.startsWith('Equal by count')) work();
+    });
+  const restart = async (source: TestServer, n: number): Promise<void> => {
+    await source.data('POST /api/applications:start?filterByTk=shop');
+    await source.data('POST /api/things:create', { ...shop, body: { n } });
+  };
+  const readNumbers = async (server: TestServer): Promise<number[]> => {
+    const rows = (await server.data('GET /api/things:list?sort=n', shop)) as { n: number }[];
+    return rows.map(({ n }) => n);
+  };
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    for (const server of servers) await server.stop();
+  });
+
+  test('what was acknowledged after the copy was complete is copied by the repeated command', async () => {
+    const { source, target, move } = await begin();
+    onComplete(() => {
+      throw new Error('killed');
+    });
+    await expect(move()).rejects.toThrow('killed');
+    await restart(source, 2);
+    await expect(move()).rejects.toThrow('killed');
+    await restart(source, 3);
+    // Also if it is stopped again before the command is repeated.
+    await source.data('POST /api/applications:stop?filterByTk=shop');
+    onComplete(() => {});
+    await move();
+    await enterApplication(target);
+    expect(await readNumbers(target)).toEqual([1, 2, 3]);
+  });
+
+  test('after the copy was put in the target, the command refuses until one of them is given up', async () => {
+    const { source, target, move } = await begin();
+    const statePath = join(source.store.dataDir, 'moves', 'shop.json');
+    onComplete(() => {
+      throw new Error('killed');
+    });
+    await expect(move()).rejects.toThrow('killed');
+    writeFileSync(statePath, JSON.stringify({ ...JSON.parse(readFileSync(statePath, 'utf8')), isSwitching: true }));
+    await restart(source, 2);
+    onComplete(() => {});
+    await expect(move()).rejects.toThrow(/was started in .* destroy the application in/);
+    expect(await readNumbers(source)).toEqual([1, 2]);
+    expect(await target.data('GET /api/applications:get?filterByTk=shop')).toMatchObject({ status: 'stopped' });
+    await target.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
+    await move();
+    await enterApplication(target);
+    expect(await readNumbers(target)).toEqual([1, 2]);
+  });
+
+  test('a start while the copy is switched is not overlooked', async () => {
+    const { source, move } = await begin();
+    let started: Promise<unknown> = Promise.resolve();
+    onComplete(() => {
+      started = source.data('POST /api/applications:start?filterByTk=shop');
+    });
+    await expect(move()).rejects.toThrow(/was started in/);
+    await started;
+    expect(await readNumbers(source)).toEqual([1]);
+  });
 });
 
 describe.skipIf(inject('postgresSkipped') !== null)('a move that is killed', () => {

@@ -41,10 +41,11 @@ export const backups = {
   mode: 'How to restore it',
   replace: 'Replace the data of the application',
   copy: 'Create a copy next to it',
-  replaceHint: 'The present data is saved as a backup. Meanwhile, requests to the application are refused.',
+  replaceHint:
+    'The present data is saved as a backup. Meanwhile, requests to the application are refused. Keys and logins that were revoked since the backup are valid again.',
   newHint: 'The application does not exist. It is created again.',
   copyHint:
-    'The copy sends nothing: its webhooks and campaigns are paused, and its mail accounts have no mail servers.',
+    'The copy sends nothing: its webhooks and campaigns are paused, and its mail accounts have no mail servers. It has no keys and logins of the original.',
   newName: 'Name of the copy',
   identity: 'Secret key (AGE-SECRET-KEY-1…)',
   identityHint: 'The backup is encrypted. The key is not stored.',

@@ -1,0 +1,116 @@
+/** Restores over HTTP while other servers use the same data: nobody starts, stops or destroys the application meanwhile. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { insertBackup } from '../../src/database/backup-rows.ts';
+import { describeEngines, shareStore } from '../support/engines.ts';
+import type { Json } from '../support/json.ts';
+import { TestServer } from '../support/scenario.ts';
+
+const shop = { as: 'shop', headers: { 'x-app': 'shop' } };
+
+describeEngines('restores next to other servers', (engine) => {
+  const root = mkdtempSync(join(tmpdir(), 'tablinum-restore-servers-'));
+  const env = { BACKUP_DIR: join(root, 'backups') };
+  let first: TestServer;
+  /** The same server on SQLite, which only one can use. */
+  let second: TestServer;
+  let saved: string;
+
+  const end = async (id: string): Promise<Json> => {
+    await (await first.running.applications.backups()).backups.waitForEnd();
+    return first.data(`GET /api/backups:get?filterByTk=${id}`);
+  };
+  const begin = async (action: string, body: object): Promise<string> => {
+    const reply = await first.call(`POST /api/backups:${action}`, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBe(202);
+    return reply.body.data.id;
+  };
+  const readStatus = async (): Promise<string> =>
+    (await second.data('GET /api/applications:get?filterByTk=shop')).status;
+  /** A server that has the replaced store open says BUSY once, and opens the other one. */
+  const readShop = async (server: TestServer): Promise<number[]> => {
+    const { body } = await server.call('GET /api/things:list?sort=n', shop);
+    return body.code === 'BUSY' ? readShop(server) : body.data.map(({ n }: Json) => n);
+  };
+  const write = (server: TestServer, n: number): Promise<unknown> =>
+    server.data('POST /api/things:create', { ...shop, body: { n } });
+
+  beforeAll(async () => {
+    first = await TestServer.start(engine, { env });
+    second = engine.name === 'postgres' ? await TestServer.start(shareStore(engine, first.store), { env }) : first;
+    await first.data('POST /api/applications:create', { body: { name: 'shop' } });
+    const { token } = await first.data('POST /api/applications:enter?filterByTk=shop');
+    for (const server of [first, second]) server.tokens.set('shop', token);
+    const fields = [{ name: 'n', type: 'integer' }];
+    await first.data('POST /api/collections:create', { ...shop, body: { name: 'things', fields } });
+    await write(first, 1);
+    saved = await begin('create', { application: 'shop' });
+    expect(await end(saved)).toMatchObject({ status: 'done' });
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    if (second !== first) await second.stop();
+    await first.stop();
+    rmSync(root, { recursive: true });
+  });
+
+  test('while the replaced data is saved, every server refuses to start, stop and destroy the application', async () => {
+    await write(second, 2);
+    const { backups } = await first.running.applications.backups();
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const save = backups.saveWithin.bind(backups);
+    vi.spyOn(backups, 'saveWithin').mockImplementation(async (name) => {
+      reached.resolve();
+      await released.promise;
+      return save(name);
+    });
+    const id = await begin(`restore?filterByTk=${saved}`, { confirm: 'shop' });
+    await reached.promise;
+    for (const server of new Set([first, second]))
+      for (const action of ['start', 'stop', 'destroy']) {
+        const confirm = action === 'destroy' ? '&confirm=shop' : '';
+        const refused = await server.call(`POST /api/applications:${action}?filterByTk=shop${confirm}`);
+        expect(refused, action).toMatchObject({ status: 409, body: { code: 'BACKUP_RUNNING' } });
+        expect(refused.body.message).toContain(id);
+      }
+    expect(await readStatus()).toBe('stopped');
+    expect((await second.call('POST /api/things:create', { ...shop, body: { n: 3 } })).status).toBe(503);
+    released.resolve();
+    const { status, keptAs } = await end(id);
+    expect(status).toBe('done');
+    vi.restoreAllMocks();
+    for (const server of [first, second]) expect(await readShop(server)).toEqual([1]);
+    // What was replaced is complete.
+    expect(await end(await begin(`restore?filterByTk=${keptAs}`, { confirm: 'shop' }))).toMatchObject({
+      status: 'done',
+    });
+    expect(await readShop(second)).toEqual([1, 2]);
+  });
+
+  test('a restore whose server has died does not keep the application from being started', async () => {
+    const { main } = first.running.applications;
+    const rows = await main.database.read([{ text: `SELECT store FROM applications WHERE name='shop'`, values: [] }]);
+    const replaced = rows[0]?.[0]?.[0];
+    await first.data('POST /api/applications:stop?filterByTk=shop');
+    const entry = { ...(await end(saved)), id: 'r20261128-000000-00000000', kind: 'restore', status: 'running' };
+    const restore = { store: '00000000-0000-4000-8000-000000000000', replaced, wasStopped: true };
+    const job = JSON.stringify({ entry: { ...entry, backup: saved }, restore });
+    await insertBackup(main.database, { id: entry.id, status: 'running', slot: null, job });
+    await second.data('POST /api/applications:start?filterByTk=shop');
+    expect(await readStatus()).toBe('running');
+    expect(await end(entry.id)).toMatchObject({ status: 'failed', problem: expect.stringContaining('ended') });
+    expect(await readShop(second)).toEqual([1, 2]);
+  });
+
+  test('an application that was stopped is restored and stays stopped', async () => {
+    await first.data('POST /api/applications:stop?filterByTk=shop');
+    expect(await end(await begin(`restore?filterByTk=${saved}`, { confirm: 'shop' }))).toMatchObject({
+      status: 'done',
+    });
+    expect(await readStatus()).toBe('stopped');
+    await second.data('POST /api/applications:start?filterByTk=shop');
+    expect(await readShop(first)).toEqual([1]);
+  });
+});
