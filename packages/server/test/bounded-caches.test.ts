@@ -11,7 +11,6 @@ import { expect, test } from 'vitest';
  */
 const bounded: Readonly<Record<string, string>> = {
   'access/grants.ts cache': 'LruMap',
-  'applications/applications.ts #replacing': 'applications that are being restored',
   'applications/backups/backups.ts #found': 'backups in the folder',
   'applications/open-applications.ts #failures': 'applications that exist',
   'applications/open-applications.ts #transitions': 'applications that exist',

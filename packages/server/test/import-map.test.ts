@@ -51,6 +51,7 @@ const roots = [
   'cli-doctor.ts',
   'cli-move.ts',
   'cli-move-places.ts',
+  'cli-move-source.ts',
   'cli-operator.ts',
   'cli-run.ts',
   'cli-schema.ts',

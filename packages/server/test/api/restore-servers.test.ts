@@ -100,7 +100,7 @@ describeEngines('restores next to other servers', (engine) => {
     await insertBackup(main.database, { id: entry.id, status: 'running', slot: null, job });
     await second.data('POST /api/applications:start?filterByTk=shop');
     expect(await readStatus()).toBe('running');
-    expect(await end(entry.id)).toMatchObject({ status: 'failed', problem: expect.stringContaining('ended') });
+    expect(await end(entry.id)).toMatchObject({ status: 'failed', problem: expect.stringContaining('server stopped') });
     expect(await readShop(second)).toEqual([1, 2]);
   });
 
