@@ -34,7 +34,7 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
     });
 
     test('a backup is made and downloaded, and an application is restored with its name typed', long, async () => {
-      await page.getByText(/The newest 3 backups of the schedule are kept/).waitFor();
+      await page.getByText(/The newest 3 scheduled backups are kept/).waitFor();
       await page.getByRole('button', { name: 'Back up now' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('What is backed up').selectOption('shop');
@@ -61,7 +61,7 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
       await restore.click();
       const restored = page.getByRole('row').filter({ hasText: 'Restore of shop' });
       await restored.getByText('done').waitFor();
-      await restored.getByText(/What was replaced is kept as b/).waitFor();
+      await restored.getByText(/The replaced data is kept as the backup b/).waitFor();
 
       await row.getByRole('button', { name: /^Restore/ }).click();
       await dialog.getByLabel('Create a copy next to it').check();

@@ -14,9 +14,11 @@ import {
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Application, mainApplicationName } from './application.ts';
-import { requireNotRestored, requireRestoreRunning } from './backups/running-restore.ts';
 
 const maxStoredErrors = 20;
+
+/** Not needed at a start. */
+const loadRunningRestore = () => import('./backups/running-restore.ts');
 
 /** The caller who requested a change of state, for its event. */
 export interface Requester {
@@ -91,6 +93,7 @@ export class ApplicationList {
   ): Promise<void> {
     const { database, clock, changes } = this.#main;
     const time = isoTime(clock.now());
+    const { requireNotRestored } = await loadRunningRestore();
     await database.write(async (transaction) => {
       const isChanged = await setApplicationStatus(database, transaction, name, { status, updatedAt: time });
       if (by !== 'restore') await requireNotRestored(database, transaction, name);
@@ -114,6 +117,7 @@ export class ApplicationList {
   ): Promise<void> {
     const { database, clock, changes } = this.#main;
     const time = isoTime(clock.now());
+    const { requireRestoreRunning } = await loadRunningRestore();
     await database.write(async (transaction) => {
       const application = { name, displayName, options };
       const found = await findStore(database, transaction, name);
@@ -132,7 +136,8 @@ export class ApplicationList {
   }
 
   /** @throws ApiError 409 if a restore replaces the application, or was interrupted and is not settled yet. */
-  requireNotRestored(name: string): Promise<void> {
+  async requireNotRestored(name: string): Promise<void> {
+    const { requireNotRestored } = await loadRunningRestore();
     return requireNotRestored(this.#main.database, null, name);
   }
 
