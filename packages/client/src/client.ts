@@ -9,7 +9,7 @@ import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
 import { MailAccounts, MailCampaigns, MailPushSubscriptions, MailRules, MailTemplates } from './mail-accounts.ts';
 import { Records } from './records.ts';
-import { SchemaRevisions } from './schema.ts';
+import { SchemaDocuments } from './schema.ts';
 import { SystemSettings } from './settings.ts';
 import { type ClientOptions, type Reply, type RequestOptions, Transport } from './transport.ts';
 
@@ -166,8 +166,8 @@ export class Client {
     return new Applications(this);
   }
 
-  schema(): SchemaRevisions {
-    return new SchemaRevisions(this.#transport);
+  schema(): SchemaDocuments {
+    return new SchemaDocuments(this.#transport);
   }
 
   backups(): Backups {

@@ -28,7 +28,7 @@ export interface AppliedSchema {
   readonly restored: readonly string[];
 }
 
-export class SchemaRevisions {
+export class SchemaDocuments {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
@@ -55,11 +55,6 @@ export class SchemaRevisions {
   /** Restores the schema of an earlier revision, as a new revision. */
   rollback(request: Omit<SchemaRequest, 'schema'> = {}): Promise<AppliedSchema> {
     return this.#post('rollback', request);
-  }
-
-  /** The latest 200 revisions, newest first, and the kept data of destroyed fields and collections. */
-  async list(): Promise<RecordValues> {
-    return (await this.#transport.call<RecordValues>('schema:revisions')).data;
   }
 
   async #post<T>(action: string, body?: SchemaRequest): Promise<T> {

@@ -126,7 +126,7 @@ async function callEveryMethod(
     client.schema().diff({ to: null }),
     client.schema().apply({ schema: { format: 1 } }),
     client.schema().rollback(),
-    client.schema().list(),
+    client.collections.revisions(),
     client.call('serverActivity:get'),
     client.backups().list(),
     client.backups().get('b1'),

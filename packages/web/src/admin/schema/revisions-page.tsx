@@ -84,9 +84,8 @@ function KeptData({ data }: { data: SchemaRevisions }): ReactNode {
 function Steps({ steps }: { steps: readonly SchemaStep[] }): ReactNode {
   return (
     <List spacing="xs" listStyleType="none">
-      {steps.map((step, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a revision never change
-        <List.Item key={index}>
+      {steps.map((step) => (
+        <List.Item key={JSON.stringify(step)}>
           <Step step={step} />
         </List.Item>
       ))}
