@@ -1,5 +1,5 @@
 /**
- * Addresses that carry a permission to read one file or backup, for `<img>` and for passing on. They act for the credential that asked for
+ * Signed addresses with which one file or backup can be read without a header, for `<img>` and for sharing. They act for the credential that asked for
  * them, with its permissions at the time of use, and end with it.
  */
 import { timingSafeEqual } from 'node:crypto';
