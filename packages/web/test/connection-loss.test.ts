@@ -1,6 +1,6 @@
 /** A server that goes away and comes back, and a session that ends while somebody types: nothing that was typed is lost. */
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
@@ -31,6 +31,7 @@ describe.skipIf(chromium === null)('the connection of a page', () => {
     await page.goto(getUrl('/a/main/data/posts'));
     await signIn(page);
   }, 60_000);
+  afterEach(() => page.unrouteAll());
   afterAll(async () => {
     await browser?.close();
     await server?.stop();
