@@ -34,6 +34,7 @@ const rooms = [
 const roots = [
   'server.ts',
   'open-stores.ts',
+  'trace-server.ts',
   'reader-thread.ts',
   'cli.ts',
   'cli-mail.ts',

@@ -7,6 +7,7 @@ export const settings = {
     access: 'Access',
     limits: 'Limits',
     retention: 'Retention',
+    backups: 'Backups',
     mail: 'Outgoing mail',
     network: 'Network',
     appearance: 'Appearance',
@@ -28,6 +29,9 @@ export const settings = {
     PUBLIC_URL: 'Public URL',
     OUTBOUND_ALLOW: 'Hosts that webhooks may call',
     PRODUCT_TITLE: 'Product title',
+    ACCENT_COLOR: 'Accent colour',
+    BACKUP_SCHEDULE: 'Schedule of backups',
+    BACKUP_KEEP: 'Backups that are kept',
   } as Readonly<Record<string, string>>,
   sources: {
     default: 'Default',
