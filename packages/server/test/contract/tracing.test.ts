@@ -70,6 +70,7 @@ describeEngines('traces', (engine) => {
     await server.data(`GET /api/posts:list?filter={"title":{"$includes":"${needle}"}}`, { headers: traceparent('b1') });
     await server.call(`GET /api/nothing-${needle}:list`, { headers: traceparent('b2') });
     await server.call('POST /api/posts:update?filterByTk=1', { body: { [needle]: 1 }, headers: traceparent('b3') });
+    await server.data('GET /api/collections:list', { headers: traceparent('b4') });
     const got = await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('b0'));
     expect(got.attributes['http.route']).toBe('/api/posts:get/{key}');
     const listed = await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('b1'));
@@ -79,6 +80,7 @@ describeEngines('traces', (engine) => {
     expect(refused).toMatchObject({ name: 'list', attributes: { 'http.response.status_code': 404 } });
     expect(refused.attributes).not.toHaveProperty('tablinum.resource');
     await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('b3'));
+    await collector.find(({ name, traceId }) => name === 'collections:list' && traceId.startsWith('b4'));
     expect(collector.text).not.toContain(needle);
     expect(collector.text).not.toMatch(/filter=|filterByTk/);
   });

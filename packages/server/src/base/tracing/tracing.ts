@@ -14,7 +14,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { hrTime, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -140,7 +140,8 @@ export class Tracing {
       'tablinum.resource': resource,
     };
     for (const [name, value] of Object.entries(attributes)) if (value !== null) span.setAttribute(name, value);
-    span.updateName(resource === null ? action : `${resource}:${action}`);
+    // The names of system actions begin with their resource.
+    span.updateName(resource === null || action.includes(':') ? action : `${resource}:${action}`);
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
     if (deferred === null) return;
     for (const end of deferred) end();
@@ -169,7 +170,7 @@ export class Tracing {
         span.setAttribute('error.type', readErrorType(error));
       }
       active.isEnded = true;
-      const time = Date.now();
+      const time = hrTime();
       if (active.deferred) active.deferred.push(() => span.end(time));
       else span.end();
     };

@@ -44,7 +44,7 @@ export const settings = {
     `The environment of the server sets ${name}. Remove it there, and restart the server, to change it here.`,
   range: (minimum: string, maximum: string, unit: string) => `${minimum} to ${maximum} ${unit}.`,
   secretSet: 'Set. Enter a value to replace it.',
-  restoreDefault: (label: string) => `Use the default of ${label}`,
+  restoreDefault: (label: string) => `Use default of ${label}`,
   reset: 'Use default',
   saved: 'The settings were saved.',
 };
