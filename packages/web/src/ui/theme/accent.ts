@@ -33,6 +33,8 @@ const black: Rgb = [0, 0, 0];
 /** The ground of the dark colour scheme. */
 const darkGround: Rgb = [20, 27, 25];
 const minContrast = 4.5;
+/** The part of white in the lightest shade. */
+const lightest = 0.94;
 
 /** The accent of a colour such as `#7a3cc2`, which is darkened as far as white text on it needs. @param color null: verdigris. */
 export function createAccent(color: string | null): Accent {
@@ -42,7 +44,7 @@ export function createAccent(color: string | null): Accent {
   const lighter = (part: number): string => format(mix(base, white, part));
   const darker = (part: number): string => format(mix(base, black, part));
   const shades: Shades = [
-    lighter(0.94),
+    lighter(lightest),
     lighter(0.86),
     lighter(0.71),
     lighter(0.54),
@@ -66,7 +68,8 @@ export function computeContrast(one: string, other: string): number {
 function darken(color: Rgb): Rgb {
   for (let part = 0; part < 1; part += 0.02) {
     const mixed = mix(color, black, part);
-    if (1.05 / (computeLuminance(mixed) + 0.05) >= minContrast) return mixed;
+    // Text in this colour is also shown on the lightest shade.
+    if (computeContrast(format(mixed), format(mix(mixed, white, lightest))) >= minContrast) return mixed;
   }
   return black;
 }
