@@ -51,7 +51,7 @@ const roots = [
   'cli-config.ts',
   'cli-doctor.ts',
   'cli-move.ts',
-  'cli-move-places.ts',
+  'cli-move-locations.ts',
   'cli-move-source.ts',
   'cli-operator.ts',
   'cli-run.ts',

@@ -1,6 +1,8 @@
 /** Traces: what is sent to a collector, and that a collector that is away does no harm. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, sqlite } from '../support/engines.ts';
+import { importText } from '../support/import-server.ts';
+import { DeliveryFixture } from '../support/mail-delivery-fixture.ts';
 import { openConnections, startReaderServer } from '../support/reader-server.ts';
 import { TestServer } from '../support/scenario.ts';
 import { SmtpReceiver } from '../support/smtp-receiver.ts';
@@ -10,8 +12,10 @@ import { WebhookReceiver } from '../support/webhook-receiver.ts';
 const needle = 'needle-4711';
 /** A header of the caller's trace, with the flag "sampled" or without it. */
 const traceparent = (trace: string, flags: '01' | '00' = '01'): Record<string, string> => ({
-  traceparent: `00-${trace.padEnd(32, '0')}-00f067aa0ba902b7-${flags}`,
+  traceparent: `00-${traceIdOf(trace)}-00f067aa0ba902b7-${flags}`,
 });
+/** No generated id is like this one. */
+const traceIdOf = (trace: string): string => `feedfeedfeed${trace}`.padEnd(32, '0');
 
 describeEngines('traces', (engine) => {
   let server: TestServer;
@@ -45,7 +49,7 @@ describeEngines('traces', (engine) => {
 
   test('a request continues the trace of its caller, and its statements are below it', async () => {
     await server.data('POST /api/posts:create', { body: { title: needle }, headers: traceparent('a1') });
-    const span = await collector.find(({ name, traceId }) => name === 'posts:create' && traceId.startsWith('a1'));
+    const span = await collector.find(({ name, traceId }) => name === 'posts:create' && traceId === traceIdOf('a1'));
     expect(span).toMatchObject({ parentSpanId: '00f067aa0ba902b7', kind: 2, isError: false });
     expect(span.attributes).toEqual({
       'http.request.method': 'POST',
@@ -71,16 +75,16 @@ describeEngines('traces', (engine) => {
     await server.call(`GET /api/nothing-${needle}:list`, { headers: traceparent('b2') });
     await server.call('POST /api/posts:update?filterByTk=1', { body: { [needle]: 1 }, headers: traceparent('b3') });
     await server.data('GET /api/collections:list', { headers: traceparent('b4') });
-    const got = await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('b0'));
+    const got = await collector.find(({ kind, traceId }) => kind === 2 && traceId === traceIdOf('b0'));
     expect(got.attributes['http.route']).toBe('/api/posts:get/{key}');
-    const listed = await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('b1'));
+    const listed = await collector.find(({ kind, traceId }) => kind === 2 && traceId === traceIdOf('b1'));
     expect(listed).toMatchObject({ name: 'posts:list', attributes: { 'http.route': '/api/posts:list' } });
     expect(collector.below(listed).map(({ name }) => name)).toContainEqual(expect.stringMatching(/^SELECT /));
-    const refused = await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('b2'));
+    const refused = await collector.find(({ kind, traceId }) => kind === 2 && traceId === traceIdOf('b2'));
     expect(refused).toMatchObject({ name: 'list', attributes: { 'http.response.status_code': 404 } });
     expect(refused.attributes).not.toHaveProperty('tablinum.resource');
-    await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('b3'));
-    await collector.find(({ name, traceId }) => name === 'collections:list' && traceId.startsWith('b4'));
+    await collector.find(({ kind, traceId }) => kind === 2 && traceId === traceIdOf('b3'));
+    await collector.find(({ name, traceId }) => name === 'collections:list' && traceId === traceIdOf('b4'));
     expect(collector.text).not.toContain(needle);
     expect(collector.text).not.toMatch(/filter=|filterByTk/);
   });
@@ -89,8 +93,8 @@ describeEngines('traces', (engine) => {
     await server.data('GET /api/posts:list', { headers: traceparent('c0', '00') });
     await server.data('GET /api/posts:list', { headers: { traceparent: needle } });
     await server.data('GET /api/posts:list', { headers: traceparent('c1') });
-    await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith('c1'));
-    expect(collector.spans.filter(({ traceId }) => traceId.startsWith('c0'))).toEqual([]);
+    await collector.find(({ kind, traceId }) => kind === 2 && traceId === traceIdOf('c1'));
+    expect(collector.spans.filter(({ traceId }) => traceId === traceIdOf('c0'))).toEqual([]);
     expect(collector.spans.some(({ name, parentSpanId }) => name === 'posts:list' && parentSpanId === '')).toBe(true);
   });
 
@@ -104,8 +108,26 @@ describeEngines('traces', (engine) => {
     await server.call('POST /api/auth:lostPassword', { as: 'nobody', body: { email: 'root@example.com' } });
     expect(await collector.find(({ name }) => name === 'send e-mail')).toMatchObject({ kind: 3, isError: false });
     expect(collector.text).not.toContain('root@example.com');
+    await importText(server, '', `title\n${`${needle}\n`.repeat(1001)}`, { to: 'posts' });
+    const imported = await collector.find(({ name }) => name === 'import');
+    expect(imported).toMatchObject({ kind: 1, parentSpanId: '', attributes: { 'tablinum.import': 1 } });
     expect(collector.text).not.toContain(needle);
   });
+});
+
+test('a sent message has a span without addresses', async () => {
+  const collector = await TraceReceiver.open();
+  const fixture = await DeliveryFixture.open(sqlite, {}, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  try {
+    await fixture.deliver({ subject: needle }, 'sent');
+    const sent = await collector.find(({ name }) => name === 'send e-mail');
+    expect(sent.attributes).toEqual({ 'tablinum.recipients.accepted': 1, 'tablinum.recipients.rejected': 0 });
+    expect(sent.kind).toBe(3);
+    expect(collector.text).not.toMatch(/cora@|needle/);
+  } finally {
+    await fixture.stop();
+    await collector.close();
+  }
 });
 
 test('readers send spans of the requests that they answer, and of no others', async () => {
@@ -118,16 +140,16 @@ test('readers send spans of the requests that they answer, and of no others', as
     const token = server.tokens.get('admin');
     for (const [index, connection] of connections.entries())
       for (const line of ['GET /api/posts:list', 'GET /api/posts:get/999'])
-        await connection.send(line, { token, headers: traceparent(`d${index.toString(16)}`) });
+        await connection.send(line, { token, headers: traceparent(`d${index.toString(16).padStart(2, '0')}`) });
     for (const connection of connections) connection.close();
     expect(server.running.readers!.configured).toBe(2);
-    const last = (connections.length - 1).toString(16);
-    await collector.find(({ kind, traceId }) => kind === 2 && traceId.startsWith(`d${last}`));
+    const last = (connections.length - 1).toString(16).padStart(2, '0');
+    await collector.find(({ kind, traceId }) => kind === 2 && traceId === traceIdOf(`d${last}`));
     await server.running.readers!.stop();
-    const requests = collector.spans.filter(({ kind, traceId }) => kind === 2 && traceId.startsWith('d'));
+    const requests = collector.spans.filter(({ kind, traceId }) => kind === 2 && traceId.startsWith('feedfeedfeedd'));
     expect(requests.length).toBe(2 * connections.length);
     const ids = new Set(collector.spans.map(({ spanId }) => spanId));
-    const own = collector.spans.filter(({ traceId }) => traceId.startsWith('d'));
+    const own = collector.spans.filter(({ traceId }) => traceId.startsWith('feedfeedfeedd'));
     expect(own.filter(({ parentSpanId }) => !ids.has(parentSpanId) && parentSpanId !== '00f067aa0ba902b7')).toEqual([]);
     expect(collector.requests[0]!.path).toBe('/custom');
   } finally {
