@@ -204,7 +204,9 @@ function watchSchedule(runtime: RuntimeSettings, applications: Applications, log
   runtime.watch(({ backups }) => {
     if (backups.schedule === schedule) return;
     schedule = backups.schedule;
-    applications.beginBackups().catch((error: unknown) => logger.warn({ err: error }, 'Backups could not be started.'));
+    applications
+      .startBackupSchedule()
+      .catch((error: unknown) => logger.warn({ err: error }, 'Backups could not be started.'));
   });
 }
 

@@ -77,17 +77,22 @@ export class Applications {
     return this.#backups;
   }
 
-  /** Finishes or undoes interrupted backups and starts the schedule, if there may be backups. Call it again when a schedule is set. */
-  async beginBackups(): Promise<void> {
+  /** Finishes or undoes interrupted backups and starts the schedule, if there may be backups. */
+  async #beginBackups(): Promise<void> {
     const { begins, settings, folder } = this.#parts.backups;
-    if (!begins || this.#closed || !(settings().schedule !== null || this.isShared || existsSync(folder))) return;
+    if (!begins || !(settings().schedule !== null || this.isShared || existsSync(folder))) return;
     await (await this.backups()).begin();
+  }
+
+  /** Starts the schedule of backups that was set while the server runs. Nothing is swept: another server may be making a backup. */
+  async startBackupSchedule(): Promise<void> {
+    if (this.#parts.backups.begins && !this.#closed) (await this.backups()).schedule.begin();
   }
 
   /** Completes interrupted removals, opens applications that start automatically, and starts the timer. */
   async begin(): Promise<void> {
     this.#timer = setInterval(() => void this.tick(), tickMilliseconds).unref();
-    await this.beginBackups().catch((error: unknown) => this.#warn(error, 'Backups could not be started.'));
+    await this.#beginBackups().catch((error: unknown) => this.#warn(error, 'Backups could not be started.'));
     for (const { name, store } of await readApplicationsByStatus(this.main.database, 'destroying'))
       await this.#remove(name, store).catch((error: unknown) =>
         this.#warn(error, 'The store of an application could not be removed.'),

@@ -44,7 +44,7 @@ export class ServerBackups {
     return this.#settings();
   }
 
-  /** Finishes or undoes interrupted jobs, and starts the schedule. It may be called again. */
+  /** Finishes or undoes interrupted jobs, and starts the schedule. */
   async begin(): Promise<void> {
     await this.backups.settle();
     await this.backups.sweep();
