@@ -22,6 +22,8 @@ export interface ResumeResult {
   readonly sendsMail: boolean;
   /** The title of the web interface; null: Tablinum. */
   readonly productTitle: string | null;
+  /** The accent colour of the web interface, such as `#7a3cc2`; null: that of the product. */
+  readonly accentColor: string | null;
 }
 
 /** Pages of other origins cannot send this header. */

@@ -104,7 +104,6 @@ export class Client {
   readonly mailCampaigns: MailCampaigns;
   readonly files: Files;
   readonly imports: Imports;
-  readonly settings: SystemSettings;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions = {}) {
@@ -123,7 +122,6 @@ export class Client {
     this.mailCampaigns = new MailCampaigns(this.#transport, 'mailCampaigns');
     this.files = new Files(this.#transport, 'files');
     this.imports = new Imports(this.#transport, 'imports');
-    this.settings = new SystemSettings(this.#transport);
   }
 
   /** A client of the same server with other options, such as another token, role or application. */
@@ -168,6 +166,10 @@ export class Client {
 
   schema(): SchemaDocuments {
     return new SchemaDocuments(this.#transport);
+  }
+
+  settings(): SystemSettings {
+    return new SystemSettings(this.#transport);
   }
 
   backups(): Backups {

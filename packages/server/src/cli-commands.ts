@@ -89,7 +89,7 @@ Without --to, rollback restores the state before the last revision. Without --al
     name: 'import',
     summary: 'Imports a file into a collection of a running server, over HTTP.',
     actions: [],
-    usage: `tablinum import <file or -> --collection <name> [--mode create|update|upsert] [--dry-run] [--app <name>] [--url <address>]
+    usage: `tablinum import <file or -> --collection <name> [--mode create|update|upsert] [--dry-run] [--app <name>] [--url <address>] [--json]
 Without arguments, the command lists all options. The credential is TABLINUM_TOKEN.
 Exit code 3: rows were refused.`,
   },
@@ -97,15 +97,15 @@ Exit code 3: rows were refused.`,
     name: 'export',
     summary: 'Exports a collection of a running server to a file, over HTTP.',
     actions: [],
-    usage: `tablinum export <collection> [--format csv|xlsx|json|ndjson] [--out <file>] [--app <name>] [--url <address>]
+    usage: `tablinum export <collection> [--format csv|xlsx|json|ndjson] [--out <file>] [--app <name>] [--url <address>] [--json]
 Without arguments, the command lists all options. The credential is TABLINUM_TOKEN.`,
   },
   {
     name: 'mail',
     summary: 'Imports mail into an account of a running server; rebuilds conversations.',
     actions: ['import', 'rethread'],
-    usage: `tablinum mail import <file or folder> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>]
-tablinum mail rethread --account <id or address> [--app <name>] [--url <address>]
+    usage: `tablinum mail import <file or folder> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>] [--json]
+tablinum mail rethread --account <id or address> [--app <name>] [--url <address>] [--json]
 The credential is TABLINUM_TOKEN.`,
   },
   {

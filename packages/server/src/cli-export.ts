@@ -15,8 +15,9 @@ import { exportFormats } from './protocol/export-request.ts';
 
 const usage = `Use: tablinum export <collection> [--format csv|xlsx|json|ndjson] [--out <file>] [--filter <JSON>] [--search <text>]
      [--fields <names>] [--appends <names>] [--sort <names>] [--with-deleted] [--time-zone <zone>]
-     [--header names|titles] [--delimiter <, ; | or tab>] [--bom] [--app <name>] [--url <address>]
+     [--header names|titles] [--delimiter <, ; | or tab>] [--bom] [--app <name>] [--url <address>] [--json]
 Without --out, the file is written to the standard output. The default of --format is the extension of the file, or csv.
+With --json, which needs --out, {"file", "format", "bytes"} is printed to the standard output.
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
 const maxAttempts = 6;
 const progressMilliseconds = 500;
@@ -38,6 +39,7 @@ const options = {
   bom: { type: 'boolean' },
   app: { type: 'string', default: 'main' },
   url: { type: 'string' },
+  json: { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>['values'];
@@ -48,6 +50,8 @@ export async function runExportCommand(args: readonly string[]): Promise<void> {
   const [collection, ...extraArgs] = positionals;
   const token = process.env['TABLINUM_TOKEN'];
   if (collection === undefined || extraArgs.length > 0 || !token) throw new UsageError(usage);
+  if (values.json && values.out === undefined)
+    throw new UsageError('--json needs --out: without it, the standard output has the exported records.');
   const format = values.format ?? readExtension(values.out) ?? 'csv';
   if (format === 'xlsx' && values.out === undefined && process.stdout.isTTY)
     throw new Error('An XLSX file cannot be shown in a terminal. Name a file with --out.');
@@ -57,6 +61,7 @@ export async function runExportCommand(args: readonly string[]): Promise<void> {
   try {
     const response = await request(collection, { ...values, format }, token, stopping.signal);
     const bytes = await save(response, values.out, stopping.signal);
+    if (values.json) console.log(JSON.stringify({ file: values.out, format, bytes }, null, 2));
     console.error(
       `The export is complete: ${formatSize(bytes)}${values.out === undefined ? '' : ` in ${values.out}`}.`,
     );

@@ -16,8 +16,9 @@ import { formatRowErrors, type RefusedLine } from './cli-import-table.ts';
 const usage = `Use: tablinum import <file or -> --collection <name> [--mode create|update|upsert] [--match <fields>] [--dry-run]
      [--mapping <file.json>] [--ignore-unknown] [--add-options] [--skip-invalid] [--refused <file.csv or .xlsx>]
      [--format csv|xlsx|json|ndjson] [--encoding <name>] [--delimiter <, ; | or tab>] [--header true|false]
-     [--sheet <name or index>] [--time-zone <zone>] [--app <name>] [--url <address>]
+     [--sheet <name or index>] [--time-zone <zone>] [--app <name>] [--url <address>] [--json]
 "-" reads the standard input. The file of --mapping contains [{"column": "E-mail", "field": "email"}, …].
+With --json, the report is printed to the standard output as JSON; messages are always printed to the standard error.
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).
 Exit codes: 0 everything was imported; 1 the import failed or was cancelled; 2 wrong usage; 3 rows were refused.`;
 const maxAttempts = 6;
@@ -43,6 +44,7 @@ const options = {
   'time-zone': { type: 'string' },
   app: { type: 'string', default: 'main' },
   url: { type: 'string' },
+  json: { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>['values'];
@@ -172,14 +174,24 @@ class ImportRun {
     try {
       const data = await this.#send();
       this.#progress.finish();
-      if (this.#arguments.values['dry-run']) return reportDryRun(data as DryRunReport);
+      if (this.#arguments.values['dry-run']) {
+        this.#printJson(data);
+        return reportDryRun(data as DryRunReport);
+      }
       return await this.#finish(await this.#watch(data as ImportRecord));
     } catch (error) {
       this.#progress.finish();
       if (!(error instanceof Refusal)) throw error;
-      if (error.rows.length > 0) console.error(formatRowErrors(error.rows, error.rows.length));
+      if (error.rows.length > 0) {
+        this.#printJson({ errors: error.rows });
+        console.error(formatRowErrors(error.rows, error.rows.length));
+      }
       throw new Error(`The server refused the import: ${error.message}`);
     }
+  }
+
+  #printJson(report: unknown): void {
+    if (this.#arguments.values.json) console.log(JSON.stringify(report, null, 2));
   }
 
   /** Sends the file. @returns the record of the import, or the report of a dry run. */
@@ -259,6 +271,7 @@ class ImportRun {
   async #finish(record: ImportRecord): Promise<number> {
     const { values } = this.#arguments;
     const written = `${record.created} created, ${record.updated} updated, ${record.refused} refused`;
+    this.#printJson(record);
     if (record.refused > 0 && values.refused !== undefined) await this.#saveRefused(record.id, values.refused);
     if (record.status === 'failed')
       throw new Error(`The import failed: ${record.error ?? 'the server gives no reason.'} Before that: ${written}.`);

@@ -10,15 +10,18 @@ import { readMailSource } from './mail/files/mail-source.ts';
 import { isExactInMbox, writeExactMbox } from './mail/files/mbox-writer.ts';
 import { mailLimits } from './protocol/mail-limits.ts';
 
-const usage = `Use: tablinum mail import <file or folder> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>]
-     tablinum mail rethread --account <id or address> [--app <name>] [--url <address>]
+const usage = `Use: tablinum mail import <file or folder> --account <id or address> [--mailbox <path>] [--app <name>] [--url <address>] [--json]
+     tablinum mail rethread --account <id or address> [--app <name>] [--url <address>] [--json]
 What is imported: mbox files (Thunderbird, Gmail Takeout, Apple Mail and others), .eml and .emlx files, Maildirs, and folders of these.
+With --json, the report is printed to the standard output as JSON, and messages to the standard error.
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
 const maxBatchMessages = 200;
 const maxBatchBytes = 8 * 1024 * 1024;
 /** Limit of the bytes of all batches that are not full. */
 const maxPendingBytes = 4 * maxBatchBytes;
 const maxAttempts = 6;
+/** Of a report as JSON; all of them are also messages. */
+const maxReportedProblems = 10_000;
 
 interface ImportTarget {
   readonly url: string;
@@ -26,6 +29,7 @@ interface ImportTarget {
   readonly app: string;
   readonly account: string;
   readonly mailbox: string | undefined;
+  readonly json: boolean;
 }
 
 interface ImportReport {
@@ -46,13 +50,15 @@ export async function runMailCommand(args: readonly string[]): Promise<number> {
       account: { type: 'string' },
       mailbox: { type: 'string' },
       app: { type: 'string', default: 'main' },
+      json: { type: 'boolean', default: false },
       url: { type: 'string', default: process.env['TABLINUM_URL'] ?? 'http://127.0.0.1:4180' },
     },
   });
   const [command, path, ...extraArgs] = positionals;
   const token = process.env['TABLINUM_TOKEN'];
   if (!values.account || !token || extraArgs.length > 0) throw new UsageError(usage);
-  const target = { url: values.url, token, app: values.app, account: values.account, mailbox: values.mailbox };
+  const { url, app, account, mailbox, json } = values;
+  const target: ImportTarget = { url, token, app, account, mailbox, json };
   if (command === 'rethread' && path === undefined) return rethread(target);
   if (command !== 'import' || path === undefined) throw new UsageError(usage);
   return importMail(path, target);
@@ -69,12 +75,17 @@ async function rethread(target: ImportTarget): Promise<number> {
     message?: string;
   };
   if (!reply.data) throw new Error(`The server refused the request: ${reply.message}`);
-  console.log(`${reply.data.conversations} conversations, ${reply.data.changed} changed`);
+  const { conversations, changed } = reply.data;
+  console.log(
+    target.json
+      ? JSON.stringify({ conversations, changed }, null, 2)
+      : `${conversations} conversations, ${changed} changed`,
+  );
   return 0;
 }
 
 async function importMail(path: string, target: ImportTarget): Promise<number> {
-  const summary = new ImportSummary();
+  const summary = new ImportSummary(target.json);
   let hasDeleted = false;
   // What is marked as deleted comes last: a message that was moved lies in its old folder, marked, and in the new one.
   for (const deleted of [false, true]) {
@@ -84,12 +95,11 @@ async function importMail(path: string, target: ImportTarget): Promise<number> {
       const isDeleted = message.flags?.includes('deleted') === true;
       hasDeleted ||= isDeleted;
       if (isDeleted !== deleted) continue;
-      if (message.doubts) console.log(`${message.origin}: ${describeAmbiguousSeparators(message.doubts)}`);
+      if (message.doubts) summary.print(`${message.origin}: ${describeAmbiguousSeparators(message.doubts)}`);
       if (message.expunged || message.raw.length === 0) summary.countUnsent('skipped');
       else if (message.tooLong !== undefined) {
-        console.log(
-          `${message.origin}: failed: The message has ${message.tooLong} bytes; the maximum is ${mailLimits.rawBytes}.`,
-        );
+        const reason = `The message has ${message.tooLong} bytes; the maximum is ${mailLimits.rawBytes}.`;
+        summary.addProblem({ origin: message.origin ?? null, outcome: 'failed', reason });
         summary.countUnsent('failed');
       } else
         for (const batch of collector.add(message, target.mailbox)) summary.add(batch, await sendBatch(target, batch));
@@ -97,15 +107,42 @@ async function importMail(path: string, target: ImportTarget): Promise<number> {
     for (const batch of collector.drain()) summary.add(batch, await sendBatch(target, batch));
   }
   if (summary.messages > 0) return summary.finish();
+  if (target.json) summary.finish();
   console.error(`Nothing was imported: no mail was found in ${path}.\n${usage}`);
   return 1;
+}
+
+/** A message that was not stored, or not completely. */
+interface ImportProblem {
+  /** The file and where the message is in it; null: not known. */
+  readonly origin: string | null;
+  readonly outcome: string;
+  readonly reason: string | null;
 }
 
 /** Counts the outcomes of all messages. */
 class ImportSummary {
   readonly counts = { stored: 0, duplicates: 0, unparsable: 0, failed: 0, skipped: 0 };
   messages = 0;
+  readonly #json: boolean;
+  readonly #problems: ImportProblem[] = [];
   #printed = '';
+
+  /** @param json whether the standard output only has the report as JSON. */
+  constructor(json: boolean) {
+    this.#json = json;
+  }
+
+  /** Prints a message for people. */
+  print(text: string): void {
+    if (this.#json) console.error(text);
+    else console.log(text);
+  }
+
+  addProblem(problem: ImportProblem): void {
+    if (this.#problems.length < maxReportedProblems) this.#problems.push(problem);
+    this.print(`${problem.origin}: ${problem.outcome}: ${problem.reason}`);
+  }
 
   /** Counts a message that is not sent. */
   countUnsent(as: 'skipped' | 'failed'): void {
@@ -117,20 +154,22 @@ class ImportSummary {
     this.messages += messages.length;
     for (const name of Object.keys(this.counts) as (keyof typeof this.counts)[]) this.counts[name] += report[name];
     for (const { message, outcome, reason } of report.problems)
-      console.log(`${messages[message - 1]?.origin}: ${outcome}: ${reason}`);
+      this.addProblem({ origin: messages[message - 1]?.origin ?? null, outcome, reason });
     this.#print();
   }
 
   /** @returns the exit status. */
   finish(): number {
     this.#print();
+    if (this.#json)
+      console.log(JSON.stringify({ messages: this.messages, ...this.counts, problems: this.#problems }, null, 2));
     return this.counts.failed > 0 ? 1 : 0;
   }
 
   #print(): void {
     const counts = Object.entries(this.counts).map(([name, count]) => `${count} ${name}`);
     const line = `${this.messages} messages: ${counts.join(', ')}`;
-    if (line !== this.#printed) console.log(line);
+    if (line !== this.#printed) this.print(line);
     this.#printed = line;
   }
 }

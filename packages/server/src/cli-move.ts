@@ -1,4 +1,4 @@
-/** `tablinum move --app <name> --to <place>`: moves an application to another engine or server, which both may be running. */
+/** `tablinum move --app <name> --to <location>`: moves an application to another engine or server, which both may be running. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { syncToDisk } from './base/sync-to-disk.ts';
 import { describeUsage, UsageError } from './cli-commands.ts';
-import { type MovePlace, type OpenSource, type OpenTarget, openPlace } from './cli-move-places.ts';
+import { type MoveLocation, type OpenSource, type OpenTarget, openLocation } from './cli-move-locations.ts';
 import { isEqualSource, readStoppedSource, type StoppedSource } from './cli-move-source.ts';
 import { type OperatorConnection, withOperator } from './cli-operator.ts';
 import { type CopyParts, type CopyPass, copyOnce, copyToTheEnd } from './transfer/move/copy-application.ts';
@@ -39,7 +39,7 @@ interface MoveState {
 }
 
 interface Side {
-  readonly place: MovePlace;
+  readonly location: MoveLocation;
   readonly operator: OperatorConnection;
 }
 
@@ -73,18 +73,18 @@ export async function runMoveCommand(args: readonly string[], config: Config): P
     dataDir: ownFolder ?? resolve(to),
   };
   try {
-    const places = { source: await openPlace(config), target: await openPlace(targetConfig) };
-    if (places.source.name === places.target.name)
+    const locations = { source: await openLocation(config), target: await openLocation(targetConfig) };
+    if (locations.source.name === locations.target.name)
       throw new Error(
-        `The application is already in ${places.target.name}. Name another folder or database with --to.`,
+        `The application is already in ${locations.target.name}. Name another folder or database with --to.`,
       );
     const path = join(config.dataDir, 'moves', `${application}.json`);
-    const state = readState(path, places.target.name);
+    const state = readState(path, locations.target.name);
     await withOperator(config, 'main', (from) =>
       withOperator(targetConfig, 'main', async (into) => {
         const sides = {
-          source: { place: places.source, operator: from },
-          target: { place: places.target, operator: into },
+          source: { location: locations.source, operator: from },
+          target: { location: locations.target, operator: into },
         };
         await runMove({ request, ...sides, state, save: () => saveState(path, state) });
         await rm(path, { force: true });
@@ -137,15 +137,18 @@ async function runMove(move: Move): Promise<void> {
   const { request, source, target, state } = move;
   const { application } = request;
   const record = await findApplication(source, application);
-  const store = await source.place.findStore(application);
+  const store = await source.location.findStore(application);
   if (!record || store === null)
-    throw new Error(`There is no application "${application}" in ${source.place.name}. See "tablinum app list".`);
+    throw new Error(`There is no application "${application}" in ${source.location.name}. See "tablinum app list".`);
   await resetOutdated(move, store);
   const targetStore = await prepareTarget(move);
   const startedAt = performance.now();
   let pausedAt = performance.now();
   if (!state.isComplete) {
-    const opened = { from: await source.place.openSource(store), into: await target.place.openTarget(targetStore) };
+    const opened = {
+      from: await source.location.openSource(store),
+      into: await target.location.openTarget(targetStore),
+    };
     try {
       const parts = createCopyParts(move, opened);
       if (record.status === 'running') await copyWhileRunning(move, parts, opened);
@@ -161,10 +164,10 @@ async function runMove(move: Move): Promise<void> {
   const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
   const refused = record.status === 'running' ? ` Requests were refused for ${seconds(pausedAt)} s.` : '';
   console.log(
-    `The application "${application}" runs in ${target.place.name}, ${seconds(startedAt)} s after the copy began.${refused}`,
+    `The application "${application}" runs in ${target.location.name}, ${seconds(startedAt)} s after the copy began.${refused}`,
   );
   console.log(
-    `In ${source.place.name}, it is stopped and its data is unchanged. "tablinum app destroy ${application} --confirm ${application}" deletes it there.`,
+    `In ${source.location.name}, it is stopped and its data is unchanged. "tablinum app destroy ${application} --confirm ${application}" deletes it there.`,
   );
 }
 
@@ -177,7 +180,7 @@ async function findApplication({ operator }: Side, name: string): Promise<Applic
 async function isUnchanged({ request, source, state }: Move, store: string): Promise<boolean> {
   const record = await findApplication(source, request.application);
   if (record?.status !== 'stopped' || !state.copied) return false;
-  const { reader, close } = await source.place.openSource(store);
+  const { reader, close } = await source.location.openSource(store);
   try {
     return isEqualSource(await readStoppedSource(reader, record.updatedAt), state.copied);
   } finally {
@@ -193,7 +196,7 @@ async function resetOutdated(move: Move, store: string): Promise<void> {
   if (!state.isComplete || (await isUnchanged(move, store))) return;
   if (state.isSwitching) throw describeBothServed(move);
   console.log(
-    `"${request.application}" was started in ${source.place.name} after it was copied. What was written there since is copied too.`,
+    `"${request.application}" was started in ${source.location.name} after it was copied. What was written there since is copied too.`,
   );
   state.isComplete = false;
   await save();
@@ -201,7 +204,7 @@ async function resetOutdated(move: Move, store: string): Promise<void> {
 
 function describeBothServed({ request: { application }, source, target }: Move): Error {
   return new Error(
-    `"${application}" was started in ${source.place.name} after its copy had been put in ${target.place.name}, which lacks what was written since. To move it again, destroy the application in ${target.place.name} and repeat the command. To keep the copy instead, stop the application in ${source.place.name} and remove the file "moves/${application}.json" in its DATA_DIR.`,
+    `"${application}" was started in ${source.location.name} after its copy had been put in ${target.location.name}, which lacks what was written since. To move it again, destroy the application in ${target.location.name} and repeat the command. To keep the copy instead, stop the application in ${source.location.name} and remove the file "moves/${application}.json" in its DATA_DIR.`,
   );
 }
 
@@ -210,7 +213,7 @@ async function prepareTarget({ request: { application }, target, state, save }: 
   const displayName = `Being moved (${state.id})`;
   const existing = await findApplication(target, application);
   if (existing && existing.displayName !== displayName && !state.isComplete)
-    throw new Error(`The application "${application}" exists in ${target.place.name}. Destroy it there first.`);
+    throw new Error(`The application "${application}" exists in ${target.location.name}. Destroy it there first.`);
   if (!existing) {
     await save();
     await target.operator.call('applications:create', { name: application, displayName });
@@ -219,8 +222,8 @@ async function prepareTarget({ request: { application }, target, state, save }: 
     await waitUntilStarted(target, application);
     await target.operator.call('applications:stop', {}, { filterByTk: application });
   }
-  const store = await target.place.findStore(application);
-  if (store === null) throw new Error(`The application "${application}" has no store in ${target.place.name}.`);
+  const store = await target.location.findStore(application);
+  if (store === null) throw new Error(`The application "${application}" has no store in ${target.location.name}.`);
   return store;
 }
 
@@ -232,7 +235,7 @@ async function waitUntilStarted(side: Side, application: string): Promise<void> 
     if (status === 'running' || status === 'stopped') return;
     if (status !== 'starting' || performance.now() > deadline)
       throw new Error(
-        `The application "${application}" has the status "${String(status)}" in ${side.place.name}. See the error log of the server there.`,
+        `The application "${application}" has the status "${String(status)}" in ${side.location.name}. See the error log of the server there.`,
       );
     await pause(50);
   }
@@ -315,18 +318,18 @@ async function switchOver(
   const key = { filterByTk: request.application };
   if (!(await isUnchanged(move, stores.from)))
     throw new Error(
-      `"${request.application}" was started in ${source.place.name} while it was moved, so nothing was switched. Repeat the command to move it.`,
+      `"${request.application}" was started in ${source.location.name} while it was moved, so nothing was switched. Repeat the command to move it.`,
     );
   state.isSwitching = true;
   await save();
-  await target.place.replace(stores.into);
+  await target.location.replace(stores.into);
   if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
   const { displayName, description, options } = record;
   await target.operator.call('applications:update', { displayName, description, options }, key);
   await target.operator.call('applications:start', {}, key);
   await waitUntilStarted(target, request.application).catch((error: unknown) => {
     throw new Error(
-      `${(error as Error).message} The data in ${source.place.name} is unchanged: "tablinum app start ${request.application}" starts the application there again.`,
+      `${(error as Error).message} The data in ${source.location.name} is unchanged: "tablinum app start ${request.application}" starts the application there again.`,
     );
   });
   if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);

@@ -8,7 +8,6 @@ import { type Clock, isoTime } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { FileBlobs } from './base/file-blobs.ts';
 import type { Logger } from './base/logger.ts';
-import { MovedBlobs } from './base/moved-blobs.ts';
 import type { S3Config } from './base/s3-config.ts';
 import type { HealthReporter, ServerHealth } from './base/server-health.ts';
 import { folderFailure, isFileFault, postgresFailure, StartFailure, sqliteFailure } from './base/start-failure.ts';
@@ -68,6 +67,7 @@ async function withBucket(
 ): Promise<OpenedStores> {
   const { S3Client } = await import('./base/s3-client.ts');
   const { S3Blobs } = await import('./base/s3-blobs.ts');
+  const { MovedBlobs } = await import('./base/moved-blobs.ts');
   const { claimBucket, markBucket } = await import('./base/s3-start.ts');
   const client = new S3Client(config, health.reporter('files'));
   const inBucket = (store: string): InstanceType<typeof S3Blobs> => new S3Blobs(client, store, clock);

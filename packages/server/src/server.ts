@@ -23,11 +23,12 @@ import { type Logger, makeLogger } from './base/logger.ts';
 import { MailSecrets } from './base/mail-secrets.ts';
 import { OutboundClient } from './base/outbound.ts';
 import { OutboundAllow } from './base/outbound-address.ts';
-import { RuntimeSettings } from './base/runtime-settings.ts';
+import { createLiveLimits, RuntimeSettings } from './base/runtime-settings.ts';
 import { ServerHealth } from './base/server-health.ts';
 import { listenFailure } from './base/start-failure.ts';
 import { SystemMailer } from './base/system-mailer.ts';
 import { makeToken } from './base/token.ts';
+import type { Tracing } from './base/tracing/tracing.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
@@ -85,9 +86,11 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { config, clock = systemClock, logger = makeLogger(config.logLevel), syncFile } = options;
   const health = new ServerHealth(logger, clock);
-  const opened = await openStores({ config, clock, logger, health, syncFile });
+  const plain = await openStores({ config, clock, logger, health, syncFile });
+  const traced = config.tracing && (await import('./trace-server.ts')).traceStores(config, logger, plain);
+  const { opened, tracing } = traced ?? { opened: plain, tracing: null };
   try {
-    return await startWithStores({ config, clock, logger, health, opened, options });
+    return await startWithStores({ config, clock, logger, health, opened, tracing, options });
   } catch (error) {
     opened.release();
     throw error;
@@ -100,16 +103,22 @@ interface StartParts {
   readonly logger: Logger;
   readonly health: ServerHealth;
   readonly opened: OpenedStores;
+  readonly tracing: Tracing | null;
   readonly options: Pick<
     ServerOptions,
     'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool' | 'isForCommand'
   >;
 }
 
-/** Prepares all applications, and begins the scheduled backups. */
+interface OpenApplicationsParts extends Pick<ApplicationsParts, 'main' | 'common'> {
+  readonly readers: ReaderPool | null;
+  readonly runtime: RuntimeSettings;
+}
+
+/** Prepares all applications, and the scheduled backups. */
 async function openApplications(
   { config, health, opened, options }: StartParts,
-  { main, common, readers }: Pick<ApplicationsParts, 'main' | 'common'> & { readonly readers: ReaderPool | null },
+  { main, common, readers, runtime }: OpenApplicationsParts,
 ): Promise<Applications> {
   const applications = new Applications({
     main,
@@ -121,12 +130,12 @@ async function openApplications(
     backups: {
       source: toBackupSource(config),
       folder: backupsFolder(config),
-      settings: config.backups,
+      settings: () => runtime.current.backups,
       health,
       begins: !options.isForCommand,
     },
   });
-  if (config.backups.schedule !== null)
+  if (runtime.current.backups.schedule !== null)
     await applications.backups().catch(async (error: unknown) => {
       await applications.close();
       throw error;
@@ -135,12 +144,13 @@ async function openApplications(
 }
 
 async function startWithStores(parts: StartParts): Promise<RunningServer> {
-  const { config, logger, health, opened } = parts;
+  const { config, logger, health, opened, tracing } = parts;
   const extensions = await loadExtensions(config.extensionsDir);
   const parser = new ParsePool();
   const runtime = new RuntimeSettings(config, logger);
   const mailer = new SystemMailer(runtime, logger);
   const common = createCommonParts(parts, extensions, { parser, mailer, runtime });
+  if (tracing) (await import('./trace-server.ts')).traceSystemMail(tracing, mailer);
   const main = await openMain(opened, common, config);
   const settings = createStoredSettings(main, runtime, config);
   const prepared = opened.checkFiles(main.database).then(() => settings.open());
@@ -152,10 +162,10 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   main.mail.begin();
   main.imports.begin();
   const readers = createReaderPool(parts, extensions);
-  const applications = await openApplications(parts, { main, common, readers });
+  const applications = await openApplications(parts, { main, common, readers, runtime });
   const accounts = createAccountSettings(runtime, mailer);
   const operatorToken = makeToken('tbo');
-  const served = { applications, config, settings, logger, accounts, extensions, health, readers };
+  const served = { applications, config, settings, logger, accounts, extensions, health, readers, tracing };
   const http = new HttpServer({ ...served, operatorToken });
   const url = await http.listen().catch(async (error: unknown) => {
     await applications.close();
@@ -165,6 +175,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const removeOperatorFile = parts.options.isForCommand ? noop : writeOperatorFile(config.dataDir, url, operatorToken);
   health.begin();
   readers?.begin(http, applications);
+  watchSchedule(runtime, applications, logger);
   const delayWatch = main.database.eventLog.watchDelays(health.reporter('events'));
   const starting = applications
     .begin()
@@ -177,6 +188,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
       await applications.close();
       await parser.close();
       await starting;
+      await tracing?.close();
     } finally {
       removeOperatorFile();
       opened.release();
@@ -184,6 +196,18 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   };
   const setupToken = (await applicationHasUsers(main)) ? null : await makeSetupToken(main);
   return { url, operatorToken, engine: main.database.dialect.name, setupToken, applications, health, readers, stop };
+}
+
+/** Starts the schedule of backups when it is changed. */
+function watchSchedule(runtime: RuntimeSettings, applications: Applications, logger: Logger): void {
+  let { schedule } = runtime.current.backups;
+  runtime.watch(({ backups }) => {
+    if (backups.schedule === schedule) return;
+    schedule = backups.schedule;
+    applications
+      .startBackupSchedule()
+      .catch((error: unknown) => logger.warn({ err: error }, 'Backups could not be started.'));
+  });
 }
 
 /** Of a data folder: where the command line finds the running server, and its credential. Only the owner may read it. */
@@ -229,7 +253,7 @@ function createReaderPool(
 
 /** The parts that all applications of the server share. */
 function createCommonParts(
-  { config, clock, logger, health, options }: StartParts,
+  { config, clock, logger, health, tracing, options }: StartParts,
   extensions: readonly Extension[],
   { parser, mailer, runtime }: Pick<MailServices, 'parser'> & { mailer: SystemMailer; runtime: RuntimeSettings },
 ): CommonParts {
@@ -240,6 +264,7 @@ function createCommonParts(
     client: new OutboundClient({ allow }),
     concurrencyLimiter: new ConcurrencyLimiter(maxMessagesPerHost, maxMessages),
     isDeliveryEnabled: config.webhooks,
+    tracing,
   };
   const dns = options.dns ?? new CachingDnsResolver();
   const connectConfig: ConnectConfig = {
@@ -270,6 +295,7 @@ function createCommonParts(
       dns: options.dns ?? (config.mailDns ? dns : null),
       sync: createSyncServices(config.mailSync, options.mailSyncTimes),
       delivers: config.mailDelivery,
+      tracing,
     },
     thumbnailPool: options.thumbnailPool ?? new ThumbnailPool(),
     mayUpgrade: !options.isForCommand,
@@ -278,46 +304,6 @@ function createCommonParts(
     ...createLiveLimits(runtime),
     outbound,
     extensions,
-  };
-}
-
-/** Limits that are read when they are needed, because they may change. */
-function createLiveLimits(
-  runtime: RuntimeSettings,
-): Pick<CommonParts, 'definitionLimits' | 'uploadLimits' | 'audit' | 'events'> {
-  return {
-    definitionLimits: {
-      get maxFields(): number {
-        return runtime.current.maxFields;
-      },
-      get maxCollections(): number {
-        return runtime.current.maxCollections;
-      },
-    },
-    uploadLimits: {
-      get fileBytes(): number {
-        return runtime.current.uploadLimits.fileBytes;
-      },
-      get requestBytes(): number {
-        return runtime.current.uploadLimits.requestBytes;
-      },
-    },
-    audit: {
-      get days(): number {
-        return runtime.current.auditDays;
-      },
-      get entries(): number {
-        return runtime.current.auditEntries;
-      },
-    },
-    events: {
-      get days(): number {
-        return runtime.current.eventsDays;
-      },
-      get entries(): number {
-        return runtime.current.eventsEntries;
-      },
-    },
   };
 }
 

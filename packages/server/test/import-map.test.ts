@@ -34,6 +34,7 @@ const rooms = [
 const roots = [
   'server.ts',
   'open-stores.ts',
+  'trace-server.ts',
   'reader-thread.ts',
   'cli.ts',
   'cli-mail.ts',
@@ -50,7 +51,7 @@ const roots = [
   'cli-config.ts',
   'cli-doctor.ts',
   'cli-move.ts',
-  'cli-move-places.ts',
+  'cli-move-locations.ts',
   'cli-move-source.ts',
   'cli-operator.ts',
   'cli-run.ts',

@@ -18,6 +18,9 @@ describe.skipIf(chromium === null)('the page of settings', () => {
   const readSetting = async (name: string): Promise<Json> =>
     (await server.data('GET /api/systemSettings:get')).find((each: Json) => each.name === name);
 
+  const readAccent = (): Promise<string> =>
+    page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--mantine-color-verdigris-7')");
+
   beforeAll(async () => {
     buildWebInterface();
     server = await TestServer.start(sqlite, { env: { AUDIT_DAYS: '90' } });
@@ -33,7 +36,7 @@ describe.skipIf(chromium === null)('the page of settings', () => {
   });
 
   test('shows groups and sources, and disables what the environment sets', long, async () => {
-    for (const group of ['Access', 'Limits', 'Retention', 'Outgoing mail', 'Network', 'Appearance'])
+    for (const group of ['Access', 'Limits', 'Retention', 'Backups', 'Outgoing mail', 'Network', 'Appearance'])
       await page.getByRole('region', { name: group, exact: true }).waitFor();
     const fixed = page.getByLabel('Age of audit entries');
     expect([await fixed.isDisabled(), await fixed.inputValue()]).toEqual([true, '90']);
@@ -59,6 +62,8 @@ describe.skipIf(chromium === null)('the page of settings', () => {
     await page.getByLabel('Age of events').fill('45');
     await page.getByLabel('Hosts that webhooks may call').fill('');
     await page.getByLabel('Product title').fill('Shop office');
+    await page.getByLabel('Accent colour').fill('#7a3cc2');
+    await page.getByLabel('Backups that are kept').fill('3');
     await page.getByRole('combobox', { name: 'AI assistants' }).click();
     await page.getByRole('option', { name: 'write' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
@@ -67,7 +72,10 @@ describe.skipIf(chromium === null)('the page of settings', () => {
     expect(await readSetting('MCP')).toMatchObject({ source: 'stored', value: 'write' });
     expect(await readSetting('ALLOW_SIGN_UP')).toMatchObject({ source: 'stored', value: 'main' });
     await expect.poll(() => page.title()).toBe('Settings · Shop office');
-    await page.getByRole('button', { name: 'Use the default of Age of events' }).click();
+    await expect.poll(readAccent).toBe('#7a3cc2');
+    await expectAccessible(page, 'settings with an accent colour');
+    expect(await readSetting('BACKUP_KEEP')).toMatchObject({ source: 'stored', value: '3' });
+    await page.getByRole('button', { name: 'Use default of Age of events' }).click();
     await expect.poll(async () => (await readSetting('EVENTS_DAYS')).source).toBe('default');
     await expect.poll(() => page.getByLabel('Age of events').inputValue()).toBe('30');
   });
@@ -82,6 +90,7 @@ describe.skipIf(chromium === null)('the page of settings', () => {
     await page.reload();
     const input = page.getByRole('textbox', { name: 'Mail server' });
     await input.waitFor();
+    expect(await readAccent()).toBe('#7a3cc2');
     expect([await input.inputValue(), await input.getAttribute('placeholder')]).toEqual([
       '',
       'Set. Enter a value to replace it.',

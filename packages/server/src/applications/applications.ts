@@ -80,8 +80,13 @@ export class Applications {
   /** Finishes or undoes interrupted backups and starts the schedule, if there may be backups. */
   async #beginBackups(): Promise<void> {
     const { begins, settings, folder } = this.#parts.backups;
-    if (!begins || !(settings.schedule !== null || this.isShared || existsSync(folder))) return;
+    if (!begins || !(settings().schedule !== null || this.isShared || existsSync(folder))) return;
     await (await this.backups()).begin();
+  }
+
+  /** Starts the schedule of backups that was set while the server runs. Nothing is swept: another server may be making a backup. */
+  async startBackupSchedule(): Promise<void> {
+    if (this.#parts.backups.begins && !this.#closed) (await this.backups()).schedule.begin();
   }
 
   /** Completes interrupted removals, opens applications that start automatically, and starts the timer. */

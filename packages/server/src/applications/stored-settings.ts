@@ -73,10 +73,11 @@ export class StoredSettings {
    */
   async change(changes: ReadonlyMap<string, string | null>, by: SettingsCaller): Promise<void> {
     const { database, journal } = this.#main;
+    const problems = await findScheduleProblems(changes);
     await database.write(
       async (transaction) => {
         const stored = this.#decrypt(await readStoredSettings(database, transaction));
-        this.#requireValid(stored, changes);
+        this.#requireValid(stored, changes, problems);
         for (const [name, text] of changes)
           await writeStoredSetting(database, transaction, name, text === null ? null : this.#encrypt(name, text));
         await this.#recordChange(transaction, [...changes.keys()], by);
@@ -87,10 +88,14 @@ export class StoredSettings {
     await this.load();
   }
 
-  #requireValid(stored: Record<string, string>, changes: ReadonlyMap<string, string | null>): void {
+  #requireValid(
+    stored: Record<string, string>,
+    changes: ReadonlyMap<string, string | null>,
+    problems: Readonly<Record<string, string>>,
+  ): void {
     const next = { ...stored, ...Object.fromEntries([...changes].filter(([, text]) => text !== null)) };
     for (const [name, text] of changes) if (text === null) delete next[name];
-    const details = findSettingProblems(this.runtime.environment, next as Record<string, string>);
+    const details = { ...problems, ...findSettingProblems(this.runtime.environment, next as Record<string, string>) };
     if (Object.keys(details).length === 0) return;
     throw new ApiError(
       'VALUE_INVALID',
@@ -135,4 +140,13 @@ export class StoredSettings {
     this.#unreadable.add(setting);
     this.#main.logger.warn({ setting }, 'A stored secret cannot be read, because APP_KEY has changed. Enter it again.');
   }
+}
+
+/** Only the library of the schedule, which is loaded for it, knows whether all of its values are possible. */
+async function findScheduleProblems(changes: ReadonlyMap<string, string | null>): Promise<Record<string, string>> {
+  const schedule = changes.get('BACKUP_SCHEDULE');
+  if (!schedule) return {};
+  const { findScheduleProblem } = await import('./backups/backup-schedule.ts');
+  const problem = findScheduleProblem(schedule);
+  return problem === null ? {} : { BACKUP_SCHEDULE: problem };
 }

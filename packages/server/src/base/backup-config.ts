@@ -1,7 +1,7 @@
 /** The settings of backups that the server makes. */
 import { join } from 'node:path';
 import type { S3Config } from './s3-config.ts';
-import { ConfigError, defineSetting, parseInteger, type Setting } from './setting.ts';
+import { atRuntime, ConfigError, defineSetting, parseInteger, type Setting } from './setting.ts';
 
 export interface BackupConfig {
   /** The folder for backups; null: `backups` in the data folder. */
@@ -21,15 +21,21 @@ export const backupSettings: readonly Setting[] = [
     '',
     'Folder for backups that the server makes; empty: `backups` in `DATA_DIR`. Several servers need a folder that all of them can use.',
   ),
-  defineSetting(
-    'BACKUP_SCHEDULE',
-    '',
-    'When the server makes a backup of all applications: a cron expression in UTC, such as 0 3 * * *; empty: never.',
+  atRuntime(
+    defineSetting(
+      'BACKUP_SCHEDULE',
+      '',
+      'When the server makes a backup of all applications: a cron expression in UTC, such as 0 3 * * *; empty: never.',
+    ),
+    { group: 'backups' },
   ),
-  defineSetting(
-    'BACKUP_KEEP',
-    '7',
-    'Number of backups of the schedule that are kept (1–1000); older ones are removed.',
+  atRuntime(
+    defineSetting(
+      'BACKUP_KEEP',
+      '7',
+      'Number of backups of the schedule that are kept (1–1000); older ones are removed.',
+    ),
+    { group: 'backups', range: { min: 1, max: 1000, unit: 'backups' } },
   ),
   defineSetting(
     'BACKUP_AGE_RECIPIENTS',

@@ -13,6 +13,7 @@ import {
   type SettingValues,
 } from './setting.ts';
 import { type McpAccess, mcpAccess, settings } from './settings.ts';
+import { readTracingConfig, type TracingConfig } from './tracing-config.ts';
 
 export { settings } from './settings.ts';
 
@@ -81,6 +82,10 @@ export interface Config extends MailConfig {
   readonly mcp: McpAccess;
   /** Title of the web interface; null: the name of the product. */
   readonly productTitle: string | null;
+  /** Accent colour of the web interface, `#rrggbb` in lower case; null: that of the product. */
+  readonly accentColor: string | null;
+  /** Where traces are sent; null: nowhere. */
+  readonly tracing: TracingConfig | null;
   /** Folder of modules that extend the server; null: none. */
   readonly extensionsDir: string | null;
   /** The environment that it was read from, including secrets. */
@@ -102,8 +107,8 @@ const exampleKeys =
 export function readConfig(env: SettingValues, stored: SettingValues = {}): Config {
   const read = (name: string): string => readSetting(env, stored, getSetting(name));
   const integer = (name: string): number => {
-    const { min, max } = requireRange(getSetting(name));
-    return parseInteger(name, read(name), min, max);
+    const { min, max, storedMin = min } = requireRange(getSetting(name));
+    return parseInteger(name, read(name), env[name]?.trim() || !stored[name] ? min : storedMin, max);
   };
   const optional = (name: string): string | null => read(name) || null;
   const appKey = read('APP_KEY');
@@ -157,6 +162,8 @@ export function readConfig(env: SettingValues, stored: SettingValues = {}): Conf
     ...readMailConfig(read, outboundAllow),
     mcp: parseChoice('MCP', read('MCP'), mcpAccess),
     productTitle: productTitle(optional('PRODUCT_TITLE')),
+    accentColor: accentColor(optional('ACCENT_COLOR')),
+    tracing: readTracingConfig(read),
     extensionsDir: optional('EXTENSIONS_DIR'),
     environment: env,
   };
@@ -244,6 +251,12 @@ function smtp(url: string | null, from: string | null, address: string | null): 
 function productTitle(text: string | null): string | null {
   if (text !== null && [...text].length > 60) throw new ConfigError('PRODUCT_TITLE must have at most 60 characters.');
   return text;
+}
+
+function accentColor(text: string | null): string | null {
+  if (text !== null && !/^#[0-9a-f]{6}$/i.test(text))
+    throw new ConfigError('ACCENT_COLOR must be # and six hexadecimal digits, such as #7a3cc2.');
+  return text?.toLowerCase() ?? null;
 }
 
 function publicUrl(text: string | null): string | null {

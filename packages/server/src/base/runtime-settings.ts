@@ -21,6 +21,8 @@ export type RuntimeConfig = Pick<
   | 'publicUrl'
   | 'outboundAllow'
   | 'productTitle'
+  | 'accentColor'
+  | 'backups'
 >;
 
 /**
@@ -79,6 +81,57 @@ export class RuntimeSettings {
     this.#current = readConfig(this.environment, usable);
     for (const listener of this.#listeners) listener(this.#current);
   }
+}
+
+interface Retention {
+  readonly days: number;
+  readonly entries: number;
+}
+
+/** The limits of applications. */
+export interface LiveLimits {
+  readonly definitionLimits: Pick<RuntimeConfig, 'maxFields' | 'maxCollections'>;
+  readonly uploadLimits: RuntimeConfig['uploadLimits'];
+  readonly audit: Retention;
+  readonly events: Retention;
+}
+
+/** Limits that are read when they are needed, because they may change. */
+export function createLiveLimits(runtime: RuntimeSettings): LiveLimits {
+  return {
+    definitionLimits: {
+      get maxFields(): number {
+        return runtime.current.maxFields;
+      },
+      get maxCollections(): number {
+        return runtime.current.maxCollections;
+      },
+    },
+    uploadLimits: {
+      get fileBytes(): number {
+        return runtime.current.uploadLimits.fileBytes;
+      },
+      get requestBytes(): number {
+        return runtime.current.uploadLimits.requestBytes;
+      },
+    },
+    audit: {
+      get days(): number {
+        return runtime.current.auditDays;
+      },
+      get entries(): number {
+        return runtime.current.auditEntries;
+      },
+    },
+    events: {
+      get days(): number {
+        return runtime.current.eventsDays;
+      },
+      get entries(): number {
+        return runtime.current.eventsEntries;
+      },
+    },
+  };
 }
 
 /** The problems of stored values, by setting. */

@@ -44,7 +44,8 @@ interface SettingSources {
 function reportSetting(setting: Setting, sources: SettingSources): SettingReport {
   const { name, fallback, secret, meaning, runtime } = setting;
   const { value, source } = findValue(setting, sources);
-  const { unit = null, min: minimum = null, max: maximum = null } = runtime?.range ?? {};
+  const { unit = null, min = null, max: maximum = null, storedMin = min } = runtime?.range ?? {};
+  const changeable = runtime !== undefined && (source === 'default' || source === 'stored');
   return {
     name,
     value: secret ? null : (value ?? (fallback || null)),
@@ -52,11 +53,11 @@ function reportSetting(setting: Setting, sources: SettingSources): SettingReport
     secret,
     isSet: source !== 'default',
     group: runtime?.group ?? null,
-    changeable: runtime !== undefined && (source === 'default' || source === 'stored'),
+    changeable,
     default: fallback || null,
     description: meaning,
     unit,
-    minimum,
+    minimum: changeable ? storedMin : min,
     maximum,
     choices: runtime?.choices ?? null,
   };

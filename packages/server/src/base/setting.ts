@@ -16,13 +16,15 @@ export interface RuntimeSetting {
   readonly choices?: readonly string[];
 }
 
-export type SettingGroup = 'access' | 'limits' | 'retention' | 'mail' | 'network' | 'appearance';
+export type SettingGroup = 'access' | 'limits' | 'retention' | 'backups' | 'mail' | 'network' | 'appearance';
 
 /** The bounds of a whole number, and what it counts. */
 export interface NumberRange {
   readonly min: number;
   readonly max: number;
   readonly unit: string;
+  /** The minimum of stored values; absent: `min`. Only the environment can go below it. */
+  readonly storedMin?: number;
 }
 
 /** The values of settings by their names: environment variables, or stored values. */

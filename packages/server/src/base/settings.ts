@@ -4,6 +4,7 @@ import { backupSettings } from './backup-config.ts';
 import { mailSettings } from './mail-config.ts';
 import { s3Settings } from './s3-config.ts';
 import { atRuntime, defineSetting, type Setting } from './setting.ts';
+import { tracingSettings } from './tracing-config.ts';
 
 /** What the tools of `/mcp` may do. */
 export const mcpAccess = ['off', 'read', 'write'] as const;
@@ -102,7 +103,7 @@ export const settings: readonly Setting[] = [
   ),
   atRuntime(defineSetting('AUDIT_DAYS', '365', 'Number of days for which entries of the audit journal are kept.'), {
     group: 'retention',
-    range: { min: 1, max: 36_500, unit: 'days' },
+    range: { min: 1, max: 36_500, unit: 'days', storedMin: 90 },
   }),
   atRuntime(
     defineSetting(
@@ -110,7 +111,7 @@ export const settings: readonly Setting[] = [
       '1000000',
       'Maximum number of administrative actions in the audit journal of an application; for refused requests, a quarter of it.',
     ),
-    { group: 'retention', range: { min: 100, max: 1_000_000_000, unit: 'entries' } },
+    { group: 'retention', range: { min: 100, max: 1_000_000_000, unit: 'entries', storedMin: 100_000 } },
   ),
   atRuntime(
     defineSetting(
@@ -183,5 +184,14 @@ export const settings: readonly Setting[] = [
   atRuntime(defineSetting('PRODUCT_TITLE', '', 'Title of the web interface, at most 60 characters; empty: Tablinum.'), {
     group: 'appearance',
   }),
+  atRuntime(
+    defineSetting(
+      'ACCENT_COLOR',
+      '',
+      'Accent colour of the web interface, such as #7a3cc2, darkened as far as text on it needs; empty: that of the product.',
+    ),
+    { group: 'appearance' },
+  ),
+  ...tracingSettings,
   defineSetting('EXTENSIONS_DIR', '', 'Folder of TypeScript modules that extend the server; empty: none.'),
 ];

@@ -1,7 +1,7 @@
 /** Statements about the revisions of the schema, and the portable ids of definitions. */
 import type { Database, Transaction } from './database.ts';
 import { type Columns, insertRows } from './row-insert.ts';
-import { createRunner, createTxRunner, readNumberInTx, readRows } from './run-statement.ts';
+import { createRunner, createTxRunner, readNumberInTx, readRows, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';
 
 export type PortableKind = 'collection' | 'field' | 'role' | 'webhook';
@@ -52,9 +52,9 @@ export interface RevisionRow {
   readonly steps: unknown;
 }
 
-/** The latest revisions, newest first. */
-export async function readRevisions(database: Database, limit: number): Promise<RevisionRow[]> {
-  const select = sql`SELECT number,at,actor,summary,steps FROM _schema_revisions ORDER BY number DESC LIMIT ${limit}`;
+/** The stored revisions, newest first. */
+export async function readRevisions(database: Database): Promise<RevisionRow[]> {
+  const select = sql`SELECT number,at,actor,summary,steps FROM _schema_revisions ORDER BY number DESC LIMIT ${maxRevisions}`;
   const rows = await readRows<[unknown, string, string | null, string, string]>(database, select);
   return rows.map(([number, at, actor, summary, steps]) => ({
     number: Number(number),
@@ -65,10 +65,12 @@ export async function readRevisions(database: Database, limit: number): Promise<
   }));
 }
 
-/** The number of the latest revision; 0 without any. */
-export async function readLastRevision(database: Database): Promise<number> {
-  const [row] = await readRows(database, sql`SELECT max(number) FROM _schema_revisions`);
-  return Number(row?.[0] ?? 0);
+/** The numbers of the oldest stored revision and of the latest one; 0 without any. */
+export async function readRevisionRange(
+  database: Database,
+): Promise<{ readonly first: number; readonly last: number }> {
+  const [row] = await readRows(database, sql`SELECT min(number),max(number) FROM _schema_revisions`);
+  return { first: Number(row?.[0] ?? 0), last: Number(row?.[1] ?? 0) };
 }
 
 /** The JSON text of a document of a revision; null if there is no such revision. */
@@ -85,7 +87,10 @@ export async function readRevisionDocument(
   return rows[0]?.[0] ?? null;
 }
 
-/** Stores a revision. @returns its number. */
+/** The number of revisions that are kept. Each contains the whole schema twice. */
+export const maxRevisions = 200;
+
+/** Stores a revision, and deletes those beyond {@link maxRevisions}. @returns its number. */
 export async function insertRevision(
   database: Database,
   transaction: Transaction,
@@ -97,5 +102,8 @@ export async function insertRevision(
   const next = sql`(SELECT coalesce(max(number),0)+1 FROM _schema_revisions)`;
   const insert = sql`INSERT INTO _schema_revisions (number,at,actor,summary,steps,document_before,document_after)
 VALUES (${next},${what},${value('text', JSON.stringify(steps))},${documents}) RETURNING number`;
-  return readNumberInTx(database, transaction, insert);
+  const number = await readNumberInTx(database, transaction, insert);
+  const oldest = value('integer', number - maxRevisions);
+  await runInTransaction(database, transaction, sql`DELETE FROM _schema_revisions WHERE number<=${oldest}`);
+  return number;
 }

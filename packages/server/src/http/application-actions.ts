@@ -26,7 +26,7 @@ export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'backups:get': { reads: true, run: backupAction('get') },
   'backups:create': { reads: false, journaled: true, run: backupAction('create') },
   'backups:download': { reads: true, journaled: true, run: backupAction('download') },
-  'backups:sign': { reads: false, run: backupAction('sign') },
+  'backups:sign': { journaled: true, reads: false, run: backupAction('sign') },
   'backups:restore': { reads: false, journaled: true, run: backupAction('restore') },
   'backups:destroy': { reads: false, journaled: true, run: backupAction('destroy') },
 };

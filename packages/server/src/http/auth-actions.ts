@@ -101,8 +101,8 @@ async function runResume(request: RequestContext): Promise<ActionResult> {
       ? { user: caller.user, token: cookieToken.token, persistent: cookieToken.persistent }
       : null;
   const needsSetup = session === null && (await hasNoUsers(application));
-  const { productTitle } = settings.runtime.current;
-  const data = JSON.stringify({ session, needsSetup, sendsMail: accounts.mail !== null, productTitle });
+  const { productTitle, accentColor } = settings.runtime.current;
+  const data = JSON.stringify({ session, needsSetup, sendsMail: accounts.mail !== null, productTitle, accentColor });
   return cookieToken === null
     ? { data }
     : { data, cookie: buildSessionCookie(application, session && cookieToken, headers) };

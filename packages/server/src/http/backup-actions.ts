@@ -95,7 +95,7 @@ async function signDownload(request: RequestContext, { backups }: ServerBackups)
   const parts = { application: application.name, file: `backup:${id}`, expiresAt };
   const signature = signAddress(caller, parts, (text) => application.hashTokenWithAllKeys(text));
   const url = `/api/backups:download?filterByTk=${encodeURIComponent(id)}&signature=${signature}`;
-  return { data: JSON.stringify({ url, expiresAt: isoTime(expiresAt) }) };
+  return { data: JSON.stringify({ url, expiresAt: isoTime(expiresAt) }), adminAction: { target: id } };
 }
 
 async function destroyBackup(request: RequestContext, { backups }: ServerBackups): Promise<ActionResult> {

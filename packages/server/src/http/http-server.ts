@@ -194,12 +194,13 @@ export class HttpServer {
     fastify.get(realtimePath, (request, reply) =>
       isSocketRequest(request.raw) ? this.#upgrade(request, reply) : this.#handle(request, reply),
     );
+    const { tracing } = this.#parts;
+    const handler = tracing
+      ? (request: FastifyRequest, reply: FastifyReply) =>
+          tracing.traceRequest(request, () => this.#handle(request, reply))
+      : (request: FastifyRequest, reply: FastifyReply) => this.#handle(request, reply);
     for (const url of apiUrls)
-      fastify.route({
-        method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-        url,
-        handler: (request, reply) => this.#handle(request, reply),
-      });
+      fastify.route({ method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], url, handler });
   }
 
   async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

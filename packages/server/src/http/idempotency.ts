@@ -72,7 +72,9 @@ export async function runIdempotentInTransaction(
   if (replyKey === null)
     throw new ApiError(
       'HEADER_INVALID',
-      'The header "Idempotency-Key" needs a credential. Send the credential, or omit the header.',
+      request.caller.type === 'anonymous'
+        ? 'The header "Idempotency-Key" needs a credential. Send the credential, or omit the header.'
+        : 'The header "Idempotency-Key" needs an API key or a session, because other credentials change with each start of the server. Omit the header.',
     );
   return withKeyLock(application, replyKey, async () => {
     const result = await inTransaction(

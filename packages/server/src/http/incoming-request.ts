@@ -6,6 +6,7 @@ import type { StoredSettings } from '../applications/stored-settings.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ServerHealth } from '../base/server-health.ts';
+import type { Tracing } from '../base/tracing/tracing.ts';
 import type { Extension } from '../extensions/extension.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { AccountSettings } from './account-settings.ts';
@@ -25,6 +26,8 @@ export interface HttpParts {
   readonly settings: StoredSettings;
   readonly extensions: readonly Extension[];
   readonly health: ServerHealth;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
   /** The credential of the command line on this machine. */
   readonly operatorToken: string;
   /** The threads that listen on the same port; null: none. */

@@ -1,6 +1,7 @@
 /** Counts requests, logs slow ones, reports the timing of a request to administrators, and loads the code that shows the counts. */
 import type { ServerResponse } from 'node:http';
 import { RequestMetrics } from '../base/metrics.ts';
+import type { Tracing } from '../base/tracing/tracing.ts';
 import { readActions, writeActions } from '../protocol/actions.ts';
 import type { ActionTable } from './action-table.ts';
 import type { ServerActivity } from './activity/server-activity.ts';
@@ -11,7 +12,7 @@ import { relationReads, relationWrites } from './relation-actions.ts';
 import type { Replies } from './replies.ts';
 import type { RequestContext, SystemAction } from './request-context.ts';
 import { serverTimingHeader } from './request-head.ts';
-import type { Route } from './route.ts';
+import { formatRoute, type Route } from './route.ts';
 
 /** A request under way. Times are those of `performance.now()`. */
 export interface ObservedRequest {
@@ -125,9 +126,22 @@ export class RequestObserver {
     this.#underWay -= 1;
     const milliseconds = performance.now() - observed.startedAt;
     this.metrics.count(observed.action, status, milliseconds);
-    const { slowRequestMilliseconds } = this.#parts.server.config;
+    const { tracing, config } = this.#parts.server;
+    if (tracing !== null) this.#trace(tracing, observed, status);
+    const { slowRequestMilliseconds } = config;
     if (slowRequestMilliseconds !== null && milliseconds >= slowRequestMilliseconds)
       void this.#logSlow(observed, status, milliseconds);
+  }
+
+  #trace(tracing: Tracing, { action, context }: ObservedRequest, status: number): void {
+    const route = context !== null && status < 400 ? context.route : null;
+    tracing.describeRequest({
+      application: context?.application.name ?? null,
+      action: this.metrics.getName(action),
+      resource: route?.resource ?? null,
+      route: route && formatRoute(route),
+      status,
+    });
   }
 
   async #logSlow({ action, context }: ObservedRequest, status: number, milliseconds: number): Promise<void> {

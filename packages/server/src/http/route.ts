@@ -49,6 +49,13 @@ export function parseRoute(path: string): Route {
   return { resource, action, key: key === undefined || key === '' ? null : decodeSegment(key), of };
 }
 
+/** The path of a route, with `{key}` for keys: what equal requests have in common. */
+export function formatRoute({ resource, action, key, of, plain }: Route): string {
+  const parent = of === null ? '' : `${of.collection}/{key}/`;
+  const suffix = key === null ? '' : '/{key}';
+  return `/api/${parent}${resource}${plain || action === '' ? '' : `:${action}`}${suffix}`;
+}
+
 const plainActions: Readonly<Record<string, readonly [one: string | null, all: string | null]>> = {
   GET: ['get', 'list'],
   HEAD: ['get', 'list'],

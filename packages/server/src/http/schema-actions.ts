@@ -23,8 +23,6 @@ import type { SchemaPlan } from '../revisions/plan-schema.ts';
 import { isDryRun, readKnownParameters } from './known-parameters.ts';
 import type { ActionResult, RequestContext } from './request-context.ts';
 
-const maxRevisions = 200;
-
 const applyMembers = ['allowDestructive', 'state', 'summary'];
 /** The members that the bodies of the actions may have. */
 const bodyMembers: Readonly<Record<string, readonly string[]>> = {
@@ -106,7 +104,7 @@ function readTo({ to, schema }: Readonly<Record<string, unknown>>): number | nul
 async function listRevisions(request: RequestContext): Promise<ActionResult> {
   readKnownParameters(request, [], false);
   const { database } = request.application;
-  const revisions = await readRevisions(database, maxRevisions);
+  const revisions = await readRevisions(database);
   const tombstones = await readTombstones(database, null, null);
   const kept = tombstones.map(({ name, records, at, expires }) => ({ name, records, at, expires }));
   return { data: JSON.stringify({ revisions, tombstones: kept }) };

@@ -7,6 +7,7 @@ import type { MailSecrets } from '../base/mail-secrets.ts';
 import type { Mailer } from '../base/mailer.ts';
 import { OutboundClient } from '../base/outbound.ts';
 import { findHostProblem } from '../base/outbound-address.ts';
+import type { Tracing } from '../base/tracing/tracing.ts';
 import { findAccountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { readSyncStatus } from '../database/mail/lease-rows.ts';
 import { pruneNotifications } from '../database/mail/note-rows.ts';
@@ -54,6 +55,8 @@ export interface MailServices extends ConnectServices {
   readonly mailer: Pick<Mailer, 'send'> | null;
   /** Reads the keys and policies of senders; null: no name server is asked. */
   readonly dns: DnsResolver | null;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
 }
 
 /** What the mail of an application works with. */

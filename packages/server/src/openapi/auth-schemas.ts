@@ -71,8 +71,12 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
       },
       sendsMail: { type: 'boolean', description: 'Whether auth:lostPassword can send a link by e-mail.' },
       productTitle: { ...schema.stringOrNull, description: 'The title of the web interface; null: Tablinum.' },
+      accentColor: {
+        ...schema.stringOrNull,
+        description: 'The accent colour of the web interface, such as "#7a3cc2"; null: that of the product.',
+      },
     },
-    ['session', 'needsSetup', 'sendsMail', 'productTitle'],
+    ['session', 'needsSetup', 'sendsMail', 'productTitle', 'accentColor'],
   ),
   KeptSession: schema.object(
     { persistent: { type: 'boolean', description: 'Whether the session survives a restart of the browser.' } },

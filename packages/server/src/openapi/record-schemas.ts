@@ -4,7 +4,14 @@ import { isRequiredOnCreate } from '../schema/value-schema.ts';
 import { escapeMarkdown } from './escape-markdown.ts';
 import { makeExample } from './field-example.ts';
 import { valueSchema, withNull } from './field-schema.ts';
-import { findVisibleFields, findVisibleRelations, mayWrite, type Subject, type VisibleRelation } from './subject.ts';
+import {
+  findPartRelations,
+  findVisibleFields,
+  findVisibleRelations,
+  mayWrite,
+  type Subject,
+  type VisibleRelation,
+} from './subject.ts';
 import { findNarrowedSchema } from './system-fields.ts';
 
 type Schemas = Record<string, JsonSchema>;
@@ -37,13 +44,29 @@ export function buildRecordSchemas(subject: Subject, collection: Collection): Sc
     if (fields) {
       const grant = subject.findGrant(name, action)!;
       const appends = relations.filter((each) => grant.may(each.field));
-      schemas[schemaName] ??= makeRecordSchema(subject, collection, fields, appends);
+      schemas[schemaName] ??= withParts(subject, collection, makeRecordSchema(subject, collection, fields, appends));
     } else if (action === 'get') schemas[schemaName] = keySchema(collection);
   }
   for (const action of ['create', 'update'] as const)
     if (mayWrite(subject, collection, action))
       schemas[`${name}.${action}`] = makeInputSchema(subject, collection, action, relations);
   return schemas;
+}
+
+/** Adds the parts of a record that are only shown if `fields` or `appends` names them. */
+function withParts(subject: Subject, collection: Collection, record: JsonSchema): JsonSchema {
+  const parts = findPartRelations(subject, collection).map(({ field, target }) => {
+    const { examples, ...schema } = makeRecordSchema(
+      subject,
+      target,
+      findVisibleFields(subject, target, 'get') ?? [],
+      [],
+    );
+    return [field.name, withDescription(withNull(schema), field)];
+  });
+  return parts.length === 0
+    ? record
+    : { ...record, properties: { ...(record['properties'] as Schemas), ...Object.fromEntries(parts) } };
 }
 
 /** A write only returns the key to a role that may not get the record. */

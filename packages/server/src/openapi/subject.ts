@@ -57,6 +57,16 @@ export function findVisibleRelations(subject: Subject, collection: Collection): 
   });
 }
 
+/** The relations to parts of the record that have no actions of their own, such as the content of an e-mail. */
+export function findPartRelations(subject: Subject, collection: Collection): readonly VisibleRelation[] {
+  const { registry } = subject;
+  return collection.fields.flatMap((field) => {
+    if (!field.relation || registry.getTraits(field.relation.target).readableWith === undefined) return [];
+    const target = registry.get(field.relation.target);
+    return target.internal && mayFollow(subject, collection, field, target) ? [{ field, target }] : [];
+  });
+}
+
 function mayFollow({ findGrant, registry }: Subject, source: Collection, field: Field, target: Collection): boolean {
   if (field.hidden || !findGrant(source.name, 'get')?.may(field)) return false;
   try {

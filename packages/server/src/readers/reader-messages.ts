@@ -1,5 +1,6 @@
 /** What the main thread and its reader threads tell each other. */
 import type { ActionRequests } from '../base/metrics.ts';
+import type { TracingConfig } from '../base/tracing-config.ts';
 import type { KeyUseDelta } from '../database/key-use-rows.ts';
 import type { SharedStore } from '../database/shared-store.ts';
 import type { SharedRequestWindows } from '../http/rate-limits.ts';
@@ -31,6 +32,8 @@ export interface ReaderSettings {
   readonly main: SharedApplication;
   /** From which duration requests are reported as slow; null: never. */
   readonly slowMilliseconds: number | null;
+  /** Where traces are sent; null: nowhere. */
+  readonly tracing: TracingConfig | null;
 }
 
 export type ToReader =

@@ -116,7 +116,7 @@ export class ReaderPool implements ReaderCount {
   }
 
   async #begin(http: HttpServer, applications: Applications): Promise<void> {
-    const { appKey, appKeyPrevious, corsOrigins, trustedProxies, dataDir, slowRequestMilliseconds } =
+    const { appKey, appKeyPrevious, corsOrigins, trustedProxies, dataDir, slowRequestMilliseconds, tracing } =
       this.#parts.config;
     this.#applications = applications;
     this.#metrics = http.metrics;
@@ -134,6 +134,7 @@ export class ReaderPool implements ReaderCount {
       systemTraits: readTraits,
       main: this.#share(applications.main),
       slowMilliseconds: slowRequestMilliseconds,
+      tracing,
     };
     if (!this.#stopping) for (let index = 0; index < this.configured; index += 1) this.#start(this.#settings);
   }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RequestMetrics } from '../base/metrics.ts';
+import type { Tracing } from '../base/tracing/tracing.ts';
 import { connectionSettings } from '../http/connection-settings.ts';
 import { Connections, unreadLimits } from '../http/connections.ts';
 import { buildCorsHeaders, corsVary, isCorsDisabled, sameOriginVary } from '../http/cors.ts';
@@ -8,6 +9,7 @@ import { JsonReplies } from '../http/json-reply.ts';
 import { readRequestId } from '../http/request-head.ts';
 import { RequestOrder } from '../http/request-order.ts';
 import { readParameters, readRecordRequest } from '../http/request-reader.ts';
+import { formatRoute } from '../http/route.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import { type AnsweredRequest, type ReadAnswers, type ReadRoute, readerActions } from './answer-read.ts';
 import { HandOver } from './hand-over.ts';
@@ -19,6 +21,8 @@ export interface ReaderServerParts
   /** Refuses a request that could not be parsed. */
   readonly refuseRaw: (error: unknown, socket: Socket) => void;
   readonly reportSlow: (request: SlowRequest) => void;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
 }
 
 /** How long a stop waits for running requests. */
@@ -45,8 +49,13 @@ export class ReaderServer {
     this.#replies = new JsonReplies(isCorsDisabled(parts.corsOrigins) ? sameOriginVary : corsVary);
     this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: () => true });
     this.#connections = new Connections(this.#server, { ...unreadLimits, bytes: maxUnreadBytes });
+    const { tracing } = parts;
+    const answer = tracing
+      ? (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+          tracing.traceRequest(readHead(request), () => this.#handle(request, response), true)
+      : (request: IncomingMessage, response: ServerResponse): Promise<void> => this.#handle(request, response);
     const handle = (request: IncomingMessage, response: ServerResponse): void =>
-      void this.#order.run(request, response, () => this.#handle(request, response));
+      void this.#order.run(request, response, () => answer(request, response));
     this.#server
       .on('request', handle)
       .on('checkContinue', handle)
@@ -105,14 +114,18 @@ export class ReaderServer {
     if (!isCorsDisabled(corsOrigins))
       for (const [name, value] of Object.entries(buildCorsHeaders(corsOrigins, request.headers)))
         response.setHeader(name, value);
-    const head = { method: request.method ?? 'GET', headers: request.headers };
+    const head = readHead(request);
     const status = this.#replies.send(answered.result, head, response, readRequestId(request));
     this.#count(answered, status, performance.now() - startedAt);
   }
 
   #count({ application, read }: AnsweredRequest, status: number, milliseconds: number): void {
     this.#metrics.count(this.#metrics.find(read.route.action), status, milliseconds);
-    const { slowMilliseconds } = this.#parts;
+    const { slowMilliseconds, tracing } = this.#parts;
+    if (tracing !== null) {
+      const { action, resource } = read.route;
+      tracing.describeRequest({ application, action, resource, route: formatRoute(read.route), status });
+    }
     if (slowMilliseconds !== null && milliseconds >= slowMilliseconds)
       void this.#reportSlow(application, read, { status, milliseconds });
   }
@@ -131,4 +144,11 @@ export class ReaderServer {
     const { action, resource } = route;
     this.#parts.reportSlow({ application, action, resource, ...outcome, shape });
   }
+}
+
+function readHead({
+  method = 'GET',
+  headers,
+}: IncomingMessage): Pick<IncomingMessage, 'headers'> & { readonly method: string } {
+  return { method, headers };
 }

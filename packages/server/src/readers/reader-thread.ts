@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
+import type { Tracing } from '../base/tracing/tracing.ts';
 import type { ReadOnlyStore, SharedStore } from '../database/shared-store.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import { ReadAnswers } from './answer-read.ts';
@@ -13,6 +14,8 @@ export interface ReaderThreadParts {
   readonly openStore: (store: SharedStore) => ReadOnlyStore;
   readonly send: (message: FromReader) => void;
   readonly refuseRaw: (error: unknown, socket: Socket) => void;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
 }
 
 /** How often the uses of credentials and the numbers of requests are reported. */
@@ -33,9 +36,9 @@ export class ReaderThread {
   constructor(parts: ReaderThreadParts) {
     this.#parts = parts;
     const reads = new ReadAnswers({ ...parts.settings, findApplication: (name) => this.#find(name) });
-    const { refuseRaw } = parts;
+    const { refuseRaw, tracing } = parts;
     const reportSlow = (request: SlowRequest): void => parts.send({ kind: 'slow', request });
-    this.#server = new ReaderServer({ ...parts.settings, reads, refuseRaw, reportSlow });
+    this.#server = new ReaderServer({ ...parts.settings, reads, refuseRaw, reportSlow, tracing });
   }
 
   /** Opens `main` and listens. */
@@ -57,6 +60,7 @@ export class ReaderThread {
     await this.#server.close();
     this.#report();
     for (const name of [...this.#applications.keys()]) await this.#close(name);
+    await this.#parts.tracing?.close();
   }
 
   #find(name: string): ReaderApplication | null {

@@ -2,7 +2,7 @@
 import { isoTime } from '../base/clock.ts';
 import { runDefinitionSteps } from '../collections/definition-change.ts';
 import type { DefinitionContext, DefinitionTransaction } from '../collections/definition-context.ts';
-import { insertRevision, readLastRevision, readRevisionDocument } from '../database/schema-rows.ts';
+import { insertRevision, maxRevisions, readRevisionDocument, readRevisionRange } from '../database/schema-rows.ts';
 import { formatActor } from '../identity/caller.ts';
 import { ApiError, invalidDefinition } from '../protocol/api-error.ts';
 import type { Collection } from '../schema/registry.ts';
@@ -229,17 +229,19 @@ export function findLockedCollections({ registry }: DefinitionContext, { steps }
  * The document that a rollback restores.
  *
  * @param to the number of the revision whose result is wanted; 0: the state before the first; null: before the last one.
- * @throws ApiError 404 if there is no such revision.
+ * @throws ApiError 404 if there is no such revision, or it is no longer kept.
  */
 export async function readEarlierDocument({ database }: DefinitionContext, to: number | null): Promise<unknown> {
-  const last = await readLastRevision(database);
+  const { first, last } = await readRevisionRange(database);
   const [number, which] =
     to === null ? ([last, 'before'] as const) : to === 0 ? ([1, 'before'] as const) : ([to, 'after'] as const);
   const text = await readRevisionDocument(database, number, which);
-  if (text === null)
-    throw new ApiError(
-      'RECORD_UNKNOWN',
-      last === 0 ? 'There is no revision yet.' : `There is no revision ${to}. The latest one is ${last}.`,
-    );
+  if (text === null) throw new ApiError('RECORD_UNKNOWN', describeMissing(number, first, last));
   return JSON.parse(text) as unknown;
+}
+
+function describeMissing(number: number, first: number, last: number): string {
+  if (last === 0) return 'There is no revision yet.';
+  if (number > last) return `There is no revision ${number}. The latest one is ${last}.`;
+  return `Revision ${number} is no longer stored: the latest ${maxRevisions} are kept, and the oldest of them is ${first}. Use a later revision, or apply the files of that time.`;
 }

@@ -4,6 +4,7 @@ import type { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
 import type { OutboundClient, OutboundReply } from '../base/outbound.ts';
 import { OutboundFailure } from '../base/outbound-resolver.ts';
 import type { SecretCipher } from '../base/secret-cipher.ts';
+import type { Tracing } from '../base/tracing/tracing.ts';
 import type { StoredWebhook } from '../database/webhook-rows.ts';
 import { signHeaders } from './signature.ts';
 
@@ -14,6 +15,8 @@ export interface Outbound {
   readonly concurrencyLimiter: ConcurrencyLimiter;
   /** False: no message is sent or queued. */
   readonly isDeliveryEnabled: boolean;
+  /** Null: no traces are sent. */
+  readonly tracing: Tracing | null;
 }
 
 export interface SendParts {
@@ -55,12 +58,27 @@ export async function sendMessage(
     'user-agent': 'Tablinum-Webhooks/1',
   };
   try {
-    const reply = await outbound.client.post(webhook.url, headers, body, signal);
+    const send = (): Promise<OutboundReply> => outbound.client.post(webhook.url, headers, body, signal);
+    const reply = await (outbound.tracing ? traceMessage(outbound.tracing, webhook, send) : send());
     return { status: reply.status, error: describeReplyProblem(reply), retryAfter: reply.retryAfter };
   } catch (error) {
     if (error instanceof OutboundFailure) return notSent(error.message);
     throw error;
   }
+}
+
+/** The span names the webhook by its id, since its address may contain secrets. */
+function traceMessage(
+  tracing: Tracing,
+  { id }: StoredWebhook,
+  send: () => Promise<OutboundReply>,
+): Promise<OutboundReply> {
+  const attributes = { 'http.request.method': 'POST', 'tablinum.webhook': id };
+  return tracing.trace({ name: 'send webhook', kind: 'client', attributes }, async (add) => {
+    const reply = await send();
+    add('http.response.status_code', reply.status);
+    return reply;
+  });
 }
 
 function notSent(error: string): SendResult {

@@ -106,7 +106,7 @@ describeEngines('backups', (engine) => {
       expect((await fetch(server.running.url + wrong)).status).toBe(401);
     const journal = await server.data('GET /api/audit:list?pageSize=50');
     expect(journal.map(({ action }: Json) => action)).toEqual(
-      expect.arrayContaining(['backups:create', 'backups:download']),
+      expect.arrayContaining(['backups:create', 'backups:sign', 'backups:download']),
     );
   });
 

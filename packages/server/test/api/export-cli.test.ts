@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -72,6 +72,16 @@ describe('tablinum export', () => {
       'id,name',
     );
     expect(readFileSync(path('d.csv'), 'utf8')).toBe('\uFEFFid;name\r\n1;one\r\n2;two\r\n');
+  });
+
+  test('--json prints what was written, and needs a file', async () => {
+    const output: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((text: string) => void output.push(text));
+    await run('items', '--out', path('j.ndjson'), '--json');
+    const { size } = statSync(path('j.ndjson'));
+    expect(output.map((text) => JSON.parse(text))).toEqual([{ file: path('j.ndjson'), format: 'ndjson', bytes: size }]);
+    await expect(run('items', '--json')).rejects.toThrow('--json needs --out');
+    log.mockRestore();
   });
 
   test('takes the format from the extension of the file, or as it is given', async () => {

@@ -142,6 +142,26 @@ test('watches a job until it ends, and saves the rows that were refused', async 
   await expect(run(file)).rejects.toThrow('The import failed: The key was revoked. Before that: 3 created');
 });
 
+test('--json prints the report, and messages go to the standard error', async () => {
+  const output: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((text: string) => void output.push(text));
+  const file = write('c.csv', 'a\r\n');
+  const report = { rows: 2, created: 1, updated: 0, refused: 1, errors: [{ line: 2, column: 'a', reason: 'empty' }] };
+  answer = (_, response) => reply(response, 200, { data: report });
+  expect(await run(file, '--json', '--dry-run')).toBe(exitCodes.refused);
+  answer = (_, response) => reply(response, 200, record({ status: 'failed', error: 'The key was revoked.' }));
+  await expect(run(file, '--json')).rejects.toThrow('The import failed');
+  answer = (_, response) => reply(response, 422, { message: 'No.', errors: report.errors });
+  await expect(run(file, '--json')).rejects.toThrow('The server refused the import: No.');
+  expect(output.map((text) => JSON.parse(text))).toEqual([
+    report,
+    expect.objectContaining({ id: 7, status: 'failed', error: 'The key was revoked.' }),
+    { errors: report.errors },
+  ]);
+  expect(printed.some((line) => line.startsWith('Dry run'))).toBe(true);
+  log.mockRestore();
+});
+
 test('shows refused rows as a table, without what a terminal could take for commands', async () => {
   const errors = [
     { path: '[line 7].price', line: 7, column: 'Price', field: 'price', value: 'a\u001b[2Jb', reason: 'Not a number.' },

@@ -104,6 +104,25 @@ describe('tablinum mail import', () => {
     expect(printed[0]).toMatch(/doubt\.mbox, message 1: A line in it may begin another message.* 38\.$/);
   });
 
+  test('--json prints the report to the standard output only', async () => {
+    const output: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void output.push(line));
+    const path = put('json.mbox', 'From a Thu Aug 22 12:36:23 2002\nSubject: j\n\nFrom somebody else\nSubject: x\n\n');
+    expect(await run(path, '--json')).toBe(0);
+    expect(await run(path, '--json')).toBe(0);
+    expect(
+      await runMailCommand(['rethread', '--account', 'shop@example.com', '--url', server.running.url, '--json']),
+    ).toBe(0);
+    log.mockImplementation((line: string) => void printed.push(line));
+    const counts = { messages: 1, unparsable: 0, failed: 0, skipped: 0, problems: [] };
+    expect(output.map((text) => JSON.parse(text))).toEqual([
+      { ...counts, stored: 1, duplicates: 0 },
+      { ...counts, stored: 0, duplicates: 1 },
+      { conversations: expect.any(Number), changed: expect.any(Number) },
+    ]);
+    expect(printed.some((line) => line.includes('may begin another message'))).toBe(true);
+  });
+
   test('refuses a folder without mail', async () => {
     put('nothing/Inbox.msf', 'x');
     expect(await run(put('nothing/notes.txt', 'From me'))).toBe(1);

@@ -221,6 +221,14 @@ describeEngines('push messages', (engine) => {
       body: { ...body, newMail: true },
     });
     expect([again.id, again.newMail]).toEqual([first.id, true]);
+    await expect
+      .poll(async () => {
+        const events = await server.data('GET /api/changes:list?resource=mailPushSubscriptions&pageSize=1000', {
+          as: 'bob',
+        });
+        return events.filter(({ tk }: Json) => tk === String(first.id)).map(({ name }: Json) => name);
+      })
+      .toEqual(['mailPushSubscriptions.created', 'mailPushSubscriptions.updated']);
     const text = JSON.stringify(await server.data('GET /api/mailPushSubscriptions', { as: 'bob' }));
     for (const secret of [browser.endpoint, browser.keys.auth, browser.keys.p256dh, 'endpointHash', 'loginId'])
       expect(text).not.toContain(secret);
@@ -263,7 +271,10 @@ describeEngines('push messages', (engine) => {
   test('API keys and visitors subscribe nothing, and a user has a bounded number of browsers', async () => {
     const { token } = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'admin' } } });
     server.tokens.set('key', token);
-    expect((await refuse('key', service.subscribe('key'))).status).toBe(403);
+    expect(await refuse('key', service.subscribe('key'))).toMatchObject({
+      status: 403,
+      body: { code: 'SESSION_NEEDED' },
+    });
     expect((await refuse('nobody', service.subscribe('nobody'))).status).toBe(401);
     for (let index = 0; index < 20; index += 1) await subscribe('bob', `many-${index}`);
     expect((await refuse('bob', service.subscribe('many-20'))).status).toBe(422);

@@ -124,6 +124,16 @@ describeEngines('templates of messages', (engine) => {
     expect(await names('ann')).toEqual(['Thank you', 'Private']);
   });
 
+  test('are not filled if the request names two of them', async () => {
+    const fill = (query: string, id: unknown): ReturnType<TestServer['call']> =>
+      server.call(`POST /api/mailTemplates:fill${query}`, { as: 'ann', body: { id } });
+    expect((await fill(`?filterByTk=${shared.id}`, shared.id)).status).toBe(200);
+    expect(await fill(`?filterByTk=${shared.id}`, own.id)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('different templates'),
+    });
+  });
+
   test('are deleted with their account', async () => {
     const account = await server.data('POST /api/accounts:create', {
       as: 'ann',

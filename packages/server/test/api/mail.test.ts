@@ -84,6 +84,15 @@ describeEngines('an inbox', (engine) => {
     expect(emails[2]).toMatchObject({ outgoing: true, folder: 'inbox', hasAttachments: false });
   });
 
+  test('is listed with its content if the fields name it, as documented', async () => {
+    // Every reply is compared with the OpenAPI document.
+    const [first] = await server.data('GET /api/emails:list?fields=id,content&pageSize=1', { as: 'ann' });
+    expect(first.content).toMatchObject({ text: expect.any(String), headers: expect.any(Array) });
+    expect(await server.data('GET /api/emails:list?fields=id,content.text&pageSize=1', { as: 'ann' })).toEqual([
+      { id: first.id, content: { text: first.content.text } },
+    ]);
+  });
+
   test('pages continue by nextCursor', async () => {
     const first = await server.call('GET /api/emails?pageSize=3', { as: 'ann' });
     expect(first.body.meta).toMatchObject({ hasNext: true, pageSize: 3 });

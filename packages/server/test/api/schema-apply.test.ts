@@ -1,5 +1,6 @@
 /** `schema:pull`, `diff`, `apply`, `rollback` and `revisions`. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { insertRevision } from '../../src/database/schema-rows.ts';
 import { deleteExpiredTombstones } from '../../src/database/schema-tombstones.ts';
 import { describeEngines } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -269,5 +270,35 @@ describeEngines('schema documents', (engine) => {
     expect((await server.data('GET /api/schema:revisions')).tombstones).toEqual([]);
     expect((await server.data('POST /api/schema:rollback', { body: {} })).restored).toEqual([]);
     expect(await server.data('GET /api/albums:list?sort=id&fields=year')).toEqual([{ year: null }, { year: null }]);
+  });
+
+  test('the latest 200 revisions are kept, and a rollback to an earlier one is refused', async () => {
+    const text = JSON.stringify(await pull());
+    const { database } = server.running.applications.main;
+    const revision = {
+      at: '2026-11-28T12:00:00.000Z',
+      actor: null,
+      summary: 'same',
+      steps: [],
+      before: text,
+      after: text,
+    };
+    let last = 0;
+    await database.write(async (transaction) => {
+      for (let count = 0; count < 201; count += 1) last = await insertRevision(database, transaction, revision);
+    });
+    const { revisions } = await server.data('GET /api/schema:revisions');
+    expect(revisions).toHaveLength(200);
+    expect(revisions.at(-1).number).toBe(last - 199);
+    const body = (to: number): { body: object } => ({ body: { to, allowDestructive: true } });
+    expect((await server.data('POST /api/schema:rollback', body(last - 199))).revision).toBeNull();
+    for (const to of [0, last - 200]) {
+      const { status, body: refusal } = await server.call('POST /api/schema:rollback', body(to));
+      expect([status, refusal.code]).toEqual([404, 'RECORD_UNKNOWN']);
+      expect(refusal.message).toContain(`the oldest of them is ${last - 199}`);
+    }
+    expect((await server.call('POST /api/schema:rollback', body(last + 1))).body.message).toContain(
+      'The latest one is',
+    );
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../../src/base/config.ts';
 import { listAuditEntries } from '../support/audit-entries.ts';
 import { describeEngines, shareStore, sqlite } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
@@ -276,9 +277,63 @@ describeEngines('settings that change while the server runs', (engine) => {
     await receiver.close();
   });
 
+  test('a schedule of backups begins when it is stored, and is checked completely', async () => {
+    const { status, body } = await server.call('POST /api/systemSettings:update', {
+      body: { BACKUP_SCHEDULE: '0 25 * * *', BACKUP_KEEP: 0 },
+    });
+    expect([status, body.details]).toEqual([
+      422,
+      {
+        BACKUP_SCHEDULE: expect.stringContaining('is not a cron expression'),
+        BACKUP_KEEP: expect.stringContaining('from 1 to 1000'),
+      },
+    ]);
+    const meta = async (): Promise<Json> => (await server.call('GET /api/backups:list')).body.meta;
+    expect(await meta()).toMatchObject({ schedule: null, nextAt: null, keep: 7 });
+    await update({ BACKUP_SCHEDULE: '0 3 * * *', BACKUP_KEEP: 3 });
+    expect(await meta()).toMatchObject({ schedule: '0 3 * * *', nextAt: expect.any(String), keep: 3 });
+    await expect
+      .poll(async () => (await server.data('GET /api/backups:list')).map(({ reason }: Json) => reason), {
+        timeout: 8000,
+      })
+      .toEqual(['schedule']);
+    await update({ BACKUP_SCHEDULE: '30 4 * * 1' });
+    expect((await meta()).nextAt).toMatch(/T04:30:00/);
+    await update({ BACKUP_SCHEDULE: null, BACKUP_KEEP: null });
+    expect(await meta()).toMatchObject({ schedule: null, nextAt: null, keep: 7 });
+  });
+
+  test('the accent colour is known before the sign-in', async () => {
+    const readColor = async (): Promise<Json> =>
+      (await server.data('POST /api/auth:resume', { as: 'nobody', headers: { 'x-requested-with': 'tablinum' } }))
+        .accentColor;
+    expect(await readColor()).toBeNull();
+    await update({ ACCENT_COLOR: '#7A3cC2' });
+    expect(await readColor()).toBe('#7a3cc2');
+    const { status, body } = await server.call('POST /api/systemSettings:update', { body: { ACCENT_COLOR: 'red' } });
+    expect([status, body.details.ACCENT_COLOR]).toEqual([422, expect.stringContaining('six hexadecimal digits')]);
+    await update({ ACCENT_COLOR: null });
+  });
+
+  test('the audit journal can only be shortened to a minimum', async () => {
+    const { status, body } = await server.call('POST /api/systemSettings:update', {
+      body: { AUDIT_DAYS: 89, AUDIT_ENTRIES: 99_999 },
+    });
+    expect([status, body.details]).toEqual([
+      422,
+      {
+        AUDIT_DAYS: expect.stringContaining('from 90 to'),
+        AUDIT_ENTRIES: expect.stringContaining('from 100000 to'),
+      },
+    ]);
+    const reports = await server.data('GET /api/systemSettings:get');
+    expect(find(reports, 'AUDIT_DAYS')).toMatchObject({ minimum: 90, value: '365' });
+    expect(readConfig({ AUDIT_DAYS: '1' }).auditDays).toBe(1);
+  });
+
   test('a change is in the audit journal, without its value', async () => {
     const since = (await listAuditEntries(server)).at(-1)!.id;
-    await update({ EVENTS_DAYS: 77, AUDIT_DAYS: 88 });
+    await update({ EVENTS_DAYS: 77, AUDIT_DAYS: 188 });
     await update({});
     const entries = (await listAuditEntries(server)).filter(({ id }) => id > since);
     expect(entries.map(({ action, target }) => [action, target])).toEqual([
@@ -296,12 +351,12 @@ describeEngines('settings that change while the server runs', (engine) => {
   });
 
   test('stored values survive a restart, and the environment has priority over them', async () => {
-    await update({ EVENTS_DAYS: 12, AUDIT_DAYS: 34 });
+    await update({ EVENTS_DAYS: 12, AUDIT_DAYS: 134 });
     await server.running.stop();
     await server.boot({ EVENTS_DAYS: '56' });
     const reports = await server.data('GET /api/systemSettings:get');
     expect(find(reports, 'EVENTS_DAYS')).toMatchObject({ value: '56', source: 'environment', changeable: false });
-    expect(find(reports, 'AUDIT_DAYS')).toMatchObject({ value: '34', source: 'stored', changeable: true });
+    expect(find(reports, 'AUDIT_DAYS')).toMatchObject({ value: '134', source: 'stored', changeable: true });
   });
 });
 

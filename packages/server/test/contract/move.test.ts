@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { runMoveCommand } from '../../src/cli-move.ts';
-import { openPlace } from '../../src/cli-move-places.ts';
+import { openLocation } from '../../src/cli-move-locations.ts';
 import { tablesNotCopied } from '../../src/database/move/moved-table.ts';
 import { schemaName } from '../../src/open-stores.ts';
 import { planTables } from '../../src/transfer/move/plan-tables.ts';
@@ -60,7 +60,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     runMoveCommand(['--app', 'shop', '--to', placeOf(to.store), ...more], config(from.store));
   /** Every row of the stores, by table. */
   const readRows = async ({ store }: TestServer): Promise<Record<string, unknown[]>> => {
-    const place = await openPlace(config(store));
+    const place = await openLocation(config(store));
     const { reader, close } = await place.openSource((await place.findStore('shop'))!);
     const rows: Record<string, unknown[]> = {};
     for (const table of (await planTables(reader)).tables) {
@@ -168,7 +168,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
   });
 
   test('a move knows all tables and columns of a store', async () => {
-    const place = await openPlace(config(second.store));
+    const place = await openLocation(config(second.store));
     const store = await place.findStore('shop');
     const { reader, close } = await place.openSource(store!);
     const known = new Set(

@@ -4,6 +4,7 @@
  */
 import { Client, Failure, type SignInResult } from '@tablinum/client';
 import { productTitle } from '../ui/product-name.ts';
+import { accentColor } from '../ui/theme/accent-color.ts';
 import { getClient, getPublicClient } from './application.tsx';
 import { onReconnect } from './reachability.ts';
 import { session } from './session.ts';
@@ -32,9 +33,11 @@ async function resume(application: string): Promise<void> {
     const {
       session: storedSession,
       productTitle: title,
+      accentColor: color,
       ...entrance
     } = await getPublicClient(application).auth.resume();
     productTitle.set(title);
+    accentColor.set(color);
     const isSignedOutHere = storedSession === null || isSignedOut(application);
     if (storedSession && isSignedOutHere) await completeSignOut(application, storedSession.token);
     if (isSignedOutHere) return session.notResumed(application, { ...entrance, exists: true });

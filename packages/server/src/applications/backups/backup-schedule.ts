@@ -1,5 +1,6 @@
 /** Makes backups at the times of `BACKUP_SCHEDULE`, and removes old ones. */
 import { Cron } from 'croner';
+import type { BackupConfig } from '../../base/backup-config.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { hasBackupOfSlot } from '../../database/backup-rows.ts';
@@ -11,9 +12,8 @@ const tickMilliseconds = 15_000;
 
 export interface ScheduleParts {
   readonly backups: Backups;
-  /** A cron expression in UTC; null: none. */
-  readonly schedule: string | null;
-  readonly keep: number;
+  /** The present settings, which may change. The schedule is a cron expression in UTC; null: none. */
+  readonly settings: () => Pick<BackupConfig, 'schedule' | 'keep'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Whether there may be other servers, whose interrupted jobs must be finished or undone. */
@@ -26,27 +26,28 @@ export interface ScheduleParts {
  */
 export class BackupSchedule {
   readonly #parts: ScheduleParts;
-  readonly #cron: Cron | null;
+  #cron: { readonly schedule: string; readonly cron: Cron } | null = null;
   /** The last time of the schedule for which a backup exists. */
   #handled: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #ticking: Promise<void> = Promise.resolve();
 
+  /** @throws Error if the schedule is invalid. */
   constructor(parts: ScheduleParts) {
     this.#parts = parts;
-    this.#cron = parts.schedule === null ? null : parseSchedule(parts.schedule);
+    this.#loadCron();
   }
 
   /** The next time, ISO 8601; null without a schedule. */
   get next(): string | null {
-    return this.#cron?.nextRun(new Date(this.#parts.clock.now()))?.toISOString() ?? null;
+    return this.#loadCron()?.nextRun(new Date(this.#parts.clock.now()))?.toISOString() ?? null;
   }
 
+  /** Starts the schedule if there is one, and compares the time with it. Call it again when a schedule was set. */
   begin(): void {
-    if (this.#cron || this.#parts.isShared) {
-      this.#timer = setInterval(() => this.#startTick(), tickMilliseconds).unref();
-      this.#startTick();
-    }
+    if (this.#parts.settings().schedule === null && !this.#parts.isShared) return;
+    this.#timer ??= setInterval(() => this.#startTick(), tickMilliseconds).unref();
+    this.#startTick();
   }
 
   async close(): Promise<void> {
@@ -79,12 +80,20 @@ export class BackupSchedule {
 
   /** The latest time of the schedule that has passed. */
   #findSlot(): string | null {
-    const [last] = this.#cron?.previousRuns(1, new Date(this.#parts.clock.now() + 1000)) ?? [];
+    const [last] = this.#loadCron()?.previousRuns(1, new Date(this.#parts.clock.now() + 1000)) ?? [];
     return last?.toISOString() ?? null;
   }
 
+  /** @throws Error if the schedule is invalid. */
+  #loadCron(): Cron | null {
+    const { schedule } = this.#parts.settings();
+    if (schedule === null) return null;
+    if (this.#cron?.schedule !== schedule) this.#cron = { schedule, cron: parseSchedule(schedule) };
+    return this.#cron.cron;
+  }
+
   async #prune(id: string): Promise<void> {
-    const { backups, keep, logger } = this.#parts;
+    const { backups, settings, logger } = this.#parts;
     try {
       await backups.waitForEnd();
       const entries = await backups.list();
@@ -92,13 +101,23 @@ export class BackupSchedule {
       const old = entries.filter(
         ({ reason, status, isAvailable }) => reason === 'schedule' && status === 'done' && isAvailable,
       );
-      for (const each of old.slice(keep)) {
+      for (const each of old.slice(settings().keep)) {
         await backups.removeBackup(each.id);
         logger.info({ backup: each.id }, 'An old backup was removed.');
       }
     } catch (error) {
       logger.warn({ err: error }, 'Old backups could not be removed.');
     }
+  }
+}
+
+/** What is wrong with a schedule, with the cure; null if it can be used. */
+export function findScheduleProblem(schedule: string): string | null {
+  try {
+    parseSchedule(schedule);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

@@ -15,12 +15,13 @@ export interface ServerBackupsParts {
   readonly source: BackupSource;
   /** The folder for backups. */
   readonly folder: string;
-  readonly settings: Config['backups'];
+  /** The present settings, which may change. */
+  readonly settings: () => Config['backups'];
   readonly health: ServerHealth;
 }
 
 export class ServerBackups {
-  readonly settings: Config['backups'];
+  readonly #settings: ServerBackupsParts['settings'];
   readonly backups: Backups;
   readonly schedule: BackupSchedule;
 
@@ -28,14 +29,19 @@ export class ServerBackups {
   constructor(parts: ServerBackupsParts) {
     const { applications, settings, health } = parts;
     const { clock, logger } = applications.main;
-    this.settings = settings;
+    this.#settings = settings;
     this.backups = new Backups({ ...parts, logger, report: health.reporter('backups') });
     try {
       const { backups } = this;
-      this.schedule = new BackupSchedule({ ...settings, backups, clock, logger, isShared: applications.isShared });
+      this.schedule = new BackupSchedule({ settings, backups, clock, logger, isShared: applications.isShared });
     } catch (error) {
       throw new StartFailure((error as Error).message, { cause: error });
     }
+  }
+
+  /** The present settings. */
+  get settings(): Config['backups'] {
+    return this.#settings();
   }
 
   /** Finishes or undoes interrupted jobs, and starts the schedule. */

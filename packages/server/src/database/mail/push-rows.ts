@@ -42,18 +42,19 @@ function hashEndpoint(endpoint: string): string {
   return createHash('sha256').update(endpoint).digest('hex');
 }
 
-/** Stores a subscription; the browser's former one is replaced, also that of another user. @returns its key. */
+/** Stores a subscription; the browser's former one is replaced, also that of another user. @returns its key, and whether it is new. */
 export async function putPushSubscription(
   database: Database,
   transaction: Transaction,
   { userId, name, newMail, endpoint, secret, loginId, role, now }: NewPushSubscription,
-): Promise<number> {
+): Promise<{ readonly id: number; readonly isNew: boolean }> {
   transaction.touch('mailPushSubscriptions');
   const run = createTxRunner(database, transaction);
   const hash = value('text', hashEndpoint(endpoint));
   await run(
     sql`DELETE FROM "mailPushSubscriptions" WHERE "endpointHash"=${hash} AND "userId"<>${value('integer', userId)}`,
   );
+  const present = await run(sql`SELECT id FROM "mailPushSubscriptions" WHERE "endpointHash"=${hash}`);
   const [row] = await insertRows(
     run,
     database.dialect,
@@ -71,7 +72,7 @@ export async function putPushSubscription(
     [[userId, name, newMail, now, hashEndpoint(endpoint), secret, loginId, role]],
     sql` ON CONFLICT ("endpointHash") DO UPDATE SET name=excluded.name,"newMail"=excluded."newMail",secret=excluded.secret,"loginId"=excluded."loginId",role=excluded.role RETURNING id`,
   );
-  return Number(row?.[0]);
+  return { id: Number(row?.[0]), isNew: present.length === 0 };
 }
 
 /** Deletes the subscriptions of a user whose login has ended. @returns how many are left, without that of `endpoint`. */

@@ -26,7 +26,7 @@ import { runQuery } from './run-query.ts';
 import { connectForCopies } from './schema-snapshot.ts';
 import { setForCopies } from './table-copy.ts';
 
-export interface PostgresMovePlace {
+export interface PostgresMoveLocation {
   readonly url: string;
   readonly budget: ConnectionBudget;
   readonly schema: string;
@@ -65,8 +65,8 @@ export class PostgresMoveReader implements MoveReader {
     this.#isTarget = isTarget;
   }
 
-  static async openSource(place: PostgresMovePlace): Promise<PostgresMoveReader> {
-    return new PostgresMoveReader(await connect(place));
+  static async openSource(location: PostgresMoveLocation): Promise<PostgresMoveReader> {
+    return new PostgresMoveReader(await connect(location));
   }
 
   /** One cursor reads the table as of one moment. */
@@ -134,11 +134,11 @@ export class PostgresMoveTarget extends PostgresMoveReader implements MoveTarget
     this.#writer = writer;
   }
 
-  static async open(place: PostgresMovePlace): Promise<PostgresMoveTarget> {
-    const writer = await connect(place);
+  static async open(location: PostgresMoveLocation): Promise<PostgresMoveTarget> {
+    const writer = await connect(location);
     try {
-      await runQuery(writer, `CREATE SCHEMA IF NOT EXISTS ${place.schema}`);
-      return new PostgresMoveTarget(await connect(place), writer);
+      await runQuery(writer, `CREATE SCHEMA IF NOT EXISTS ${location.schema}`);
+      return new PostgresMoveTarget(await connect(location), writer);
     } catch (error) {
       await writer.end();
       throw error;
@@ -289,7 +289,7 @@ SELECT e.id,e.account,'' FROM (${indexedEmails.parts.join('')}) e`,
   }
 }
 
-async function connect({ url, budget, schema }: PostgresMovePlace): Promise<PostgresClient> {
+async function connect({ url, budget, schema }: PostgresMoveLocation): Promise<PostgresClient> {
   const client = await connectForCopies(url, budget);
   await runQuery(client, `SET search_path TO ${schema},public; ${setForCopies('SESSION')}`).catch(
     async (error: unknown) => {
@@ -332,7 +332,7 @@ function escapeCopy(text: string | null): string {
 
 /** The store of an application that `main` lists; null where it is not listed. @throws Error if the database has no data of a server. */
 export async function findPostgresStore(
-  { url, budget, schema }: PostgresMovePlace,
+  { url, budget, schema }: PostgresMoveLocation,
   application: string,
 ): Promise<string | null> {
   const client = await connectForCopies(url, budget);
@@ -349,7 +349,7 @@ export async function findPostgresStore(
 }
 
 /** Puts a complete schema in the place of another one. It can be repeated after an interruption. */
-export async function replaceSchema({ url, budget, schema }: PostgresMovePlace, part: string): Promise<void> {
+export async function replaceSchema({ url, budget, schema }: PostgresMoveLocation, part: string): Promise<void> {
   const client = await connectForCopies(url, budget);
   try {
     const exists = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [part]);

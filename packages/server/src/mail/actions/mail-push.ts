@@ -43,8 +43,14 @@ export async function runSubscribe(request: MailRequest): Promise<MailData> {
       });
     const secret = mail.encryptSecret(JSON.stringify(target), userId, subscriptionField);
     const entry = { userId, name, newMail, endpoint, secret, loginId, role: tx.caller.role, now };
-    const id = await putPushSubscription(database, tx.tx, entry);
-    await emitMailEvent(tx, tx.tx, { name: `${resource}.updated`, keys: [id], changed: ['name', 'newMail'] });
+    const { id, isNew } = await putPushSubscription(database, tx.tx, entry);
+    await emitMailEvent(
+      tx,
+      tx.tx,
+      isNew
+        ? { name: `${resource}.created`, keys: [id] }
+        : { name: `${resource}.updated`, keys: [id], changed: ['name', 'newMail'] },
+    );
     return { data: JSON.stringify({ id, name, newMail }) };
   });
 }
@@ -64,13 +70,13 @@ export async function runUnsubscribePush(request: MailRequest): Promise<MailData
   });
 }
 
-/** A subscription ends with the login of its browser. @throws ApiError `NO_PERMISSION` for API keys. */
+/** A subscription ends with the login of its browser. @throws ApiError `SESSION_NEEDED` for API keys. */
 function requireLogin({ caller }: RecordContext): { readonly userId: number; readonly loginId: number } {
   const userId = caller.user?.['id'];
   if (caller.type === 'session' && typeof userId === 'number' && caller.credentialId !== null)
     return { userId, loginId: caller.credentialId };
   throw new ApiError(
-    'NO_PERMISSION',
+    'SESSION_NEEDED',
     'API keys cannot subscribe a browser. Sign in as a user, and use the session token.',
   );
 }

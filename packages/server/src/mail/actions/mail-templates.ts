@@ -17,7 +17,7 @@ export async function runFillTemplate(request: MailRequest): Promise<MailData> {
   // The members of the body of a read are its parameters.
   const parameters = request.knownParameters(['filterByTk', 'id', 'recipient', 'conversation'], false);
   const { filterByTk, id, recipient, conversation } = parameters;
-  const template = await readFields(context, 'mailTemplates', parseKey(filterByTk ?? id, 'filterByTk'));
+  const template = await readFields(context, 'mailTemplates', parseTemplateKey(filterByTk, id));
   const { subject = '', text = null, html = null } = template as Partial<CampaignContent>;
   const values = {
     ...readRecipient(recipient),
@@ -62,6 +62,14 @@ function readUser({ caller }: RecordContext): MessageVariables {
 async function readFields(context: RecordContext, collection: string, key: number): Promise<Fields> {
   const request = normaliseRequest('get', { filterByTk: key }, false);
   return JSON.parse((await getRecord(context, context.registry.get(collection), request)).data) as Fields;
+}
+
+/** @throws ApiError 400 if both name a template, and not the same one. */
+function parseTemplateKey(filterByTk: unknown, id: unknown): number {
+  const key = parseKey(filterByTk ?? id, 'filterByTk');
+  if (id !== undefined && parseKey(id, 'filterByTk') !== key)
+    throw new ApiError('PARAMETER_INVALID', '"filterByTk" and "id" name different templates. Send one of them.');
+  return key;
 }
 
 function parseKey(id: unknown, name: string): number {

@@ -1,8 +1,10 @@
+import type { Tracing } from '../../base/tracing/tracing.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { LoginParts } from '../connect/access-token.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import { loadLogin } from '../connect/load-login.ts';
 import { MailServerProblem } from '../connect/mail-server-problem.ts';
+import type { SmtpClient } from '../connect/open-smtp.ts';
 import { toMailServerProblem } from '../connect/to-mail-server-problem.ts';
 import { type ReportParts, reportProblem } from '../sync/account-reports.ts';
 import type { SmtpConnector } from './account-delivery.ts';
@@ -10,7 +12,7 @@ import type { SmtpConnector } from './account-delivery.ts';
 /** What connections to SMTP servers are opened with. */
 export interface ConnectorParts extends LoginParts, ReportParts {
   readonly changes: ChangeLog;
-  readonly services: LoginParts['services'] & ConnectServices;
+  readonly services: LoginParts['services'] & ConnectServices & { readonly tracing: Tracing | null };
 }
 
 /** Opens connections by the settings of accounts, and adds what fails to the log of their problems. */
@@ -21,7 +23,8 @@ export function createSmtpConnector(parts: ConnectorParts): SmtpConnector {
       // What a failed recipient needs is loaded too, so that a missing library cannot lose an outcome.
       const [{ openSmtp }] = await Promise.all([import('../connect/open-smtp.ts'), import('./bounce-message.ts')]);
       try {
-        return await openSmtp(login, { services: parts.services, signal });
+        const client = await openSmtp(login, { services: parts.services, signal });
+        return parts.services.tracing ? traceSends(parts.services.tracing, client) : client;
       } catch (error) {
         throw signal.aborted ? error : toMailServerProblem(error, login);
       }
@@ -33,4 +36,17 @@ export function createSmtpConnector(parts: ConnectorParts): SmtpConnector {
     },
     report: (account, problem) => reportProblem(parts, account, { ...problem, source: 'delivery' }),
   };
+}
+
+/** Makes each message create a span, which has the numbers of its recipients, and no addresses. */
+function traceSends(tracing: Tracing, client: SmtpClient): SmtpClient {
+  const send = client.send.bind(client);
+  client.send = (envelope, message) =>
+    tracing.trace({ name: 'send e-mail', kind: 'client', attributes: {} }, async (add) => {
+      const result = await send(envelope, message);
+      add('tablinum.recipients.accepted', result.accepted?.length ?? 0);
+      add('tablinum.recipients.rejected', result.rejected?.length ?? 0);
+      return result;
+    });
+  return client;
 }

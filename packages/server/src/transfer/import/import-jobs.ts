@@ -10,6 +10,7 @@ import { type BlobStore, fileScope } from '../../base/blob-store.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { processCounters } from '../../base/metrics.ts';
+import type { Tracing } from '../../base/tracing/tracing.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import { recordEvent } from '../../changes/record-event.ts';
 import { type Database, DatabaseFault, type Transaction } from '../../database/database.ts';
@@ -51,6 +52,8 @@ export interface ImportJobsParts extends RunImportParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly changes: ChangeLog;
+  /** Its `tracing` is null: no traces are sent. */
+  readonly outbound: { readonly tracing: Tracing | null };
 }
 
 /** Runs imports in the background. */
@@ -183,7 +186,10 @@ export class ImportJobs {
   #start(id: number, owner: string): void {
     if (this.#running.has(id) || this.#worker.isStopped) return;
     processCounters.importsRunning += 1;
-    const end = this.#run(id).then((pause) => {
+    const { tracing } = this.#parts.outbound;
+    const run = (): Promise<number> => this.#run(id);
+    const span = { name: 'import', kind: 'internal', attributes: { 'tablinum.import': id } } as const;
+    const end = (tracing ? tracing.trace(span, run) : run()).then((pause) => {
       processCounters.importsRunning -= 1;
       if (pause === 0) processCounters.importsEnded += 1;
       this.#running.delete(id);

@@ -10,13 +10,14 @@ import { useTexts } from '../../ui/i18n/texts.tsx';
 import { Page } from '../../ui/page.tsx';
 import { PendingButton } from '../../ui/pending-button.tsx';
 import { productTitle } from '../../ui/product-name.ts';
+import { accentColor } from '../../ui/theme/accent-color.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { SettingField } from './setting-field.tsx';
 
 /** The settings of the server that can change while it runs. */
 export function SettingsPage(): ReactNode {
   const t = useSettingsTexts();
-  const settings = useApiQuery(['systemSettings'], (client) => client.settings.get(), { staleTime: 0 });
+  const settings = useApiQuery(['systemSettings'], (client) => client.settings().get(), { staleTime: 0 });
   return (
     <Page title={t.title} description={t.description}>
       <QueryBoundary query={settings}>{(reports) => <SettingsForm reports={reports} />}</QueryBoundary>
@@ -30,10 +31,12 @@ function SettingsForm({ reports }: { reports: readonly SettingReport[] }): React
   const { save: saveLabel } = useTexts().common;
   const [draft, setDraft] = useState<Readonly<Record<string, string>>>({});
   const save = useApiMutation({
-    write: (client, changes: Readonly<Record<string, string | null>>) => client.settings.update(changes),
+    write: (client, changes: Readonly<Record<string, string | null>>) => client.settings().update(changes),
     changes: ['systemSettings'],
     done: (reports, changes) => {
-      productTitle.set(reports.find(({ name }) => name === 'PRODUCT_TITLE')?.value ?? null);
+      const readValue = (setting: string): string | null => reports.find(({ name }) => name === setting)?.value ?? null;
+      productTitle.set(readValue('PRODUCT_TITLE'));
+      accentColor.set(readValue('ACCENT_COLOR'));
       setDraft((present) => Object.fromEntries(Object.entries(present).filter(([name]) => !(name in changes))));
       toast(t.saved);
     },

@@ -4,20 +4,8 @@ import {
   type MantineColorsTuple,
   type MantineThemeOverride,
 } from '@mantine/core';
+import type { Accent } from './accent.ts';
 
-/** Verdigris, the only accent colour. Shade 7 has a contrast of 4.5:1 with white text. */
-const verdigris: MantineColorsTuple = [
-  '#effaf8',
-  '#d9f2ee',
-  '#b0e3dc',
-  '#82d1c7',
-  '#55bbb0',
-  '#34a094',
-  '#1d857a',
-  '#0d6b63',
-  '#0a554f',
-  '#06403b',
-];
 /** Greys with a slight tint of the accent colour. */
 const gray: MantineColorsTuple = [
   '#f8faf9',
@@ -44,10 +32,13 @@ const dark: MantineColorsTuple = [
   '#0e1312',
 ];
 
-/** The Mantine theme, with the built-in texts of components in the given language. */
-export const themeIn = ({ close, clear }: { readonly close: string; readonly clear: string }): MantineThemeOverride =>
+/** The Mantine theme, with the built-in texts of components in the given language. The accent colour has the name `verdigris`. */
+export const themeIn = (
+  { close, clear }: { readonly close: string; readonly clear: string },
+  { shades }: Accent,
+): MantineThemeOverride =>
   createTheme({
-    colors: { verdigris, gray, dark },
+    colors: { verdigris: shades, gray, dark },
     primaryColor: 'verdigris',
     primaryShade: 7,
     defaultRadius: 'sm',
@@ -99,50 +90,52 @@ function buildSoftVariant(color: string, ground: string, textColor: string): Rec
 }
 
 /** CSS variables of surfaces and lines. Dimmed text has a contrast of 4.5:1 on each of them. */
-export const cssVariables: CSSVariablesResolver = () => ({
-  variables: { '--row-height': '34px' },
-  light: {
-    '--mantine-color-text': gray[9],
-    '--mantine-color-dimmed': gray[7],
-    '--mantine-color-placeholder': gray[7],
-    '--mantine-color-error': '#b42318',
-    '--mantine-color-anchor': verdigris[7],
-    '--surface': '#ffffff',
-    '--surface-sunken': gray[0],
-    '--surface-raised': '#ffffff',
-    '--line': gray[2],
-    '--line-strong': gray[3],
-    '--accent-soft': verdigris[0],
-    '--accent-text': verdigris[7],
-    '--flash': '#fdf0c3',
-    '--star': '#b7791f',
-    ...buildSoftVariant('yellow', '#fdf3d7', '#744700'),
-    ...buildSoftVariant('red', '#fdeceb', '#a3261b'),
-    ...buildSoftVariant('green', '#e6f6ea', '#1a5c2e'),
-    ...buildSoftVariant('blue', '#e7f1fb', '#174a7c'),
-    ...buildSoftVariant('gray', gray[1], gray[8]),
-    ...buildSoftVariant('verdigris', verdigris[0], verdigris[8]),
-  },
-  dark: {
-    '--mantine-color-body': dark[8],
-    '--mantine-color-dimmed': dark[2],
-    '--mantine-color-placeholder': dark[2],
-    '--mantine-color-error': '#ff9c93',
-    '--mantine-color-anchor': verdigris[3],
-    '--surface': dark[8],
-    '--surface-sunken': dark[9],
-    '--surface-raised': dark[7],
-    '--line': dark[6],
-    '--line-strong': dark[5],
-    '--accent-soft': '#12302c',
-    '--accent-text': verdigris[3],
-    '--flash': '#4a4017',
-    '--star': '#f0c04a',
-    ...buildSoftVariant('yellow', '#3a2f10', '#f6d67a'),
-    ...buildSoftVariant('red', '#3f1d1a', '#ffb4ac'),
-    ...buildSoftVariant('green', '#16351f', '#9bdcae'),
-    ...buildSoftVariant('blue', '#152f49', '#a4cdf5'),
-    ...buildSoftVariant('gray', dark[6], dark[0]),
-    ...buildSoftVariant('verdigris', '#12302c', verdigris[2]),
-  },
-});
+export const cssVariablesIn =
+  ({ shades, darkSoft }: Accent): CSSVariablesResolver =>
+  () => ({
+    variables: { '--row-height': '34px' },
+    light: {
+      '--mantine-color-text': gray[9],
+      '--mantine-color-dimmed': gray[7],
+      '--mantine-color-placeholder': gray[7],
+      '--mantine-color-error': '#b42318',
+      '--mantine-color-anchor': shades[7],
+      '--surface': '#ffffff',
+      '--surface-sunken': gray[0],
+      '--surface-raised': '#ffffff',
+      '--line': gray[2],
+      '--line-strong': gray[3],
+      '--accent-soft': shades[0],
+      '--accent-text': shades[7],
+      '--flash': '#fdf0c3',
+      '--star': '#b7791f',
+      ...buildSoftVariant('yellow', '#fdf3d7', '#744700'),
+      ...buildSoftVariant('red', '#fdeceb', '#a3261b'),
+      ...buildSoftVariant('green', '#e6f6ea', '#1a5c2e'),
+      ...buildSoftVariant('blue', '#e7f1fb', '#174a7c'),
+      ...buildSoftVariant('gray', gray[1], gray[8]),
+      ...buildSoftVariant('verdigris', shades[0], shades[8]),
+    },
+    dark: {
+      '--mantine-color-body': dark[8],
+      '--mantine-color-dimmed': dark[2],
+      '--mantine-color-placeholder': dark[2],
+      '--mantine-color-error': '#ff9c93',
+      '--mantine-color-anchor': shades[3],
+      '--surface': dark[8],
+      '--surface-sunken': dark[9],
+      '--surface-raised': dark[7],
+      '--line': dark[6],
+      '--line-strong': dark[5],
+      '--accent-soft': darkSoft,
+      '--accent-text': shades[3],
+      '--flash': '#4a4017',
+      '--star': '#f0c04a',
+      ...buildSoftVariant('yellow', '#3a2f10', '#f6d67a'),
+      ...buildSoftVariant('red', '#3f1d1a', '#ffb4ac'),
+      ...buildSoftVariant('green', '#16351f', '#9bdcae'),
+      ...buildSoftVariant('blue', '#152f49', '#a4cdf5'),
+      ...buildSoftVariant('gray', dark[6], dark[0]),
+      ...buildSoftVariant('verdigris', darkSoft, shades[2]),
+    },
+  });

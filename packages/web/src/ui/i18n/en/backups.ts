@@ -5,7 +5,7 @@ export const backups = {
     'A backup contains the data of applications, with the bytes of files and e-mails unless they are in a bucket. Keep copies on another machine.',
   schedule: (next: string, keep: number) =>
     `The next scheduled backup is made on ${next}. The newest ${keep} scheduled backups are kept.`,
-  noSchedule: 'No schedule is set: backups are only made on request. Set BACKUP_SCHEDULE on the server.',
+  noSchedule: 'No schedule is set: backups are only made on request. Set a schedule under Access, Settings.',
   encrypted: 'New backups are encrypted.',
   create: 'Back up now',
   what: 'What is backed up',

@@ -7,6 +7,7 @@ export const settings = {
     access: 'Access',
     limits: 'Limits',
     retention: 'Retention',
+    backups: 'Backups',
     mail: 'Outgoing mail',
     network: 'Network',
     appearance: 'Appearance',
@@ -28,6 +29,9 @@ export const settings = {
     PUBLIC_URL: 'Public URL',
     OUTBOUND_ALLOW: 'Hosts that webhooks may call',
     PRODUCT_TITLE: 'Product title',
+    ACCENT_COLOR: 'Accent colour',
+    BACKUP_SCHEDULE: 'Schedule of backups',
+    BACKUP_KEEP: 'Backups that are kept',
   } as Readonly<Record<string, string>>,
   sources: {
     default: 'Default',
@@ -40,7 +44,7 @@ export const settings = {
     `The environment of the server sets ${name}. Remove it there, and restart the server, to change it here.`,
   range: (minimum: string, maximum: string, unit: string) => `${minimum} to ${maximum} ${unit}.`,
   secretSet: 'Set. Enter a value to replace it.',
-  restoreDefault: (label: string) => `Use the default of ${label}`,
+  restoreDefault: (label: string) => `Use default of ${label}`,
   reset: 'Use default',
   saved: 'The settings were saved.',
 };

@@ -1,4 +1,4 @@
-/** The two places of `tablinum move`: the stores of an application in a folder or in a PostgreSQL database. */
+/** The two locations of `tablinum move`: the stores of an application in a folder or in a PostgreSQL database. */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -21,25 +21,25 @@ export interface OpenTarget {
   close(): Promise<void>;
 }
 
-/** A place with applications, and the `main` that lists them. */
-export interface MovePlace {
+/** A location with applications, and the `main` that lists them. */
+export interface MoveLocation {
   /** As the operator knows it; without a password. */
   readonly name: string;
   /** @returns null if `main` does not list the application. */
   findStore(application: string): Promise<string | null>;
   openSource(store: string): Promise<OpenSource>;
-  /** Opens the part of the place that no server uses, in which the copy is built. */
+  /** Opens the part of the location that no server uses, in which the copy is built. */
   openTarget(store: string): Promise<OpenTarget>;
   /** Puts the complete copy in the place of the store, which no server may have open. */
   replace(store: string): Promise<void>;
 }
 
-/** The place that a configuration names. @throws Error if a server has never been started on it. */
-export async function openPlace(config: Config): Promise<MovePlace> {
+/** The location that a configuration names. @throws Error if a server has never been started on it. */
+export async function openLocation(config: Config): Promise<MoveLocation> {
   return config.databaseUrl === null ? openFolder(config) : openDatabase(config, config.databaseUrl);
 }
 
-async function openFolder(config: Config): Promise<MovePlace> {
+async function openFolder(config: Config): Promise<MoveLocation> {
   const { SqliteMoveReader, SqliteMoveTarget, findSqliteStore, replaceFiles } = await import(
     './database/sqlite/sqlite-move.ts'
   );
@@ -81,22 +81,22 @@ async function openFolder(config: Config): Promise<MovePlace> {
   };
 }
 
-async function openDatabase(config: Config, url: string): Promise<MovePlace> {
+async function openDatabase(config: Config, url: string): Promise<MoveLocation> {
   const { PostgresMoveReader, PostgresMoveTarget, findPostgresStore, replaceSchema } = await import(
     './database/postgres/postgres-move.ts'
   );
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
-  const placeOf = (schema: string): { url: string; budget: typeof budget; schema: string } => ({ url, budget, schema });
+  const locate = (schema: string): { url: string; budget: typeof budget; schema: string } => ({ url, budget, schema });
   const part = (store: string): string => `${schemaName(store)}_part`;
   const openStore = await openPostgresStore(config, url);
   const { host, pathname } = new URL(url);
   return {
     name: `postgres://${host}${pathname}`,
-    findStore: (application) => findPostgresStore(placeOf(schemaName(mainStoreName)), application),
+    findStore: (application) => findPostgresStore(locate(schemaName(mainStoreName)), application),
     openSource: async (store) => {
-      const reader = await PostgresMoveReader.openSource(placeOf(schemaName(store)));
+      const reader = await PostgresMoveReader.openSource(locate(schemaName(store)));
       const database = await openStore(store);
       const bucket = await openBucket(config, store, new DatabaseBlobs(database, systemClock));
       return {
@@ -110,7 +110,7 @@ async function openDatabase(config: Config, url: string): Promise<MovePlace> {
       };
     },
     openTarget: async (store) => {
-      const target = await PostgresMoveTarget.open(placeOf(part(store)));
+      const target = await PostgresMoveTarget.open(locate(part(store)));
       await target.createFixedTables();
       const { openPostgres } = await import('./database/postgres/postgres-open.ts');
       const pool = { poolSize: 1, idleMilliseconds: 2000, requireDurable: false };
@@ -124,7 +124,7 @@ async function openDatabase(config: Config, url: string): Promise<MovePlace> {
         },
       };
     },
-    replace: (store) => replaceSchema(placeOf(schemaName(store)), part(store)),
+    replace: (store) => replaceSchema(locate(schemaName(store)), part(store)),
   };
 }
 
