@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { createStore, removeStorePart, saveBackup } from './backup-work.ts';
+import { createStore, removeStorePart, saveBackup, uploadBackup } from './backup-work.ts';
 import type { BackupSource } from './base/backup-config.ts';
 import type { BackupProgress, BackupTask, SaveRequest } from './database/backup-task.ts';
 
@@ -21,24 +21,31 @@ port.postMessage({ kind: 'done' });
 async function run(): Promise<void> {
   if (task.kind === 'createStore') await createStore(source, task.request);
   else if (task.kind === 'removeStorePart') await removeStorePart(source, task.store);
+  else if (task.kind === 'upload') await uploadBackup(source, task.request);
   else await save(task.request);
 }
 
 async function save(request: SaveRequest): Promise<void> {
   let applications = { done: 0, total: 1 };
+  let stored: Pick<BackupProgress, 'bytes' | 'storedBytes'> | null = null;
   let isMeasuring = false;
   const report = async (): Promise<void> => {
     if (isMeasuring) return;
     isMeasuring = true;
-    const progress: BackupProgress = { ...applications, bytes: await measure(`${request.folder}.part`) };
+    const written = stored ?? { bytes: await measure(`${request.folder}.part`), storedBytes: null };
+    const progress: BackupProgress = { ...applications, ...written };
     port.postMessage({ kind: 'progress', progress });
     isMeasuring = false;
   };
   const timer = setInterval(() => void report(), progressMilliseconds);
-  await saveBackup(source, request, (done, total) => {
+  const onProgress = (done: number, total: number): void => {
     applications = { done, total };
     void report();
-  }).finally(() => clearInterval(timer));
+  };
+  const onStored = (storedBytes: number, bytes: number): void => {
+    stored = { storedBytes, bytes };
+  };
+  await saveBackup(source, request, { onProgress, onStored }).finally(() => clearInterval(timer));
 }
 
 /** The bytes of the files in a folder that is being filled, without the many files of uploads and mail. */

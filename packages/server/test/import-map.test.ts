@@ -42,6 +42,7 @@ const roots = [
   'backup-work.ts',
   'backup-thread.ts',
   'cli-backup.ts',
+  'cli-backup-address.ts',
   'cli-restore.ts',
   'cli-verify.ts',
   'cli-admin.ts',
