@@ -169,7 +169,7 @@ export async function removeStorePart(
   { dataDir, databaseUrl, databaseConnections }: BackupSource,
   store: string,
 ): Promise<void> {
-  await rm(storePart(dataDir, store), { recursive: true, force: true });
+  await rm(storePart(dataDir, store), { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   if (databaseUrl === null) return;
   const { dropPostgres } = await import('./database/postgres/postgres-open.ts');
   const { restorePart } = await import('./database/postgres/restore-schemas.ts');

@@ -40,7 +40,7 @@ const roots = [
   'cli-upgrade.ts',
   'cli-export.ts',
   'backup-work.ts',
-  'backup-thread.ts',
+  'backup-process.ts',
   'cli-backup.ts',
   'cli-backup-address.ts',
   'cli-restore.ts',

@@ -14,14 +14,14 @@ const copyBytes = 256 * 1024 * 1024;
 const copiesAtOnce = 4;
 
 /** A part of bytes that arrive. */
-export interface ArrivedPart {
+interface ArrivedPart {
   readonly body: S3Body;
   /** True: the part has all bytes. */
   readonly isWhole: boolean;
 }
 
 /** Cuts bytes into parts of a size; the last one is shorter. There is at least one, which may be empty. */
-export async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>, size = partBytes): AsyncGenerator<ArrivedPart> {
+async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>, size = partBytes): AsyncGenerator<ArrivedPart> {
   let part = new PartInMemory(size);
   let isFirst = true;
   for await (const piece of bytes)

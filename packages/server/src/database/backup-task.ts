@@ -1,4 +1,4 @@
-/** The tasks of the thread that makes and reads backups. All values can be sent to a thread. */
+/** The tasks of the process that makes and reads backups. All values can be sent to a process. */
 import type { BackupReason } from './backup-manifest.ts';
 
 /** Where a backup is. */
@@ -53,3 +53,9 @@ export interface BackupProgress {
   /** Stored in the bucket so far; null: the backup is not stored in one, or is not yet complete in the folder. */
   readonly storedBytes: number | null;
 }
+
+/** What the process of a task sends to the server: progress, and one of the others at the end. */
+export type BackupProcessMessage =
+  | { readonly kind: 'progress'; readonly progress: BackupProgress }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly problem: string };

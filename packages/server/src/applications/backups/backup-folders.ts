@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { type BackupManifest, isBackupName, manifestName, readManifest } from '../../database/backup-manifest.ts';
 
 const partEnding = '.part';
+/** The process of a server that was killed may write for some milliseconds more. */
+const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 };
 const removedEnding = '.removed.part';
 
 export class BackupFolders {
@@ -61,15 +63,14 @@ export class BackupFolders {
 
   /** Removes the files of an interrupted job. */
   async removePart(id: string): Promise<void> {
-    for (const ending of [partEnding, partEnding + partEnding])
-      await rm(this.path(id) + ending, { recursive: true, force: true });
+    for (const ending of [partEnding, partEnding + partEnding]) await rm(this.path(id) + ending, removal);
   }
 
   /** Removes the files of jobs and removals that were interrupted. @param running the ids of running jobs. */
   async sweep(running: ReadonlySet<string>): Promise<void> {
     for (const name of await readdir(this.folder).catch(() => [])) {
       const [, id] = /^([br]\d{8}-\d{6}-[0-9a-f]{8})(?:\.removed|\.part)?\.part$/.exec(name) ?? [];
-      if (id !== undefined && !running.has(id)) await rm(join(this.folder, name), { recursive: true, force: true });
+      if (id !== undefined && !running.has(id)) await rm(join(this.folder, name), removal);
     }
   }
 }

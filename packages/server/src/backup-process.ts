@@ -1,31 +1,46 @@
-/** A thread that carries out one {@link BackupTask}, so that the reads, copies and hashes of a backup do not delay requests. */
+/**
+ * A process that carries out one {@link BackupTask}, so that the reads, copies and hashes of a backup do not delay requests. The server
+ * gives it a low priority, which a thread could not have: copies of databases and files run in threads that a process has in common.
+ */
 import { readdir, stat } from 'node:fs/promises';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
 import { createStore, removeStorePart, saveBackup, uploadBackup } from './backup-work.ts';
 import type { BackupSource } from './base/backup-config.ts';
-import type { BackupProgress, BackupTask, SaveRequest } from './database/backup-task.ts';
+import type { BackupProcessMessage, BackupProgress, BackupTask, SaveRequest } from './database/backup-task.ts';
+
+interface ProcessRequest {
+  readonly task: BackupTask;
+  readonly source: BackupSource;
+}
 
 const progressMilliseconds = 1000;
 
-if (!parentPort) throw new Error('This module is a thread of the server.');
-const port = parentPort;
-const { task, source } = workerData as { readonly task: BackupTask; readonly source: BackupSource };
+// The server has ended: nobody waits for the result, and another server may undo the work.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+// Supervisors send these to all processes of a service. The server ends this one.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
+process.once('message', (request: ProcessRequest) => void answer(request));
 
-// On Linux, this is the priority of the thread; elsewhere it would be that of the whole server.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
-await run();
-port.postMessage({ kind: 'done' });
+const send = (message: BackupProcessMessage, onSent = (): void => {}): void => void process.send?.(message, onSent);
 
-async function run(): Promise<void> {
+async function answer(request: ProcessRequest): Promise<void> {
+  const outcome = await run(request).then(
+    (): BackupProcessMessage => ({ kind: 'done' }),
+    (error: unknown): BackupProcessMessage => ({ kind: 'failed', problem: describe(error) }),
+  );
+  send(outcome, () => process.exit());
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+async function run({ task, source }: ProcessRequest): Promise<void> {
   if (task.kind === 'createStore') await createStore(source, task.request);
   else if (task.kind === 'removeStorePart') await removeStorePart(source, task.store);
   else if (task.kind === 'upload') await uploadBackup(source, task.request);
-  else await save(task.request);
+  else await save(source, task.request);
 }
 
-async function save(request: SaveRequest): Promise<void> {
+async function save(source: BackupSource, request: SaveRequest): Promise<void> {
   let applications = { done: 0, total: 1 };
   let stored: Pick<BackupProgress, 'bytes' | 'storedBytes'> | null = null;
   let isMeasuring = false;
@@ -34,7 +49,7 @@ async function save(request: SaveRequest): Promise<void> {
     isMeasuring = true;
     const written = stored ?? { bytes: await measure(`${request.folder}.part`), storedBytes: null };
     const progress: BackupProgress = { ...applications, ...written };
-    port.postMessage({ kind: 'progress', progress });
+    send({ kind: 'progress', progress });
     isMeasuring = false;
   };
   const timer = setInterval(() => void report(), progressMilliseconds);
