@@ -100,12 +100,12 @@ export class BackupBucket {
     const manifest = await readManifest(folder);
     await this.removePart(name);
     let done = 0;
+    const onRead = (bytes: number): void => {
+      done += bytes;
+      onProgress(done);
+    };
     await this.#explain(
-      runForEach(manifest.files, filesAtOnce, async ({ path, bytes, sha256 }) => {
-        await this.#uploadFile(join(folder, path), this.#key(name, path), { path, bytes, sha256 });
-        done += bytes;
-        onProgress(done);
-      }),
+      runForEach(manifest.files, filesAtOnce, (file) => this.#uploadFile(join(folder, file.path), name, file, onRead)),
     );
     const stored = createReadStream(join(folder, manifestName), { highWaterMark: readBytes });
     await this.#explain(uploadObject(this.#client, { bytes: stored, chooseKey: () => this.#key(name, manifestName) }));
@@ -169,10 +169,15 @@ export class BackupBucket {
     return parts;
   }
 
-  async #uploadFile(path: string, key: string, { path: name, bytes: size, sha256 }: BackupFile): Promise<void> {
-    const bytes = createReadStream(path, { highWaterMark: readBytes });
-    const stored = await uploadObject(this.#client, { bytes, chooseKey: () => key, size });
-    if (stored.sha256 !== sha256 || stored.size !== size) throw new Error(`${name} was changed while it was stored.`);
+  async #uploadFile(
+    from: string,
+    name: string,
+    { path, bytes: size, sha256 }: BackupFile,
+    onRead: (bytes: number) => void,
+  ): Promise<void> {
+    const bytes = countBytes(createReadStream(from, { highWaterMark: readBytes }), onRead);
+    const stored = await uploadObject(this.#client, { bytes, chooseKey: () => this.#key(name, path), size });
+    if (stored.sha256 !== sha256 || stored.size !== size) throw new Error(`${path} was changed while it was stored.`);
   }
 
   async #readManifestText(name: string): Promise<string | null> {
@@ -216,4 +221,14 @@ export class BackupBucket {
 function findComplete(objects: ReadonlySet<string>): Set<string> {
   const names = [...objects].filter((name) => name.endsWith(completeEnding));
   return new Set(names.map((name) => name.slice(0, -completeEnding.length)).filter(isBackupName));
+}
+
+async function* countBytes(
+  pieces: AsyncIterable<Uint8Array>,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    onRead(piece.length);
+    yield piece;
+  }
 }
