@@ -38,6 +38,7 @@ export async function saveBackup(
   const { folder, inBucket } = request;
   if (inBucket === null) return saveToFolder(source, request, onProgress);
   return useBucket(source, async (bucket) => {
+    await bucket.requireFree(inBucket); // before anything is copied
     try {
       const { files } = await saveToFolder(source, request, onProgress);
       const all = files.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -52,18 +52,28 @@ export interface ListedFolder {
 
 /** Lists a folder without what its folders contain. @param folder empty, or ends with a slash. */
 export async function listFolder(client: S3Client, folder: string): Promise<ListedFolder> {
-  const [objects, folders] = [new Set<string>(), new Set<string>()];
-  const add = (key: string): void => {
+  const folders = new Set<string>();
+  const objects = await listObjects(client, folder, folders);
+  for await (const { key } of listUploads(client, folder)) {
     const [name = '', ...rest] = key.slice(folder.length).split('/');
     if (rest.length > 0) folders.add(name);
-    else objects.add(name);
-  };
-  for await (const page of listPages(client, { prefix: folder, delimiter: '/' })) {
-    for (const each of readElements(page, 'CommonPrefixes')) add(requireText(each, 'Prefix'));
-    for (const each of readElements(page, 'Contents')) add(requireText(each, 'Key'));
   }
-  for await (const { key } of listUploads(client, folder)) if (key.slice(folder.length).includes('/')) add(key);
   return { objects, folders };
+}
+
+/** The names of the objects in a folder. @param folders receives the names of folders that have objects. */
+export async function listObjects(
+  client: S3Client,
+  folder: string,
+  folders: Set<string> = new Set(),
+): Promise<Set<string>> {
+  const objects = new Set<string>();
+  for await (const page of listPages(client, { prefix: folder, delimiter: '/' })) {
+    for (const each of readElements(page, 'CommonPrefixes'))
+      folders.add(requireText(each, 'Prefix').slice(folder.length, -1));
+    for (const each of readElements(page, 'Contents')) objects.add(requireText(each, 'Key').slice(folder.length));
+  }
+  return objects;
 }
 
 /** The folders in a folder whose names are whole numbers. */

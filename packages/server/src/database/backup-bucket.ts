@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { nullIfMissing, S3Client, S3Fault, textBody } from '../base/s3-client.ts';
 import type { S3Config } from '../base/s3-config.ts';
-import { listFolder, listKeys, listUploads, removeAll } from '../base/s3-listing.ts';
+import { listFolder, listKeys, listObjects, listUploads, removeAll } from '../base/s3-listing.ts';
 import { contentDiffers, requireHash } from '../base/s3-read.ts';
 import { describeS3Fault } from '../base/s3-start.ts';
 import { runForEach, uploadObject } from '../base/s3-upload.ts';
@@ -56,7 +56,7 @@ export class BackupBucket {
 
   /** The names of all complete backups. @throws ApiError 503, as all methods, if the service fails. */
   async list(): Promise<Set<string>> {
-    return findComplete((await this.#explain(listFolder(this.#client, this.#config.prefix))).objects);
+    return findComplete(await this.#explain(listObjects(this.#client, this.#config.prefix)));
   }
 
   async has(name: string): Promise<boolean> {
@@ -95,8 +95,7 @@ export class BackupBucket {
    * @throws Error if there is one with this name. What remains of an interrupted one is removed.
    */
   async upload(folder: string, name: string, onProgress: (bytes: number) => void = () => {}): Promise<BackupManifest> {
-    if (!isBackupName(name)) throw new Error(`"${name}" is not a name of a backup: letters, digits, dots and hyphens.`);
-    if (await this.has(name)) throw new Error(`The bucket already has a backup "${name}". Choose another name.`);
+    await this.requireFree(name);
     const manifest = await readManifest(folder);
     await this.removePart(name);
     let done = 0;
@@ -111,6 +110,12 @@ export class BackupBucket {
     await this.#explain(uploadObject(this.#client, { bytes: stored, chooseKey: () => this.#key(name, manifestName) }));
     await this.#explain(this.#complete(name, manifest));
     return manifest;
+  }
+
+  /** @throws Error if there is a backup with this name. */
+  async requireFree(name: string): Promise<void> {
+    if (!isBackupName(name)) throw new Error(`"${name}" is not a name of a backup: letters, digits, dots and hyphens.`);
+    if (await this.has(name)) throw new Error(`The bucket already has a backup "${name}". Choose another name.`);
   }
 
   async #complete(name: string, { at, files }: BackupManifest): Promise<void> {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { BackupSchedule } from '../../src/applications/backups/backup-schedule.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { runBackupCommand } from '../../src/cli-backup.ts';
 import { runRestoreCommand } from '../../src/cli-restore.ts';
@@ -161,9 +162,14 @@ describeEngines('backups in a bucket', (engine) => {
     }
   });
 
-  test('a service that is away is named with its setting, and nothing is changed', async () => {
+  test('a service that is away is named with its setting, nothing is changed, and the schedule tries again', async () => {
     const before = await list();
+    const { backups } = await server.running.applications.backups();
+    const { clock, logger } = server.running.applications.main;
+    const times = { schedule: '0 3 * * *', keep: 1, clock, logger, isShared: false };
+    const schedule = new BackupSchedule({ ...times, backups });
     await s3.kill();
+    await schedule.tick();
     for (const request of ['GET /api/backups:list', 'POST /api/backups:create']) {
       const { status, body, headers } = await other.call(request);
       expect({ status, code: body.code }).toEqual({ status: 503, code: 'BACKUP_STORAGE_UNAVAILABLE' });
@@ -174,6 +180,11 @@ describeEngines('backups in a bucket', (engine) => {
     expect(problems).toMatchObject([{ severity: 'warning', message: expect.stringContaining('BACKUP_S3_BUCKET') }]);
     await s3.listen();
     expect(await list()).toEqual(before);
+    await schedule.tick();
+    await backups.waitForEnd();
+    const [made, ...others] = await list();
+    expect(made).toMatchObject({ reason: 'schedule', status: 'done', isAvailable: true });
+    expect(others).toEqual(before);
     expect(other.running.health.problems.some(({ source }) => source === 'backup storage')).toBe(false);
   });
 
