@@ -3,11 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, test as anyTest, beforeAll, expect } from 'vitest';
 import { sqlite } from '../support/engines.ts';
 import { bucket, S3Server } from '../support/s3-server.ts';
 import { TestServer } from '../support/scenario.ts';
 
+/** Reads `/proc`. */
+const test = anyTest.skipIf(process.platform !== 'linux');
 const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-process-'));
 let s3: S3Server;
 let server: TestServer;
