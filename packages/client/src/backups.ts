@@ -12,7 +12,13 @@ export interface Backup {
   readonly applications: readonly string[];
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  readonly progress: { readonly done: number; readonly total: number; readonly bytes: number } | null;
+  /** Applications and bytes so far. `storedBytes`: those in the bucket, null until they are stored there. */
+  readonly progress: {
+    readonly done: number;
+    readonly total: number;
+    readonly bytes: number;
+    readonly storedBytes: number | null;
+  } | null;
   readonly bytes: number | null;
   readonly files: number | null;
   readonly tables: number | null;
@@ -35,6 +41,8 @@ export interface BackupSchedule {
   readonly nextAt: string | null;
   readonly keep: number;
   readonly isEncrypted: boolean;
+  /** The bucket for backups; null: they are in a folder. */
+  readonly bucket: string | null;
 }
 
 export interface RestoreOptions {

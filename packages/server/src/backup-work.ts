@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { BackupSource } from './base/backup-config.ts';
 import { isoTime, systemClock } from './base/clock.ts';
 import { copyIfExists } from './base/copy-if-exists.ts';
+import type { BackupBucket } from './database/backup-bucket.ts';
 import {
   type BackupApplication,
   type BackupManifest,
@@ -12,15 +13,71 @@ import {
   readManifest,
   UnusableBackup,
 } from './database/backup-manifest.ts';
-import type { NewStoreRequest, SaveRequest } from './database/backup-task.ts';
+import type { CopyBlobs, NewStoreRequest, SaveRequest, UploadRequest } from './database/backup-task.ts';
+import type { BackupOptions } from './database/sqlite/backup-folder.ts';
 import { hasProcessExited } from './database/sqlite/folder-lock.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
 
-/** Saves applications while servers use them, or while none does. @throws Error with a message for the operator. */
+export interface SaveListeners {
+  /** @param total applications, as far as their number is known. */
+  readonly onProgress?: (done: number, total: number) => void;
+  /** Bytes that were stored in the bucket, and all. */
+  readonly onStored?: (stored: number, all: number) => void;
+}
+
+/**
+ * Saves applications while servers use them, or while none does. For a bucket, the backup is made in the folder, which is then removed.
+ *
+ * @throws Error with a message for the operator.
+ */
 export async function saveBackup(
   source: BackupSource,
+  request: SaveRequest,
+  { onProgress, onStored }: SaveListeners = {},
+): Promise<BackupManifest> {
+  const { folder, inBucket } = request;
+  if (inBucket === null) return saveToFolder(source, request, onProgress);
+  return useBucket(source, async (bucket) => {
+    await bucket.requireFree(inBucket); // before anything is copied
+    try {
+      const { files } = await saveToFolder(source, request, onProgress);
+      const all = files.reduce((sum, { bytes }) => sum + bytes, 0);
+      return await bucket.upload(folder, inBucket, (stored) => onStored?.(stored, all));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+/** Stores a complete backup in the bucket. */
+export async function uploadBackup(source: BackupSource, { folder, inBucket }: UploadRequest): Promise<void> {
+  await useBucket(source, (bucket) => bucket.upload(folder, inBucket));
+}
+
+/** Runs work with the bucket of a source. */
+async function useBucket<T>({ backupBucket }: BackupSource, work: (bucket: BackupBucket) => Promise<T>): Promise<T> {
+  if (backupBucket === null) throw new Error('BACKUP_S3_BUCKET is missing.');
+  const { BackupBucket } = await import('./database/backup-bucket.ts');
+  const bucket = new BackupBucket(backupBucket);
+  return work(bucket).finally(() => bucket.close());
+}
+
+async function saveToFolder(
+  source: BackupSource,
+  request: SaveRequest,
+  onProgress: SaveListeners['onProgress'],
+): Promise<BackupManifest> {
+  if (source.filesBucket === null) return saveData(source, request, { onProgress });
+  const { BlobCopies } = await import('./base/s3-blob-copies.ts');
+  const copies = new BlobCopies(source.filesBucket);
+  const copyBlobs: CopyBlobs = (store, target) => copies.copyTo(target, store);
+  return saveData(source, request, { onProgress, copyBlobs }).finally(() => copies.close());
+}
+
+async function saveData(
+  source: BackupSource,
   { folder, application, reason }: SaveRequest,
-  onProgress?: (done: number, total: number) => void,
+  options: Pick<BackupOptions, 'onProgress' | 'copyBlobs'>,
 ): Promise<BackupManifest> {
   const { dataDir, databaseUrl: url, databaseConnections, bucket, recipients } = source;
   const manifest = {
@@ -31,7 +88,7 @@ export async function saveBackup(
   };
   if (url === null) {
     const { backupFolder } = await import('./database/sqlite/backup-folder.ts');
-    return backupFolder(dataDir, folder, { application, manifest, recipients, onProgress });
+    return backupFolder(dataDir, folder, { application, manifest, recipients, ...options });
   }
   const { backupSchemas } = await import('./database/postgres/backup-schemas.ts');
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
@@ -43,7 +100,7 @@ export async function saveBackup(
     schemaName,
     manifest,
     recipients,
-    onProgress,
+    ...options,
     addFiles: async (part) => {
       await copyIfExists(join(dataDir, 'mail-secret.key'), join(part, 'mail-secret.key'));
     },
@@ -56,7 +113,36 @@ function readVersion(): string {
 }
 
 /** Creates a store from a backup. No server uses the store until `main` lists it. @throws UnusableBackup */
-export async function createStore(
+export async function createStore(source: BackupSource, request: NewStoreRequest): Promise<BackupApplication> {
+  const { folder, inBucket, application } = request;
+  if (inBucket === null) return createStoreFromFolder(source, request);
+  try {
+    await downloadBackup(source, inBucket, folder, application);
+    return await createStoreFromFolder(source, request);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Downloads a backup to a folder. @param application the only one whose files are needed; null: all. */
+export async function downloadBackup(
+  source: BackupSource,
+  name: string,
+  folder: string,
+  application: string | null,
+): Promise<void> {
+  await useBucket(source, async (bucket) => {
+    const manifest = await bucket.read(name);
+    const store = application !== null && manifest ? findSavedApplication(manifest, application).store : null;
+    await bucket.download(name, folder, (path) => !path.includes('/') || isOfStore(path, store));
+  });
+}
+
+/** Whether a file of a backup belongs to a store; null: to any. */
+const isOfStore = (path: string, store: string | null): boolean =>
+  store === null || path.includes(`/${store}.`) || path.includes(`/${store}/`);
+
+async function createStoreFromFolder(
   source: BackupSource,
   { folder, application: name, store, identities, isCopy }: NewStoreRequest,
 ): Promise<BackupApplication> {
@@ -72,7 +158,7 @@ export async function createStore(
     const { createRestoredSchema } = await import('./database/postgres/restore-schemas.ts');
     const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
     const budget = new ConnectionBudget(databaseConnections);
-    const own = manifest.files.filter(({ path }) => path.startsWith(`schemas/${application.store}/`));
+    const own = manifest.files.filter(({ path }) => isOfStore(path, application.store));
     await checkFiles(plain, { ...manifest, files: own });
     await createRestoredSchema({ url, budget, folder: plain, manifest, isCopy }, application.store, schemaName(store));
     return application;
@@ -84,7 +170,7 @@ export async function removeStorePart(
   { dataDir, databaseUrl, databaseConnections }: BackupSource,
   store: string,
 ): Promise<void> {
-  await rm(storePart(dataDir, store), { recursive: true, force: true });
+  await rm(storePart(dataDir, store), { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   if (databaseUrl === null) return;
   const { dropPostgres } = await import('./database/postgres/postgres-open.ts');
   const { restorePart } = await import('./database/postgres/restore-schemas.ts');
@@ -100,6 +186,21 @@ export function findSavedApplication({ applications }: BackupManifest, name: str
   throw new UnusableBackup(
     `The backup has no application "${name}". It has ${applications.map((each) => each.name).join(', ')}.`,
   );
+}
+
+/** Those in use: decrypted files can be in one while a downloaded backup is in another. */
+const scratchFolders = new Set<string>();
+
+/** Runs work with a new folder in the data folder, which is removed afterwards. */
+export async function withScratchFolder<T>(dataDir: string, work: (folder: string) => Promise<T>): Promise<T> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await removeLeftovers(dataDir);
+  const folder = await mkdtemp(join(dataDir, `scratch-${process.pid}-`));
+  scratchFolders.add(folder);
+  return work(folder).finally(async () => {
+    await rm(folder, { recursive: true, force: true });
+    scratchFolders.delete(folder);
+  });
 }
 
 export interface OpenOptions {
@@ -128,24 +229,18 @@ export async function openBackup<T>(
     );
   const { decryptFiles } = await import('./database/backup-encryption.ts');
   const store = only === undefined ? null : findSavedApplication(manifest, only).store;
-  const isNeeded = (path: string): boolean =>
-    store === null || path.includes(`/${store}.`) || path.includes(`/${store}/`);
-  const needed = { ...manifest, files: manifest.files.filter(({ path }) => isNeeded(path)) };
-  await mkdir(source.dataDir, { recursive: true, mode: 0o700 });
-  await removeLeftovers(source.dataDir);
-  const plain = await mkdtemp(join(source.dataDir, `decrypted-${process.pid}-`));
-  try {
-    return await work(plain, await decryptFiles(folder, needed, plain, identities));
-  } finally {
-    await rm(plain, { recursive: true, force: true });
-  }
+  const needed = { ...manifest, files: manifest.files.filter(({ path }) => isOfStore(path, store)) };
+  return withScratchFolder(source.dataDir, async (plain) =>
+    work(plain, await decryptFiles(folder, needed, plain, identities)),
+  );
 }
 
-/** Removes decrypted files of interrupted calls: their process has ended, or an earlier process had the same id as this one. */
+/** Removes the folders of interrupted calls: their process has ended, or an earlier process had the same id as this one. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
-    const [, pid] = /^decrypted-(\d+)-/.exec(name) ?? [];
-    if (pid !== undefined && (Number(pid) === process.pid || hasProcessExited(Number(pid))))
+    const [, pid] = /^scratch-(\d+)-/.exec(name) ?? [];
+    const isOwn = Number(pid) === process.pid;
+    if (pid !== undefined && (isOwn ? !scratchFolders.has(join(dataDir, name)) : hasProcessExited(Number(pid))))
       await rm(join(dataDir, name), { recursive: true, force: true });
   }
 }

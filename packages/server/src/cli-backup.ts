@@ -1,37 +1,54 @@
-/** `tablinum backup [--app <name>] <folder>`: saves applications while the server runs, or while it does not. */
+/** `tablinum backup [--app <name>] <folder or s3 address>`: saves applications while the server runs, or while it does not. */
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { saveBackup } from './backup-work.ts';
-import { toBackupSource } from './base/backup-config.ts';
+import { saveBackup, withScratchFolder } from './backup-work.ts';
+import { type BackupSource, toBackupSource } from './base/backup-config.ts';
 import type { Config } from './base/config.ts';
+import { readBackupAddress } from './cli-backup-address.ts';
 import { UsageError } from './cli-commands.ts';
 import type { BackupManifest } from './database/backup-manifest.ts';
 
 const usage =
-  'Usage: tablinum backup [--app <name>] <folder>. Set DATA_DIR or DATABASE_URL as for the server. <folder> must not exist yet.';
+  'Usage: tablinum backup [--app <name>] <folder or s3://bucket/prefix/name>. Set DATA_DIR or DATABASE_URL as for the server. The backup must not exist yet.';
 
 /** Runs `tablinum backup`. @throws Error with a message for the operator. */
 export async function runBackupCommand(args: readonly string[], config: Config): Promise<void> {
-  const { folder, application } = readArguments(args);
+  const { place, application } = readArguments(args);
   if (application === 'main')
     throw new Error(
       'The application "main" contains the list of all others and can only be backed up together with them. Leave out --app.',
     );
-  const manifest = await saveBackup(toBackupSource(config), { folder, application, reason: null });
+  const manifest = await save(toBackupSource(config), place, application, config);
   for (const line of listSizes(manifest)) console.log(line);
   const encrypted = manifest.encryption ? ' It is encrypted.' : '';
-  console.log(`The backup in ${folder} is complete: ${summarise(manifest)}.${encrypted}${describeBucket(config)}`);
+  console.log(`The backup in ${place} is complete: ${summarise(manifest)}.${encrypted}${describeBucket(config)}`);
 }
 
-function readArguments(args: readonly string[]): { folder: string; application: string | null } {
+async function save(
+  source: BackupSource,
+  place: string,
+  application: string | null,
+  config: Config,
+): Promise<BackupManifest> {
+  const request = { application, reason: null };
+  const address = readBackupAddress(place, config);
+  if (address === null) return saveBackup(source, { ...request, folder: place, inBucket: null });
+  const { name, backupBucket } = address;
+  return withScratchFolder(source.dataDir, (scratch) =>
+    saveBackup({ ...source, backupBucket }, { ...request, folder: join(scratch, 'backup'), inBucket: name }),
+  );
+}
+
+function readArguments(args: readonly string[]): { place: string; application: string | null } {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
       options: { app: { type: 'string' } },
       allowPositionals: true,
     });
-    const [folder] = positionals;
-    if (folder !== undefined && folder !== '' && positionals.length === 1)
-      return { folder, application: values.app ?? null };
+    const [place] = positionals;
+    if (place !== undefined && place !== '' && positionals.length === 1)
+      return { place, application: values.app ?? null };
   } catch {}
   throw new UsageError(usage);
 }
@@ -45,7 +62,9 @@ function listSizes({ engine, applications, files }: BackupManifest): string[] {
       .filter(({ path }) => databaseFile.test(path))
       .map(({ path, bytes }) => `${path} ${toMegabytes(bytes)}`);
   return applications.map(({ name, store }) => {
-    const own = files.filter(({ path }) => path.startsWith(`schemas/${store}/`));
+    const own = files.filter(
+      ({ path }) => path.startsWith(`schemas/${store}/`) || path.startsWith(`schemas/${store}.files/`),
+    );
     return `${name} ${toMegabytes(own.reduce((sum, { bytes }) => sum + bytes, 0))}`;
   });
 }
@@ -61,8 +80,8 @@ function summarise({ engine, applications, files, tables }: BackupManifest): str
 
 const toMegabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
-/** What the backup lacks. Files that are no longer used stay in the bucket for at least a day, so that it may be copied later. */
-function describeBucket({ s3 }: Config): string {
-  if (s3 === null) return '';
+/** What the backup lacks with `BACKUP_FILES=off`. Files that are no longer used stay in the bucket for at least a day, so that it may be copied later. */
+function describeBucket({ s3, backups }: Config): string {
+  if (s3 === null || backups.includesFiles) return '';
   return ` The bytes of files and e-mails are not in it: they are in the bucket "${s3.bucket}" (FILES_S3_BUCKET). Copy the bucket within a day after this backup; a restore needs both.`;
 }

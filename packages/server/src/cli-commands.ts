@@ -126,19 +126,20 @@ Requests are refused for at most --max-pause seconds (default: 5). Repeat the co
     name: 'backup',
     summary: 'Saves the data of all applications or of one, whether or not servers run.',
     actions: [],
-    usage: 'tablinum backup [--app <name>] <folder>',
+    usage: `tablinum backup [--app <name>] <folder or s3://bucket/prefix/name>
+Addresses of S3 need BACKUP_S3_BUCKET with its endpoint and access key.`,
   },
   {
     name: 'verify',
     summary: 'Reads a whole backup, and compares its checksums and row counts.',
     actions: [],
-    usage: 'tablinum verify [--identity <file>] <folder>',
+    usage: 'tablinum verify [--identity <file>] <folder or s3://bucket/prefix/name>',
   },
   {
     name: 'restore',
     summary: 'Restores a backup while no server runs. What it replaces is kept.',
     actions: [],
-    usage: `tablinum restore [--app <name> [--as <new name>]] [--replace all|<name>] [--identity <file>] <folder>
+    usage: `tablinum restore [--app <name> [--as <new name>]] [--replace all|<name>] [--identity <file>] <folder or s3://bucket/prefix/name>
 --as restores a copy next to the original. --identity is a file with the secret key of age, for encrypted backups.`,
   },
   {

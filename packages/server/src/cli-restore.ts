@@ -1,4 +1,4 @@
-/** `tablinum restore [--app <name> [--as <name>]] [--replace <name>] [--identity <file>] <folder>`: restores a backup while no server runs. */
+/** `tablinum restore [--app <name> [--as <name>]] [--replace <name>] [--identity <file>] <folder or s3 address>`: restores a backup while no server runs. */
 import { existsSync, readFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,13 +7,14 @@ import { findSavedApplication, openBackup, readIdentityFile } from './backup-wor
 import { isoTime, systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { copyIfExists } from './base/copy-if-exists.ts';
+import { withBackupFolder } from './cli-backup-address.ts';
 import { UsageError } from './cli-commands.ts';
 import { type BackupApplication, type BackupManifest, checkFiles } from './database/backup-manifest.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
 import { isApplicationName } from './records/system/application-rules.ts';
 
 const usage =
-  'Usage: tablinum restore [--app <name> [--as <new name>]] [--replace all|<name>] [--identity <file>] <folder>. Set DATA_DIR or DATABASE_URL as for the server, which must be stopped.';
+  'Usage: tablinum restore [--app <name> [--as <new name>]] [--replace all|<name>] [--identity <file>] <folder or s3://bucket/prefix/name>. Set DATA_DIR or DATABASE_URL as for the server, which must be stopped.';
 const keyName = 'mail-secret.key';
 
 interface RestoreRequest {
@@ -31,8 +32,10 @@ interface RestoreRequest {
 export async function runRestoreCommand(args: readonly string[], config: Config): Promise<void> {
   const { folder, identity, ...options } = readArguments(args);
   const identities = identity === undefined ? [] : await readIdentityFile(identity);
-  await openBackup(folder, { source: config, identities }, (plain, manifest) =>
-    restore({ folder: plain, manifest, ...options }, config, folder),
+  await withBackupFolder(folder, config, options.app ?? null, (found) =>
+    openBackup(found, { source: config, identities }, (plain, manifest) =>
+      restore({ folder: plain, manifest, ...options }, config, folder),
+    ),
   );
 }
 

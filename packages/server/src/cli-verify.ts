@@ -1,28 +1,40 @@
-/** `tablinum verify <folder>`: reads a whole backup, restores it into a scratch place, and compares it with its manifest. */
+/** `tablinum verify <folder or s3 address>`: reads a whole backup, restores it into a scratch place, and compares it with its manifest. */
 import { parseArgs } from 'node:util';
 import { openBackup, readIdentityFile } from './backup-work.ts';
 import type { Config } from './base/config.ts';
+import { withBackupFolder } from './cli-backup-address.ts';
 import { UsageError } from './cli-commands.ts';
 import { type BackupManifest, checkFiles, readManifest } from './database/backup-manifest.ts';
 import { mainStoreName, schemaName } from './open-stores.ts';
 
 const usage =
-  'Usage: tablinum verify [--identity <file>] <folder>. With DATABASE_URL, a backup of PostgreSQL is also restored into temporary schemas and compared.';
+  'Usage: tablinum verify [--identity <file>] <folder or s3://bucket/prefix/name>. With DATABASE_URL, a backup of PostgreSQL is also restored into temporary schemas and compared.';
 
 /** Runs `tablinum verify`. @throws Error with a message for the operator. */
 export async function runVerifyCommand(args: readonly string[], config: Config): Promise<void> {
-  const { folder, identity } = readArguments(args);
+  const { folder: place, identity } = readArguments(args);
+  await withBackupFolder(place, config, null, (folder) => verifyFolder({ folder, place, identity }, config));
+}
+
+interface VerifiedBackup {
+  readonly folder: string;
+  /** For messages. */
+  readonly place: string;
+  readonly identity: string | undefined;
+}
+
+async function verifyFolder({ folder, place, identity }: VerifiedBackup, config: Config): Promise<void> {
   const manifest = await readManifest(folder);
   await checkFiles(folder, manifest);
   if (manifest.encryption && identity === undefined) {
     console.log(
-      `The ${manifest.files.length} encrypted files of the backup in ${folder} are good. Their content was not read: add --identity <file>.`,
+      `The ${manifest.files.length} encrypted files of the backup in ${place} are good. Their content was not read: add --identity <file>.`,
     );
     return;
   }
   const identities = identity === undefined ? [] : await readIdentityFile(identity);
   await openBackup(folder, { source: config, identities }, (plain, decrypted) =>
-    verify(plain, decrypted, config, folder),
+    verify(plain, decrypted, config, place),
   );
 }
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
+import { bucket, S3Server } from '../../server/test/support/s3-server.ts';
 import { TestServer } from '../../server/test/support/scenario.ts';
 import { buildWebInterface, describeWebEngines, expectAccessible, openPage, signIn } from './support/web-page.ts';
 
@@ -11,6 +12,7 @@ const long = { timeout: 120_000 };
 
 describe.skipIf(chromium === null)('backups in the web interface', () => {
   describeWebEngines('the page of backups', (engine) => {
+    let s3: S3Server;
     let server: TestServer;
     let browser: Browser;
     let page: Page;
@@ -18,7 +20,9 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
 
     beforeAll(async () => {
       buildWebInterface();
-      server = await TestServer.start(engine, { env: { BACKUP_SCHEDULE: '0 3 1 1 *', BACKUP_KEEP: '3' } });
+      s3 = await S3Server.start();
+      const env = { ...s3.env('', 'BACKUP_S3'), BACKUP_SCHEDULE: '0 3 1 1 *', BACKUP_KEEP: '3' };
+      server = await TestServer.start(engine, { env });
       // The backup of the schedule that is made up at the start has ended.
       const { backups } = await server.running.applications.backups();
       await vi.waitFor(async () => expect((await backups.list())[0]?.status).toBe('done'), { timeout: 20_000 });
@@ -31,10 +35,13 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
     afterAll(async () => {
       await browser?.close();
       await server?.stop();
+      await s3?.remove();
     });
 
     test('a backup is made and downloaded, and an application is restored with its name typed', long, async () => {
       await page.getByText(/The newest 3 scheduled backups are kept/).waitFor();
+      await page.getByText(`New backups are stored in the bucket ${bucket}.`).waitFor();
+      if (process.env['SHOTS']) await page.screenshot({ path: `${process.env['SHOTS']}/list.png` });
       await page.getByRole('button', { name: 'Back up now' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('What is backed up').selectOption('shop');

@@ -46,7 +46,7 @@ export interface ReplaceSteps {
 export class Applications {
   readonly main: Application;
   readonly #parts: ApplicationsParts;
-  #backups: ServerBackups | null = null;
+  #backups: Promise<ServerBackups> | null = null;
   readonly #logger: Logger;
   readonly #list: ApplicationList;
   readonly #open: OpenApplications;
@@ -71,16 +71,18 @@ export class Applications {
 
   /** The backups of the server. @throws StartFailure if their schedule is invalid. */
   async backups(): Promise<ServerBackups> {
-    const { ServerBackups } = await import('./backups/server-backups.ts');
+    const { openServerBackups } = await import('./backups/server-backups.ts');
     const { backups, stores } = this.#parts;
-    this.#backups ??= new ServerBackups({ ...backups, stores, applications: this });
+    this.#backups ??= openServerBackups({ ...backups, stores, applications: this });
     return this.#backups;
   }
 
   /** Finishes or undoes interrupted backups and starts the schedule, if there may be backups. */
   async #beginBackups(): Promise<void> {
     const { begins, settings, folder } = this.#parts.backups;
-    if (!begins || !(settings().schedule !== null || this.isShared || existsSync(folder))) return;
+    const { schedule, s3 } = settings();
+    const mayHaveAny = schedule !== null || s3 !== null || this.isShared || existsSync(folder);
+    if (!begins || !mayHaveAny) return;
     await (await this.backups()).begin();
   }
 
@@ -251,7 +253,7 @@ export class Applications {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
-    await this.#backups?.close();
+    await (await this.#backups?.catch(() => null))?.close();
     await this.#open.closeAll();
     await this.main.close();
   }

@@ -1,7 +1,7 @@
 /** The settings of backups that the server makes. */
 import { join } from 'node:path';
-import type { S3Config } from './s3-config.ts';
-import { atRuntime, ConfigError, defineSetting, parseInteger, type Setting } from './setting.ts';
+import { defineBucket, readBucket, type S3Config } from './s3-config.ts';
+import { atRuntime, ConfigError, defineSetting, parseChoice, parseInteger, type Setting } from './setting.ts';
 
 export interface BackupConfig {
   /** The folder for backups; null: `backups` in the data folder. */
@@ -12,6 +12,10 @@ export interface BackupConfig {
   readonly keep: number;
   /** Public keys of age for which backups are encrypted; empty: they are not encrypted. */
   readonly recipients: readonly string[];
+  /** Whether backups contain the bytes of files that are in the bucket of files. */
+  readonly includesFiles: boolean;
+  /** The bucket for backups; null: they are in the folder. */
+  readonly s3: S3Config | null;
 }
 
 /** Every environment variable about backups that the server reads. */
@@ -42,6 +46,12 @@ export const backupSettings: readonly Setting[] = [
     '',
     'Public keys of age (age1…), separated by commas, for which backups are encrypted; empty: not encrypted.',
   ),
+  defineSetting(
+    'BACKUP_FILES',
+    'on',
+    'on or off. off: with FILES_S3_BUCKET, the bytes of files and e-mails are not copied from the bucket to backups. Then a restore also needs the bucket, and is only possible by the command line.',
+  ),
+  ...defineBucket('BACKUP_S3', 'backups; empty: the server stores them in `BACKUP_DIR`.'),
 ];
 
 /**
@@ -66,7 +76,9 @@ export function readBackupConfig(read: (name: string) => string): BackupConfig {
       throw new ConfigError(
         'BACKUP_AGE_RECIPIENTS must be public keys such as age1…, separated by commas. "age-keygen" makes them.',
       );
-  return { folder: read('BACKUP_DIR') || null, schedule: schedule || null, keep, recipients };
+  const s3 = readBucket('BACKUP_S3', read);
+  const includesFiles = parseChoice('BACKUP_FILES', read('BACKUP_FILES'), ['on', 'off']) === 'on';
+  return { folder: read('BACKUP_DIR') || null, schedule: schedule || null, keep, recipients, includesFiles, s3 };
 }
 
 /** Where the data of a server is, in a form that can be sent to a thread. */
@@ -74,10 +86,14 @@ export interface BackupSource {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly databaseConnections: number;
-  /** The bucket that has the bytes of files; null: none. */
+  /** The bucket that has the bytes of files, which backups copy; null: none. */
+  readonly filesBucket: S3Config | null;
+  /** The name of the bucket that has the bytes of files, which backups do not copy; null: none. */
   readonly bucket: string | null;
   /** Public keys of age. */
   readonly recipients: readonly string[];
+  /** The bucket for backups; null: none. */
+  readonly backupBucket: S3Config | null;
 }
 
 interface DataSettings {
@@ -89,7 +105,9 @@ interface DataSettings {
 }
 
 export function toBackupSource({ dataDir, databaseUrl, databaseConnections, s3, backups }: DataSettings): BackupSource {
-  return { dataDir, databaseUrl, databaseConnections, bucket: s3?.bucket ?? null, recipients: backups.recipients };
+  const { recipients, includesFiles, s3: backupBucket } = backups;
+  const files = includesFiles ? { filesBucket: s3, bucket: null } : { filesBucket: null, bucket: s3?.bucket ?? null };
+  return { dataDir, databaseUrl, databaseConnections, ...files, recipients, backupBucket };
 }
 
 /** The folder for the backups of a server. */

@@ -113,9 +113,14 @@ export class FileBlobs implements BlobStore {
   }
 
   #path(scope: BlobScope, sha256: string): string {
-    if (!Number.isSafeInteger(scope) || !hash.test(sha256)) throw new Error('a blob is named by scope and SHA-256');
-    return join(this.#folder, String(scope), sha256.slice(0, 2), sha256);
+    return blobPath(this.#folder, scope, sha256);
   }
+}
+
+/** The file of a blob in the folder of an application. */
+export function blobPath(folder: string, scope: BlobScope, sha256: string): string {
+  if (!Number.isSafeInteger(scope) || !hash.test(sha256)) throw new Error('a blob is named by scope and SHA-256');
+  return join(folder, String(scope), sha256.slice(0, 2), sha256);
 }
 
 /** Whether a file exists. An existing file counts as new from then on, so that the sweep does not remove it before it is referred to. */

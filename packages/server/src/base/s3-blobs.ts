@@ -8,13 +8,13 @@
  * again. So a blob is not removed but becomes `removed-<sha256>`, which readers use if there is nothing else, and
  * which is removed a day later if it is still not referred to.
  */
-import { createHash, randomUUID } from 'node:crypto';
-import { ApiError } from '../protocol/api-error.ts';
+import { randomUUID } from 'node:crypto';
 import type { BlobScope, BlobStore, NewBlob, OpenBlob, ReceivedBlob } from './blob-store.ts';
 import type { Clock } from './clock.ts';
-import { nullIfMissing, type S3Client, S3Fault } from './s3-client.ts';
+import { nullIfMissing, type S3Client } from './s3-client.ts';
 import { listKeys, listScopes, listUploads, removeAll } from './s3-listing.ts';
-import { copyObject, cutIntoParts, MultipartUpload, maxObjectBytes, runForEach } from './s3-upload.ts';
+import { requireHash } from './s3-read.ts';
+import { copyObject, runForEach, uploadObject } from './s3-upload.ts';
 
 const hash = /^[0-9a-f]{64}$/;
 const incomingPrefix = 'in-';
@@ -52,36 +52,17 @@ export class S3Blobs implements BlobStore {
 
   async receive(scope: BlobScope, bytes: AsyncIterable<Uint8Array>): Promise<ReceivedBlob> {
     const incoming = `${this.#scopeFolder(scope)}${incomingPrefix}${randomUUID()}`;
-    const hasher = createHash('sha256');
-    let size = 0;
-    let upload: MultipartUpload | null = null;
-    let isComplete = false;
+    const chooseKey = (sha256: string | null): string => (sha256 === null ? incoming : this.#key(scope, sha256));
+    const { key, sha256, size } = await uploadObject(this.#client, { bytes, chooseKey });
+    if (key !== incoming) return { sha256, size };
     let isCopied = false;
     try {
-      for await (const { body, isWhole } of cutIntoParts(bytes)) {
-        size += body.length;
-        if (isWhole) {
-          await this.#client.request({ method: 'PUT', key: this.#key(scope, body.sha256), body });
-          return { sha256: body.sha256, size };
-        }
-        if (size > maxObjectBytes)
-          throw new ApiError('BODY_TOO_LARGE', `The storage of files takes at most ${maxObjectBytes} bytes in a file.`);
-        for (const piece of body.pieces) hasher.update(piece);
-        upload ??= await MultipartUpload.begin(this.#client, incoming);
-        await upload.add(body);
-      }
-      const sha256 = hasher.digest('hex');
-      await upload?.complete(size);
-      isComplete = true;
       await copyObject(this.#client, incoming, this.#key(scope, sha256), size);
       isCopied = true;
       return { sha256, size };
-    } catch (error) {
-      if (!isComplete) await upload?.abort();
-      throw error;
     } finally {
       // The sweep removes it if this fails. A caller who gets an error does not wait for it.
-      if (upload) await this.#removeKey(incoming, isCopied).catch(() => {});
+      await this.#removeKey(incoming, isCopied).catch(() => {});
     }
   }
 
@@ -188,17 +169,4 @@ export class S3Blobs implements BlobStore {
 /** An object of an unknown age is not old. */
 function isOld(storedAt: number, time: number): boolean {
   return storedAt + timeResolution <= time;
-}
-
-/** Fails before the last piece if the bytes are not those of the name, so that no reader takes them for complete. */
-async function* requireHash(pieces: AsyncGenerator<Uint8Array>, sha256: string): AsyncGenerator<Uint8Array> {
-  const hasher = createHash('sha256');
-  let last: Uint8Array | null = null;
-  for await (const piece of pieces) {
-    if (last) yield last;
-    hasher.update(piece);
-    last = piece;
-  }
-  if (hasher.digest('hex') !== sha256) throw new S3Fault('ContentDiffers');
-  if (last) yield last;
 }

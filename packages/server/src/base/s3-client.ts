@@ -191,7 +191,9 @@ export class S3Client {
   }
 
   #reportFault(cause: S3Fault): void {
-    const message = `The storage of files (FILES_S3_BUCKET) cannot be used: ${cause.code}.`;
+    const { settings } = this.config;
+    const stored = settings === 'FILES_S3' ? 'files' : 'backups';
+    const message = `The storage of ${stored} (${settings}_BUCKET) cannot be used: ${cause.code}.`;
     this.#report({ severity: 'warning', message, cause });
   }
 

@@ -9,7 +9,7 @@ test('without a bucket, files are elsewhere', () => {
 
 test('Amazon is the default; another service has the bucket in the path', () => {
   const amazon = readConfig({ ...bucket, FILES_S3_REGION: 'eu-central-1' }).s3;
-  expect(amazon?.endpoint.href).toBe('https://s3.eu-central-1.amazonaws.com/');
+  expect(amazon?.endpoint.origin).toBe('https://s3.eu-central-1.amazonaws.com');
   expect(amazon).toMatchObject({ pathStyle: false, prefix: '', removes: true, region: 'eu-central-1' });
   const endpoint = { ...bucket, FILES_S3_ENDPOINT: 'http://minio.internal:9000', FILES_S3_PREFIX: 'team/tablinum' };
   expect(readConfig(endpoint).s3).toMatchObject({ pathStyle: true, prefix: 'team/tablinum/', region: 'us-east-1' });

@@ -43,17 +43,43 @@ export async function* listUploads(client: S3Client, prefix: string): AsyncGener
   }
 }
 
+/** The names in a folder. */
+export interface ListedFolder {
+  readonly objects: ReadonlySet<string>;
+  /** Also those that only have incomplete uploads. */
+  readonly folders: ReadonlySet<string>;
+}
+
+/** Lists a folder without what its folders contain. @param folder empty, or ends with a slash. */
+export async function listFolder(client: S3Client, folder: string): Promise<ListedFolder> {
+  const folders = new Set<string>();
+  const objects = await listObjects(client, folder, folders);
+  for await (const { key } of listUploads(client, folder)) {
+    const [name = '', ...rest] = key.slice(folder.length).split('/');
+    if (rest.length > 0) folders.add(name);
+  }
+  return { objects, folders };
+}
+
+/** The names of the objects in a folder. @param folders receives the names of folders that have objects. */
+export async function listObjects(
+  client: S3Client,
+  folder: string,
+  folders: Set<string> = new Set(),
+): Promise<Set<string>> {
+  const objects = new Set<string>();
+  for await (const page of listPages(client, { prefix: folder, delimiter: '/' })) {
+    for (const each of readElements(page, 'CommonPrefixes'))
+      folders.add(requireText(each, 'Prefix').slice(folder.length, -1));
+    for (const each of readElements(page, 'Contents')) objects.add(requireText(each, 'Key').slice(folder.length));
+  }
+  return objects;
+}
+
 /** The folders in a folder whose names are whole numbers. */
 export async function listScopes(client: S3Client, folder: string): Promise<number[]> {
-  const scopes = new Set<number>();
-  const add = (key: string): void => {
-    const [name = ''] = key.slice(folder.length).split('/');
-    if (/^-?\d+$/.test(name)) scopes.add(Number(name));
-  };
-  for await (const page of listPages(client, { prefix: folder, delimiter: '/' }))
-    for (const each of readElements(page, 'CommonPrefixes')) add(requireText(each, 'Prefix'));
-  for await (const { key } of listUploads(client, folder)) add(key);
-  return [...scopes];
+  const { folders } = await listFolder(client, folder);
+  return [...folders].filter((name) => /^-?\d+$/.test(name)).map(Number);
 }
 
 /** Removes all objects and uploads whose keys begin with a text. */

@@ -1,4 +1,4 @@
-/** Checks at the start that the bucket can be used, and that it has no files of other data. */
+/** Checks at the start that the bucket can be used, and that it has no files of other data. Explains failures of the service. */
 import { nullIfMissing, type S3Client, S3Fault, textBody } from './s3-client.ts';
 import type { S3Config } from './s3-config.ts';
 import { StartFailure } from './start-failure.ts';
@@ -79,15 +79,15 @@ const causes: Readonly<Record<string, string>> = {
 
 const untrustedCertificate = /SELF_SIGNED|UNABLE_TO/;
 
-function s3Failure({ endpoint, bucket }: S3Config, error: unknown): unknown {
-  if (!(error instanceof S3Fault)) return error;
-  const { code } = error;
+/** A failure of the service for the operator, with the setting to correct. */
+export function describeS3Fault({ endpoint, bucket, settings }: S3Config, { code }: S3Fault): string {
   const cause = untrustedCertificate.test(code)
     ? 'the certificate of the service is not trusted. Start the server with NODE_EXTRA_CA_CERTS=<file of the authority>'
-    : causes[code];
+    : causes[code]?.replaceAll('FILES_S3', settings);
   const detail = cause === undefined ? code : `${cause} (${code})`;
-  return new StartFailure(
-    `The bucket "${bucket}" at ${endpoint.origin} (FILES_S3_BUCKET, FILES_S3_ENDPOINT) cannot be used: ${detail}.`,
-    { cause: error },
-  );
+  return `The bucket "${bucket}" at ${endpoint.origin} (${settings}_BUCKET, ${settings}_ENDPOINT) cannot be used: ${detail}.`;
+}
+
+function s3Failure(config: S3Config, error: unknown): unknown {
+  return error instanceof S3Fault ? new StartFailure(describeS3Fault(config, error), { cause: error }) : error;
 }

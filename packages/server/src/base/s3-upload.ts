@@ -1,5 +1,6 @@
 /** Uploads of unknown length in parts, and copies within a bucket. */
 import { createHash } from 'node:crypto';
+import { ApiError } from '../protocol/api-error.ts';
 import { nullIfMissing, type S3Body, type S3Client, S3Fault, textBody } from './s3-client.ts';
 import { readElement } from './s3-xml.ts';
 
@@ -13,21 +14,21 @@ const copyBytes = 256 * 1024 * 1024;
 const copiesAtOnce = 4;
 
 /** A part of bytes that arrive. */
-export interface ArrivedPart {
+interface ArrivedPart {
   readonly body: S3Body;
   /** True: the part has all bytes. */
   readonly isWhole: boolean;
 }
 
-/** Cuts bytes into parts of {@link partBytes}; the last one is shorter. There is at least one, which may be empty. */
-export async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ArrivedPart> {
-  let part = new PartInMemory();
+/** Cuts bytes into parts of a size; the last one is shorter. There is at least one, which may be empty. */
+async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>, size = partBytes): AsyncGenerator<ArrivedPart> {
+  let part = new PartInMemory(size);
   let isFirst = true;
   for await (const piece of bytes)
     for (let rest = piece; rest.length > 0; ) {
-      if (part.length === partBytes) {
+      if (part.length === size) {
         yield { body: part.finish(), isWhole: false };
-        [part, isFirst] = [new PartInMemory(), false];
+        [part, isFirst] = [new PartInMemory(size), false];
       }
       rest = part.add(rest);
     }
@@ -36,12 +37,17 @@ export async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>): AsyncGene
 
 class PartInMemory {
   length = 0;
+  readonly #size: number;
   readonly #pieces: Uint8Array[] = [];
   readonly #hasher = createHash('sha256');
 
+  constructor(size: number) {
+    this.#size = size;
+  }
+
   /** @returns what does not fit. */
   add(piece: Uint8Array): Uint8Array {
-    const taken = piece.subarray(0, partBytes - this.length);
+    const taken = piece.subarray(0, this.#size - this.length);
     this.#pieces.push(taken);
     this.#hasher.update(taken);
     this.length += taken.length;
@@ -50,6 +56,62 @@ class PartInMemory {
 
   finish(): S3Body {
     return { pieces: this.#pieces, length: this.length, sha256: this.#hasher.digest('hex') };
+  }
+}
+
+/** An object that was stored while its bytes arrived. */
+export interface StoredObject {
+  readonly key: string;
+  readonly size: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+export interface ObjectUpload {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** The key of the object; null: it is uploaded in parts, so that its hash is not known yet. */
+  readonly chooseKey: (sha256: string | null) => string;
+  /** The size of the object, if it is known. Otherwise it has at most {@link maxObjectBytes}. */
+  readonly size?: number;
+}
+
+/**
+ * Stores bytes while they arrive, with one part of them in memory. They are durable when it resolves. If it fails, nothing remains, or the
+ * sweep removes it.
+ */
+export async function uploadObject(
+  client: S3Client,
+  { bytes, chooseKey, size: known }: ObjectUpload,
+): Promise<StoredObject> {
+  const hasher = createHash('sha256');
+  const maxSize = known ?? maxObjectBytes;
+  const partSize = Math.max(partBytes, Math.ceil((known ?? 0) / maxParts));
+  let size = 0;
+  let upload: MultipartUpload | null = null;
+  const partsKey = chooseKey(null);
+  try {
+    for await (const { body, isWhole } of cutIntoParts(bytes, partSize)) {
+      size += body.length;
+      if (isWhole) {
+        const key = chooseKey(body.sha256);
+        await client.request({ method: 'PUT', key, body });
+        return { key, sha256: body.sha256, size };
+      }
+      if (size > maxSize)
+        throw new ApiError('BODY_TOO_LARGE', `The storage of files takes at most ${maxSize} bytes in a file.`);
+      for (const piece of body.pieces) hasher.update(piece);
+      upload ??= await MultipartUpload.begin(client, partsKey);
+      await upload.add(body);
+    }
+    await upload?.complete(size);
+    return { key: partsKey, sha256: hasher.digest('hex'), size };
+  } catch (error) {
+    if (upload) {
+      await upload.abort();
+      // A reply that was lost may have completed it. A caller who gets an error does not wait for retries.
+      await client.request({ method: 'DELETE', key: partsKey, retries: false }).catch(() => {});
+    }
+    throw error;
   }
 }
 

@@ -61,6 +61,10 @@ export interface BackupManifest {
 /** A backup that cannot be used. The message is for the operator. */
 export class UnusableBackup extends Error {}
 
+/** Whether a text can be the name of a backup. It has no separators, so that it cannot lead to another folder. */
+export const isBackupName = (text: string): boolean =>
+  /^[A-Za-z0-9][\w.-]{0,99}$/.test(text) && !text.endsWith('.part');
+
 /** Writes the manifest of a folder, durably. `digest` is the SHA-256 of the manifest without it. */
 export async function writeManifest(folder: string, manifest: BackupManifest): Promise<void> {
   const path = join(folder, manifestName);
@@ -76,24 +80,29 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
       `"${folder}" contains no ${manifestName}, so it is not a complete backup. Name a folder that "tablinum backup" has made.`,
     );
   });
-  const { digest, ...manifest } = parseManifest(folder, text);
+  return parseManifest(folder, text);
+}
+
+/** @param backup its name for messages. @throws UnusableBackup if the text is no manifest, is damaged, or is from a newer version. */
+export function parseManifest(backup: string, text: string): BackupManifest {
+  const { digest, ...manifest } = parseObject(backup, text);
   if (typeof manifest.format === 'number' && manifest.format > backupFormat)
     throw new UnusableBackup(
-      `The backup "${folder}" has format ${manifest.format}, made by version ${String(manifest.serverVersion)}. This version reads format ${backupFormat}. Use that version or a newer one.`,
+      `The backup "${backup}" has format ${manifest.format}, made by version ${String(manifest.serverVersion)}. This version reads format ${backupFormat}. Use that version or a newer one.`,
     );
-  if (manifest.format !== (manifest.encryption ? 2 : 1) || digest !== digestOf(manifest)) throw damagedManifest(folder);
-  for (const { path } of manifest.files) checkPath(folder, path);
+  if (manifest.format !== (manifest.encryption ? 2 : 1) || digest !== digestOf(manifest)) throw damagedManifest(backup);
+  for (const { path } of manifest.files) checkPath(backup, path);
   // Names of files and schemas are made of it.
-  if (!manifest.applications.every(({ store }) => /^[0-9a-f-]{1,36}$/.test(store))) throw damagedManifest(folder);
+  if (!manifest.applications.every(({ store }) => /^[0-9a-f-]{1,36}$/.test(store))) throw damagedManifest(backup);
   return manifest;
 }
 
-function parseManifest(folder: string, text: string): BackupManifest & { digest?: string } {
+function parseObject(backup: string, text: string): BackupManifest & { digest?: string } {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as BackupManifest;
   } catch {}
-  throw damagedManifest(folder);
+  throw damagedManifest(backup);
 }
 
 const damagedManifest = (folder: string): UnusableBackup =>

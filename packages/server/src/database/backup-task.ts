@@ -1,18 +1,29 @@
-/** The tasks of the thread that makes and reads backups. All values can be sent to a thread. */
+/** The tasks of the process that makes and reads backups. All values can be sent to a process. */
 import type { BackupReason } from './backup-manifest.ts';
 
-export interface SaveRequest {
-  /** It must not exist. */
+/** Where a backup is. */
+export interface StoredBackup {
+  /** Of the backup; a scratch folder if it is in the bucket. */
   readonly folder: string;
+  /** Its name in the bucket of the source; null: it is only in the folder. */
+  readonly inBucket: string | null;
+}
+
+/** A complete backup to store in the bucket. */
+export interface UploadRequest {
+  readonly folder: string;
+  readonly inBucket: string;
+}
+
+/** The folder must not exist. */
+export interface SaveRequest extends StoredBackup {
   /** The only application; null for all. */
   readonly application: string | null;
   /** Null: the command line. */
   readonly reason: BackupReason | null;
 }
 
-export interface NewStoreRequest {
-  /** Of the backup. */
-  readonly folder: string;
+export interface NewStoreRequest extends StoredBackup {
   /** The name of the application in the backup. */
   readonly application: string;
   /** The name of the store to create. */
@@ -25,8 +36,12 @@ export interface NewStoreRequest {
 
 export type BackupTask =
   | { readonly kind: 'save'; readonly request: SaveRequest }
+  | { readonly kind: 'upload'; readonly request: UploadRequest }
   | { readonly kind: 'createStore'; readonly request: NewStoreRequest }
   | { readonly kind: 'removeStorePart'; readonly store: string };
+
+/** Copies the blobs of a store that are not in its data to a folder. */
+export type CopyBlobs = (store: string, folder: string) => Promise<void>;
 
 /** The progress of a backup. */
 export interface BackupProgress {
@@ -35,4 +50,12 @@ export interface BackupProgress {
   readonly total: number;
   /** Written so far, without the bytes of files. */
   readonly bytes: number;
+  /** Stored in the bucket so far; null: the backup is not stored in one, or is not yet complete in the folder. */
+  readonly storedBytes: number | null;
 }
+
+/** What the process of a task sends to the server: progress, and one of the others at the end. */
+export type BackupProcessMessage =
+  | { readonly kind: 'progress'; readonly progress: BackupProgress }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly problem: string };

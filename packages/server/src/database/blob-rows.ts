@@ -164,7 +164,7 @@ export class DatabaseBlobs implements BlobStore {
 }
 
 /** Bytes in parts of {@link partBytes}, and at least one, which may be empty. */
-async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let collected: Uint8Array[] = [];
   let length = 0;
   let isFirst = true;

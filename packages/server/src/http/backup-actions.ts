@@ -52,6 +52,7 @@ async function listBackups(
     nextAt: schedule.next,
     keep: settings.keep,
     isEncrypted: settings.recipients.length > 0,
+    bucket: settings.s3?.bucket ?? null,
   };
   return { data: JSON.stringify(await backups.list()), meta };
 }
@@ -75,7 +76,7 @@ async function createBackup(request: RequestContext, { backups }: ServerBackups)
 
 async function downloadBackup(request: RequestContext, { backups }: ServerBackups): Promise<ActionResult> {
   const found = await backups.find(readId(request, ['signature']));
-  const file = await backups.folders.open(found);
+  const file = await backups.storage.open(found);
   const lease = request.retain();
   return {
     file,
@@ -153,7 +154,7 @@ function requireUsable(manifest: BackupManifest, identity: string | undefined, e
   if (manifest.bucket !== null)
     throw new ApiError(
       'BACKUP_UNUSABLE',
-      `The bytes of files and e-mails are in the bucket "${manifest.bucket}" and not in the backup. Stop the servers, restore the bucket, and run "tablinum restore".`,
+      `The bytes of files and e-mails are in the bucket "${manifest.bucket}" and not in the backup. Stop the servers, restore the bucket, and run "tablinum restore". Backups that are made with BACKUP_FILES=on contain them.`,
     );
   if (manifest.encryption && identity === undefined)
     throw new ApiError(

@@ -32,7 +32,10 @@ const listMeta = schema.complete({
   nextAt: { ...schema.dateTimeOrNull, description: 'When the schedule makes the next backup.' },
   keep: { type: 'integer', minimum: 1, description: 'The number of backups of the schedule that are kept.' },
   isEncrypted: { type: 'boolean', description: 'Whether new backups are encrypted.' },
+  bucket: { ...schema.stringOrNull, description: 'The bucket for backups (BACKUP_S3_BUCKET).' },
 });
+const countOrNull: JsonSchema = { type: ['integer', 'null'], minimum: 0 };
+const count: JsonSchema = { type: 'integer', minimum: 0 };
 const one = (description: string): JsonSchema => jsonReply(description, schemaRef('Backup'));
 const running = one('The work has started. backups:get shows its progress.');
 
@@ -123,9 +126,6 @@ export const backupOperations: readonly OperationDefinition[] = [
   },
 ];
 
-const countOrNull: JsonSchema = { type: ['integer', 'null'], minimum: 0 };
-const count: JsonSchema = { type: 'integer', minimum: 0 };
-
 /** Schemas for administrators of `main`. */
 export const backupEntrySchemas: Readonly<Record<string, JsonSchema>> = {
   Backup: schema.complete({
@@ -138,8 +138,8 @@ export const backupEntrySchemas: Readonly<Record<string, JsonSchema>> = {
     startedAt: schema.dateTime,
     finishedAt: schema.dateTimeOrNull,
     progress: {
-      oneOf: [schema.complete({ done: count, total: count, bytes: count }), { type: 'null' }],
-      description: 'Of a backup that runs: saved applications, and bytes written so far.',
+      oneOf: [schema.complete({ done: count, total: count, bytes: count, storedBytes: countOrNull }), { type: 'null' }],
+      description: 'Of a backup that runs: saved applications, bytes written so far, and bytes stored in the bucket.',
     },
     bytes: countOrNull,
     files: countOrNull,
@@ -147,7 +147,10 @@ export const backupEntrySchemas: Readonly<Record<string, JsonSchema>> = {
     rows: countOrNull,
     serverVersion: schema.stringOrNull,
     isEncrypted: schema.boolean,
-    bucket: { ...schema.stringOrNull, description: 'The bucket that has the bytes of files, which the backup lacks.' },
+    bucket: {
+      ...schema.stringOrNull,
+      description: 'The bucket that has the bytes of files, which the backup lacks (BACKUP_FILES=off).',
+    },
     machine: { ...schema.stringOrNull, description: 'The host name of the server that made it.' },
     isAvailable: { type: 'boolean', description: 'Whether the server that replies has its files.' },
     problem: { ...schema.stringOrNull, description: 'Why it failed.' },

@@ -225,6 +225,10 @@ export const errorCatalogue = {
     'Service Unavailable',
     'The service that stores the bytes of files and e-mails does not respond or refuses access. No file was stored; try again.',
   ),
+  BACKUP_STORAGE_UNAVAILABLE: entry(
+    'Service Unavailable',
+    'The bucket of backups (`BACKUP_S3_BUCKET`) does not respond or refuses access. The message names the cause and the setting. Nothing was changed; try again.',
+  ),
   MAIL_OFF: entry('Service Unavailable', 'The server cannot send e-mail: `SMTP_URL` is not set.'),
   MAIL_BODY_REMOTE: entry(
     'Service Unavailable',

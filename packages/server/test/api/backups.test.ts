@@ -84,7 +84,7 @@ describeEngines('backups', (engine) => {
     expect(entry.bytes).toBeGreaterThan(10_000);
     const list = await server.call('GET /api/backups:list');
     expect(list.body.data.map(({ id }: Json) => id)).toContain(entry.id);
-    expect(list.body.meta).toEqual({ schedule: null, nextAt: null, keep: 7, isEncrypted: false });
+    expect(list.body.meta).toEqual({ schedule: null, nextAt: null, keep: 7, isEncrypted: false, bucket: null });
 
     const path = `/api/backups:download?filterByTk=${entry.id}`;
     const reply = await fetchBytes(server, path, { as: 'admin' });

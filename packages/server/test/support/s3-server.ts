@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { S3SettingGroup } from '../../src/base/s3-config.ts';
 
 /** It has no types. */
 const S3rver: new (options: {
@@ -51,14 +52,14 @@ export class S3Server {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** The settings of a server that uses the bucket. */
-  env(prefix = ''): Record<string, string> {
+  /** The settings of a server that uses the bucket. @param group what it is for. */
+  env(prefix = '', group: S3SettingGroup = 'FILES_S3'): Record<string, string> {
     return {
-      FILES_S3_ENDPOINT: this.endpoint,
-      FILES_S3_BUCKET: bucket,
-      FILES_S3_ACCESS_KEY_ID: accessKeyId,
-      FILES_S3_SECRET_ACCESS_KEY: secretAccessKey,
-      ...(prefix && { FILES_S3_PREFIX: prefix }),
+      [`${group}_ENDPOINT`]: this.endpoint,
+      [`${group}_BUCKET`]: bucket,
+      [`${group}_ACCESS_KEY_ID`]: accessKeyId,
+      [`${group}_SECRET_ACCESS_KEY`]: secretAccessKey,
+      ...(prefix && { [`${group}_PREFIX`]: prefix }),
     };
   }
 

@@ -1,47 +1,39 @@
 /** A backup as one tar file, which is made while it is read. */
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pack } from 'tar-stream';
 import type { OpenBlob } from '../../base/blob-store.ts';
-import { type BackupManifest, manifestName } from '../../database/backup-manifest.ts';
+import { type BackupFile, type BackupManifest, manifestName } from '../../database/backup-manifest.ts';
 
 const block = 512;
 /** Two empty blocks end an archive. */
 const endBytes = 2 * block;
 
-interface ArchivedFile {
-  readonly path: string;
-  readonly bytes: number;
+/** The content of a complete backup. */
+export interface ArchiveSource {
+  readonly name: string;
+  readonly manifest: BackupManifest;
+  readonly manifestBytes: Uint8Array;
+  readonly openFile: (file: BackupFile) => AsyncIterable<Uint8Array>;
 }
 
 /** Opens the archive of a backup. Its files are in a folder with the name of the backup. Equal backups have equal archives. */
-export async function openArchive(folder: string, name: string, manifest: BackupManifest): Promise<OpenBlob> {
-  const { size } = await stat(join(folder, manifestName));
-  const files: ArchivedFile[] = [{ path: manifestName, bytes: size }, ...manifest.files];
-  const mtime = new Date(manifest.at);
+export function openArchive(source: ArchiveSource): OpenBlob {
+  const sizes = [source.manifestBytes.length, ...source.manifest.files.map(({ bytes }) => bytes)];
   return {
-    size: files.reduce((sum, { bytes }) => sum + block + Math.ceil(bytes / block) * block, endBytes),
-    read: (from, to) => readRange(writeArchive({ folder, name, files, mtime }), from, to),
+    size: sizes.reduce((sum, bytes) => sum + block + Math.ceil(bytes / block) * block, endBytes),
+    read: (from, to) => readRange(writeArchive(source), from, to),
   };
 }
 
-interface Archive {
-  readonly folder: string;
-  readonly name: string;
-  readonly files: readonly ArchivedFile[];
-  readonly mtime: Date;
-}
-
-async function* writeArchive({ folder, name, files, mtime }: Archive): AsyncGenerator<Uint8Array> {
+async function* writeArchive({ name, manifest, manifestBytes, openFile }: ArchiveSource): AsyncGenerator<Uint8Array> {
+  const mtime = new Date(manifest.at);
   const archive = pack();
   let error: unknown = null;
   const write = async (): Promise<void> => {
-    for (const { path, bytes } of files) {
-      const entry = archive.entry({ name: `${name}/${path}`, size: bytes, mode: 0o600, mtime });
-      await pipeline(createReadStream(join(folder, path)), entry);
-    }
+    const add = async (path: string, size: number, bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) =>
+      pipeline(bytes, archive.entry({ name: `${name}/${path}`, size, mode: 0o600, mtime }));
+    await add(manifestName, manifestBytes.length, [manifestBytes]);
+    for (const file of manifest.files) await add(file.path, file.bytes, openFile(file));
     archive.finalize();
   };
   const writing = write().catch((cause: unknown) => {

@@ -24,7 +24,7 @@ export interface BackupEntry {
   readonly rows: number | null;
   readonly serverVersion: string | null;
   readonly isEncrypted: boolean;
-  /** The bucket that has the bytes of files and e-mails, which are then not in the backup. */
+  /** With BACKUP_FILES=off, the bucket that has the bytes of files and e-mails, which are then not in the backup. */
   readonly bucket: string | null;
   /** The machine that made it; null if that is not known. */
   readonly machine: string | null;

@@ -2,19 +2,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OpenBlob } from '../../base/blob-store.ts';
-import { type BackupManifest, manifestName, readManifest, UnusableBackup } from '../../database/backup-manifest.ts';
+import { type BackupManifest, isBackupName, manifestName, readManifest } from '../../database/backup-manifest.ts';
 
-/** A folder name without separators, so that it cannot lead to another folder. */
-const folderName = /^[A-Za-z0-9][\w.-]{0,99}$/;
 const partEnding = '.part';
+/** The process of a server that was killed may write for some milliseconds more. */
+const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 };
 const removedEnding = '.removed.part';
-
-/** A complete backup, as its manifest describes it. */
-export interface FoundBackup {
-  readonly id: string;
-  readonly manifest: BackupManifest;
-}
 
 export class BackupFolders {
   readonly folder: string;
@@ -24,7 +17,7 @@ export class BackupFolders {
   }
 
   path(id: string): string {
-    if (!folderName.test(id)) throw new Error('a backup has another name');
+    if (!isBackupName(id)) throw new Error('a backup has another name');
     return join(this.folder, id);
   }
 
@@ -47,22 +40,17 @@ export class BackupFolders {
 
   /** Whether a complete backup with this name exists. */
   has(id: string): boolean {
-    return folderName.test(id) && !id.endsWith(partEnding) && existsSync(join(this.folder, id, manifestName));
+    return isBackupName(id) && existsSync(join(this.folder, id, manifestName));
   }
 
-  /** The manifest of a complete backup; null if the backup does not exist or its manifest is damaged. */
+  /** The manifest of a complete backup; null if the backup does not exist. @throws UnusableBackup if its manifest is damaged. */
   async read(id: string): Promise<BackupManifest | null> {
-    if (!this.has(id)) return null;
-    return readManifest(this.path(id)).catch((error: unknown) => {
-      if (error instanceof UnusableBackup) return null;
-      throw error;
-    });
+    return this.has(id) ? readManifest(this.path(id)) : null;
   }
 
-  /** Opens the tar file of a backup. */
-  async open({ id, manifest }: FoundBackup): Promise<OpenBlob> {
-    const { openArchive } = await import('./backup-archive.ts');
-    return openArchive(this.path(id), id, manifest);
+  /** A folder for files that are removed when the job ends. It is not listed. */
+  scratchPath(id: string): string {
+    return this.path(id) + partEnding;
   }
 
   /** Removes a backup. It is renamed first, so that it is never listed without some of its files. */
@@ -73,16 +61,16 @@ export class BackupFolders {
     await rm(path + removedEnding, { recursive: true, force: true });
   }
 
-  /** Removes the files of an interrupted backup. */
+  /** Removes the files of an interrupted job. */
   async removePart(id: string): Promise<void> {
-    await rm(this.path(id) + partEnding, { recursive: true, force: true });
+    for (const ending of [partEnding, partEnding + partEnding]) await rm(this.path(id) + ending, removal);
   }
 
-  /** Removes the files of backups whose creation or removal was interrupted. @param running the ids of running backups. */
+  /** Removes the files of jobs and removals that were interrupted. @param running the ids of running jobs. */
   async sweep(running: ReadonlySet<string>): Promise<void> {
     for (const name of await readdir(this.folder).catch(() => [])) {
-      const [, id] = /^(b\d{8}-\d{6}-[0-9a-f]{8})(?:\.removed)?\.part$/.exec(name) ?? [];
-      if (id !== undefined && !running.has(id)) await rm(join(this.folder, name), { recursive: true, force: true });
+      const [, id] = /^([br]\d{8}-\d{6}-[0-9a-f]{8})(?:\.removed|\.part)?\.part$/.exec(name) ?? [];
+      if (id !== undefined && !running.has(id)) await rm(join(this.folder, name), removal);
     }
   }
 }

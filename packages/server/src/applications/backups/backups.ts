@@ -1,6 +1,6 @@
 /**
  * The backups of the server, and restores of single applications. Only one of them runs at a time, on all servers with the same data.
- * Their list is in the store of `main`; complete backups are folders with a manifest.
+ * Their list is in the store of `main`; complete backups have a manifest and are in a folder or a bucket.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -11,7 +11,6 @@ import { processCounters } from '../../base/metrics.ts';
 import type { HealthReporter } from '../../base/server-health.ts';
 import type { BackupEngine, BackupManifest, BackupReason } from '../../database/backup-manifest.ts';
 import {
-  type BackupStatus,
   deleteBackup,
   insertBackup,
   pruneBackupReports,
@@ -33,7 +32,7 @@ import {
   startEntry,
   toEntry,
 } from './backup-entry.ts';
-import { BackupFolders, type FoundBackup } from './backup-folders.ts';
+import type { BackupStorage, FoundBackup, KnownJobs } from './backup-storage.ts';
 import { type RestoreRequest, restoreApplication } from './restore-application.ts';
 import { runBackupTask } from './run-backup-task.ts';
 import { settleInterrupted } from './settle-interrupted.ts';
@@ -48,8 +47,7 @@ export interface BackupsParts {
   readonly applications: Applications;
   readonly stores: ApplicationStores;
   readonly source: BackupSource;
-  /** The folder for backups. */
-  readonly folder: string;
+  readonly storage: BackupStorage;
   readonly logger: Logger;
   readonly report: HealthReporter;
 }
@@ -71,16 +69,16 @@ export interface RunningJob {
 
 export class Backups {
   readonly parts: BackupsParts;
-  readonly folders: BackupFolders;
+  readonly storage: BackupStorage;
   readonly #main: Application;
   readonly #stopping = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
-  /** Entries of folders that are not in the stored list. They are cached, because complete backups never change. */
+  /** Entries of backups that are not in the stored list. They are cached, because complete backups never change. */
   readonly #found = new Map<string, BackupEntry>();
 
   constructor(parts: BackupsParts) {
     this.parts = parts;
-    this.folders = new BackupFolders(parts.folder);
+    this.storage = parts.storage;
     this.#main = parts.applications.main;
   }
 
@@ -90,10 +88,13 @@ export class Backups {
 
   /** All backups and restores, the newest first. */
   async list(): Promise<BackupEntry[]> {
+    const complete = await this.storage.list();
     const rows = await readBackups(this.#main.database);
-    const entries = rows.map((row) => this.#toEntry(parseJob(row).entry, row.status));
+    const entries = rows.map(
+      (row): BackupEntry => ({ ...parseJob(row).entry, status: row.status, isAvailable: complete.has(row.id) }),
+    );
     const known = new Set(rows.map(({ id }) => id));
-    for (const id of await this.folders.list()) {
+    for (const id of complete) {
       if (known.has(id)) continue;
       const entry = this.#found.get(id) ?? (await this.#readEntry(id));
       if (!entry) continue;
@@ -114,13 +115,15 @@ export class Backups {
   /** A backup whose files are here. @throws ApiError 404, or 409 if it is not complete or its files are elsewhere. */
   async find(id: string): Promise<FoundBackup> {
     const entry = await this.get(id);
-    const manifest = await this.folders.read(id);
+    const manifest = await this.storage.read(id);
     if (manifest) return { id, manifest };
     if (entry.kind === 'restore' || entry.status !== 'done')
       throw new ApiError('BACKUP_UNUSABLE', `"${id}" is not a complete backup. Choose one whose "status" is "done".`);
+    const { bucket } = this.storage;
+    const elsewhere = bucket === null ? '' : ` and not in the bucket "${bucket.bucket}" (BACKUP_S3_BUCKET)`;
     throw new ApiError(
       'BACKUP_UNUSABLE',
-      `The files of the backup "${id}" are not in the backup folder of this server (BACKUP_DIR)${entry.machine === null ? '' : `. The machine "${entry.machine}" made it`}. If there are several servers, set BACKUP_DIR of all of them to one shared folder.`,
+      `The files of the backup "${id}" are not in the backup folder of this server (BACKUP_DIR)${elsewhere}${entry.machine === null ? '' : `. The machine "${entry.machine}" made it`}. If there are several servers, set BACKUP_DIR of all of them to one shared folder, or use BACKUP_S3_BUCKET.`,
     );
   }
 
@@ -128,10 +131,11 @@ export class Backups {
    * Begins a backup.
    *
    * @returns its entry while it runs; null if there is one for the same time of the schedule.
-   * @throws ApiError `BACKUP_RUNNING` if another backup or restore runs; 404 for an unknown application.
+   * @throws ApiError `BACKUP_RUNNING` if another backup or restore runs; 404 for an unknown application; 503 if the bucket cannot be used.
    */
   async create({ application, reason, slot }: NewBackup): Promise<BackupEntry | null> {
     if (application !== null) await this.parts.applications.requireListed(application);
+    await this.storage.bucket?.list();
     const entry = this.#newEntry('backup', { application, reason });
     return this.#begin({ entry }, slot, (job) => this.save(job));
   }
@@ -155,13 +159,13 @@ export class Backups {
   async destroy(id: string): Promise<void> {
     const entry = await this.get(id);
     if (entry.status === 'running') throw backupRunning();
-    if (entry.status === 'done' && entry.kind === 'backup' && !this.folders.has(id) && entry.machine !== hostname())
-      await this.find(id); // names the machine that has the files
+    const isElsewhere = entry.kind === 'backup' && entry.status === 'done' && !entry.isAvailable;
+    if (isElsewhere && entry.machine !== hostname()) await this.find(id); // names the machine that has the files
     await this.removeBackup(id);
   }
 
   async removeBackup(id: string): Promise<void> {
-    await this.folders.remove(id);
+    await this.storage.remove(id);
     this.#found.delete(id);
     await deleteBackup(this.#main.database, id);
   }
@@ -172,10 +176,16 @@ export class Backups {
     if (rows.length > 0) await this.#withLock(() => settleInterrupted(this));
   }
 
-  /** Removes the files of interrupted backups from the folder. */
+  /** Removes the files of interrupted jobs from folder and bucket. */
   async sweep(): Promise<void> {
-    const running = await readRunningBackups(this.#main.database);
-    await this.folders.sweep(new Set(running.map(({ id }) => id)));
+    const readJobs = async (): Promise<KnownJobs> => {
+      const rows = await readBackups(this.#main.database);
+      const running = rows.filter(({ status }) => status === 'running');
+      // A restore stores what it has replaced in the bucket.
+      const kept = running.flatMap((row) => parseJob(row).entry.keptAs ?? []);
+      return { running: new Set([...running.map(({ id }) => id), ...kept]), listed: new Set(rows.map(({ id }) => id)) };
+    };
+    await this.storage.sweep(readJobs, this.#main.clock.now());
   }
 
   /** Resolves when no backup or restore of this server runs. */
@@ -187,22 +197,40 @@ export class Backups {
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+    this.storage.bucket?.close();
   }
 
   /** Saves the application of a job, or all. */
   async save({ entry, update }: RunningJob): Promise<void> {
     const { id, application, reason } = entry;
+    const isUrgent = reason === 'restore'; // the application is stopped meanwhile
     let storedAt = performance.now();
     const onProgress = (progress: BackupProgress): void => {
       if (performance.now() - storedAt < progressMilliseconds && progress.done < progress.total) return;
       storedAt = performance.now();
       void update({ progress }).catch(() => {});
     };
-    await this.folders.create();
-    const request = { folder: this.folders.path(id), application, reason };
+    const request = { ...(await this.storage.prepare(id, isUrgent)), application, reason };
+    if (request.inBucket !== null) await this.sweep();
     await this.runTask({ kind: 'save', request }, onProgress);
-    const manifest = (await this.folders.read(id)) as BackupManifest;
+    const manifest = (await this.storage.read(id)) as BackupManifest;
     await update({ ...describeManifest(manifest), progress: null });
+  }
+
+  /** Moves a backup that was made in the folder to the bucket, if there is one. If this fails, the backup stays in the folder. */
+  async moveToBucket(id: string): Promise<void> {
+    const { bucket, folders } = this.storage;
+    if (bucket === null) return;
+    try {
+      await this.runTask({ kind: 'upload', request: { folder: folders.path(id), inBucket: id } });
+      await folders.remove(id);
+    } catch (error) {
+      this.parts.logger.warn(
+        { err: error, backup: id },
+        'A backup stays in BACKUP_DIR, because the bucket cannot be used.',
+      );
+      await bucket.removePart(id).catch(() => {});
+    }
   }
 
   runTask(task: BackupTask, onProgress?: (progress: BackupProgress) => void): Promise<void> {
@@ -287,7 +315,9 @@ export class Backups {
       logger.error({ err: error, backup: id }, `A ${kind} has failed.`);
       if (kind === 'backup') {
         processCounters.backups.failed += 1;
-        await this.folders.removePart(id).catch(() => {});
+        // While the server stops, it does not wait for the bucket. The next start removes what is left there.
+        const { folders } = this.storage;
+        await (this.#stopping.signal.aborted ? folders : this.storage).removePart(id).catch(() => {});
         if (!this.#stopping.signal.aborted)
           report({
             severity: 'warning',
@@ -318,12 +348,8 @@ export class Backups {
     return startEntry({ ...parts, id, kind, startedAt, machine: hostname() });
   }
 
-  #toEntry(entry: BackupEntry, status: BackupStatus): BackupEntry {
-    return { ...entry, status, isAvailable: entry.kind === 'backup' && this.folders.has(entry.id) };
-  }
-
   async #readEntry(id: string): Promise<BackupEntry | null> {
-    const manifest = await this.folders.read(id);
+    const manifest = await this.storage.read(id);
     return manifest && toEntry(id, manifest);
   }
 }

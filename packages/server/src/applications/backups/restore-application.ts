@@ -32,18 +32,21 @@ export async function restoreApplication(
   const { applications, stores } = backups.parts;
   const { store } = steps;
   try {
-    const request = { folder: backups.folders.path(id), application: application.name, store, identities, isCopy };
+    const place = await backups.storage.locate(id, job.entry.id);
+    const request = { ...place, application: application.name, store, identities, isCopy };
     await backups.runTask({ kind: 'createStore', request });
     const { displayName, options } = application;
     const restored = { name, displayName: isCopy ? null : displayName, options, store, mustBeNew: isCopy };
+    let kept: string | null = null;
     const replaced = await applications.replaceStore(restored, requester, {
       beforeStop: (earlier, wasServed) => job.update({}, { store, replaced: earlier, wasStopped: wasServed }),
       whileStopped: async () => {
-        const kept = await backups.saveWithin(name);
-        await job.update({ keptAs: kept.id });
+        kept = (await backups.saveWithin(name)).id;
+        await job.update({ keptAs: kept });
       },
     });
     if (replaced !== null) await stores.remove(replaced);
+    if (kept !== null) await backups.moveToBucket(kept);
   } catch (error) {
     if (!(await applications.isStoreListed(store))) await removeStore(backups, store).catch(() => {});
     throw error;

@@ -1,42 +1,61 @@
-import { Worker } from 'node:worker_threads';
+import type { ChildProcess } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { constants, setPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import type { BackupSource } from '../../base/backup-config.ts';
-import type { BackupProgress, BackupTask } from '../../database/backup-task.ts';
+import type { BackupProcessMessage, BackupProgress, BackupTask } from '../../database/backup-task.ts';
 
-/** Memory of the heap of the thread. Data is streamed, so it does not depend on the size of the backup. */
-const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
-
-type Message = { readonly kind: 'progress'; readonly progress: BackupProgress } | { readonly kind: 'done' };
+/** Memory of the heap of the process in megabytes. Data is streamed, so it does not depend on the size of the backup. */
+const heapMegabytes = 256;
 
 export interface TaskControl {
-  /** When it is aborted, the thread ends. Files that it has written stay. */
+  /** When it is aborted, the process ends. Files that it has written stay. */
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: BackupProgress) => void;
 }
 
-/** Runs a task in its own thread. @throws Error of the task, with a message for administrators. */
+/** Runs a task in a process of low priority. @throws Error of the task, with a message for administrators. */
 export async function runBackupTask(
   source: BackupSource,
   task: BackupTask,
   { signal, onProgress }: TaskControl,
 ): Promise<void> {
+  const { fork } = await import('node:child_process');
   signal.throwIfAborted();
-  const worker = new Worker(new URL('../../backup-thread.ts', import.meta.url), {
-    workerData: { source, task },
-    resourceLimits,
-    name: 'backup',
+  const cache = getCompileCacheDir();
+  const child = fork(fileURLToPath(new URL('../../backup-process.ts', import.meta.url)), [], {
+    serialization: 'advanced',
+    execArgv: [`--max-old-space-size=${heapMegabytes}`],
+    env: { ...process.env, ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }) },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  // At once: on Linux, threads have the priority of the thread that creates them.
+  lowerPriority(child);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let isDone = false;
-  const end = (): void => void worker.terminate();
+  const end = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', end);
-  worker.on('message', (message: Message) => {
-    if (message.kind === 'done') isDone = true;
-    else onProgress?.(message.progress);
+  let outcome: BackupProcessMessage | null = null;
+  child.on('message', (message: BackupProcessMessage) => {
+    if (message.kind === 'progress') onProgress?.(message.progress);
+    else outcome = message;
   });
-  worker.on('error', reject);
-  worker.on('exit', () => {
-    if (isDone) resolve();
-    else reject(signal.aborted ? new Error('The server was stopped.') : new Error('The thread of the backup ended.'));
+  child.on('error', reject);
+  child.on('exit', () => {
+    if (outcome?.kind === 'done') resolve();
+    else if (outcome?.kind === 'failed') reject(new Error(outcome.problem));
+    else reject(new Error(signal.aborted ? 'The server was stopped.' : 'The process of the backup ended.'));
+  });
+  child.send({ source, task }, (error) => {
+    if (error) end(); // then "exit" follows
   });
   await promise.finally(() => signal.removeEventListener('abort', end));
+}
+
+/** Requests come first. */
+function lowerPriority({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // it has ended, or the system does not allow it
+  }
 }

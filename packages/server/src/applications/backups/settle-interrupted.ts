@@ -1,4 +1,4 @@
-import { readRunningBackups, updateBackup } from '../../database/backup-rows.ts';
+import { type BackupRow, readRunningBackups, updateBackup } from '../../database/backup-rows.ts';
 import { type BackupEntry, describeManifest, parseJob, type RestoreSteps } from './backup-entry.ts';
 import type { Backups } from './backups.ts';
 import { removeStore } from './restore-application.ts';
@@ -8,29 +8,36 @@ const interrupted = 'The server stopped before the work was finished.';
 /**
  * Finishes or undoes the backups and restores of servers that have died. Call it with the lock of backups, so that none of them still
  * runs. Each step can be repeated.
+ *
+ * @throws the first error, when all others are settled: for example, the bucket of backups cannot be used.
  */
 export async function settleInterrupted(backups: Backups): Promise<void> {
   const { database } = backups.parts.applications.main;
-  for (const row of await readRunningBackups(database)) {
-    const { entry, restore } = parseJob(row);
-    const problem = restore ? await settleRestore(backups, entry, restore) : null;
-    const manifest = restore ? null : await backups.folders.read(entry.id);
-    if (!restore && !manifest) await backups.folders.removePart(entry.id);
-    const isDone = restore ? problem === null : manifest !== null;
-    const settled: BackupEntry = {
-      ...entry,
-      ...(manifest && describeManifest(manifest)),
-      status: isDone ? 'done' : 'failed',
-      finishedAt: backups.now(),
-      progress: null,
-      problem: isDone ? null : (problem ?? interrupted),
-    };
-    await updateBackup(database, { id: entry.id, status: settled.status, job: JSON.stringify({ entry: settled }) });
-    backups.parts.logger.warn(
-      { backup: entry.id, status: settled.status },
-      isDone ? `An interrupted ${entry.kind} was finished.` : `An interrupted ${entry.kind} was undone.`,
-    );
-  }
+  const rows = await readRunningBackups(database);
+  const settled = await Promise.allSettled(rows.map((row) => settleJob(backups, row)));
+  for (const result of settled) if (result.status === 'rejected') throw result.reason;
+}
+
+async function settleJob(backups: Backups, row: BackupRow): Promise<void> {
+  const { database } = backups.parts.applications.main;
+  const { entry, restore } = parseJob(row);
+  const problem = restore ? await settleRestore(backups, entry, restore) : null;
+  const manifest = restore ? null : await backups.storage.read(entry.id);
+  if (!manifest) await backups.storage.removePart(entry.id);
+  const isDone = restore ? problem === null : manifest !== null;
+  const settled: BackupEntry = {
+    ...entry,
+    ...(manifest && describeManifest(manifest)),
+    status: isDone ? 'done' : 'failed',
+    finishedAt: backups.now(),
+    progress: null,
+    problem: isDone ? null : (problem ?? interrupted),
+  };
+  await updateBackup(database, { id: entry.id, status: settled.status, job: JSON.stringify({ entry: settled }) });
+  backups.parts.logger.warn(
+    { backup: entry.id, status: settled.status },
+    isDone ? `An interrupted ${entry.kind} was finished.` : `An interrupted ${entry.kind} was undone.`,
+  );
 }
 
 /** @returns why it failed; null if the application has its restored data. */

@@ -5,6 +5,7 @@ import {
   type BackupTable,
   makeDurableFolder,
 } from '../backup-manifest.ts';
+import type { CopyBlobs } from '../backup-task.ts';
 import { completeManifest } from '../complete-manifest.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import type { PostgresClient } from './postgres-client.ts';
@@ -22,6 +23,7 @@ export interface SchemaBackupOptions {
   readonly manifest: Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket' | 'reason'>;
   /** Public keys of age; empty: the backup is not encrypted. */
   readonly recipients: readonly string[];
+  readonly copyBlobs?: CopyBlobs | undefined;
   /** Called when an application has been saved. @param total how many there are, as far as it is known. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
   /** Adds further files of the server to the backup. */
@@ -48,6 +50,7 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
       const source = { url, budget, schema: options.schemaName(store) };
       const result = await saveApplication({ ...source, root: part, path: `schemas/${store}` }, read);
       tables.push(...result.tables);
+      await options.copyBlobs?.(store, blobsFolder(part, store));
       options.onProgress?.(saved.size, Math.max(saved.size, listed.length));
       return result.read;
     };
@@ -95,6 +98,9 @@ FROM ${schema}.applications WHERE status<>'destroying' AND born AND (name='main'
   if (rows.length === 0) throw new Error(`There is no application "${application ?? ''}" to back up.`);
   return rows;
 }
+
+/** The folder of the blobs of an application that are not in its tables. */
+export const blobsFolder = (folder: string, store: string): string => `${schemaFolder(folder, store)}.files`;
 
 /** The folder of an application within a backup. */
 export const schemaFolder = (folder: string, store: string): string => join(folder, 'schemas', store);

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BackupApplication, type BackupManifest, UnusableBackup } from '../backup-manifest.ts';
 import { quietStatements } from '../quiet-copy.ts';
-import { schemaFolder } from './backup-schemas.ts';
+import { blobsFolder, schemaFolder } from './backup-schemas.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import { checkSavedCounts, compareRows, loadApplication } from './load-application.ts';
+import { loadBlobs } from './load-blobs.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { dropPostgres } from './postgres-open.ts';
 import { runQuery } from './run-query.ts';
@@ -114,6 +115,7 @@ async function loadPart(
   const saved = await loadApplication(client, part, schemaFolder(folder, store));
   if (!saved.tables.some(({ table }) => table === '_meta'))
     throw new UnusableBackup(`The schema of the store ${store} has no table _meta. Use another backup.`);
+  await loadBlobs(client, blobsFolder(folder, store));
   await runQuery(client, 'UPDATE _meta SET epoch=$1', [randomUUID()]);
   const quiet = isCopy ? quietStatements : [];
   for (const { table, text } of quiet)

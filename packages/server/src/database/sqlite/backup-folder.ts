@@ -6,6 +6,7 @@ import { thumbnailScope } from '../../base/blob-store.ts';
 import { copyIfExists } from '../../base/copy-if-exists.ts';
 import { incomingFolder } from '../../base/file-blobs.ts';
 import { type BackupApplication, type BackupManifest, makeDurableFolder, nullIfNoFile } from '../backup-manifest.ts';
+import type { CopyBlobs } from '../backup-task.ts';
 import { completeManifest } from '../complete-manifest.ts';
 import { countTableRows, openCopy } from './check-copy.ts';
 import { copyDatabase } from './copy-database.ts';
@@ -20,6 +21,7 @@ export interface BackupOptions {
   readonly manifest: Pick<BackupManifest, 'at' | 'serverVersion' | 'bucket' | 'reason'>;
   /** Public keys of age; empty: the backup is not encrypted. */
   readonly recipients: readonly string[];
+  readonly copyBlobs?: CopyBlobs | undefined;
   /** Called when an application has been copied. @param total how many there are, as far as it is known. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
@@ -40,7 +42,7 @@ export async function backupFolder(dataDir: string, target: string, options: Bac
   if (!existsSync(main))
     throw new Error(`DATA_DIR "${dataDir}" contains no database of a Tablinum server (applications/${mainStore}.db).`);
   return makeDurableFolder(target, async (part) => {
-    const copy = new BackupCopy(source, join(part, 'applications'), options.onProgress);
+    const copy = new BackupCopy(source, join(part, 'applications'), options);
     const { application } = options;
     let applications = listApplications(new DatabaseSync(main, { readOnly: true, timeout: 5000 })).filter(
       ({ name }) => application === null || name === application,
@@ -89,17 +91,17 @@ WHERE status<>'destroying' AND born AND (name='main' OR store IS NOT NULL) ORDER
 class BackupCopy {
   readonly #source: string;
   readonly #target: string;
-  readonly #onProgress: BackupOptions['onProgress'];
+  readonly #options: Pick<BackupOptions, 'onProgress' | 'copyBlobs'>;
   /** Paths of the copied databases, within the backup. */
   readonly databases: string[] = [];
   /** The number of applications, as far as it is known. */
   total = 1;
   #done = 0;
 
-  constructor(source: string, target: string, onProgress: BackupOptions['onProgress']) {
+  constructor(source: string, target: string, options: Pick<BackupOptions, 'onProgress' | 'copyBlobs'>) {
     this.#source = source;
     this.#target = target;
-    this.#onProgress = onProgress;
+    this.#options = options;
   }
 
   async store(store: string): Promise<void> {
@@ -107,8 +109,9 @@ class BackupCopy {
     await this.#database(`${store}.db`);
     await this.#database(`${store}.audit.db`);
     await this.#newFiles(`${store}.files`);
+    await this.#options.copyBlobs?.(store, join(this.#target, `${store}.files`));
     this.#done += 1;
-    this.#onProgress?.(this.#done, Math.max(this.#done, this.total));
+    this.#options.onProgress?.(this.#done, Math.max(this.#done, this.total));
   }
 
   async #database(name: string): Promise<void> {

@@ -59,11 +59,12 @@ function Backups(): ReactNode {
   );
 }
 
-function Schedule({ schedule: { nextAt, keep, isEncrypted } }: { schedule: BackupSchedule }): ReactNode {
+function Schedule({ schedule: { nextAt, keep, isEncrypted, bucket } }: { schedule: BackupSchedule }): ReactNode {
   const t = useBackupTexts();
   return (
     <Text c="dimmed" size="sm">
-      {nextAt === null ? t.noSchedule : t.schedule(formatDateTime(nextAt), keep)} {isEncrypted && t.encrypted}
+      {nextAt === null ? t.noSchedule : t.schedule(formatDateTime(nextAt), keep)} {bucket !== null && t.bucket(bucket)}{' '}
+      {isEncrypted && t.encrypted}
     </Text>
   );
 }
@@ -104,14 +105,19 @@ function Content({ backup }: { backup: Backup }): ReactNode {
   );
 }
 
+function describeProgress(
+  { done, total, bytes, storedBytes }: NonNullable<Backup['progress']>,
+  t: ReturnType<typeof useBackupTexts>,
+): string {
+  if (storedBytes !== null) return t.storing(formatSize(storedBytes), formatSize(bytes));
+  return t.progress(done, total, formatSize(bytes));
+}
+
 function Status({ backup: { kind, status, progress, problem, isAvailable, machine } }: { backup: Backup }): ReactNode {
   const t = useBackupTexts();
   const tone = ({ done: 'good', failed: 'bad', running: 'careful' } as const)[status];
   const isElsewhere = kind === 'backup' && status === 'done' && !isAvailable;
-  const note =
-    problem ??
-    (progress && t.progress(progress.done, progress.total, formatSize(progress.bytes))) ??
-    (isElsewhere ? t.elsewhere(machine) : null);
+  const note = problem ?? (progress && describeProgress(progress, t)) ?? (isElsewhere ? t.elsewhere(machine) : null);
   return (
     <Stack gap={2} align="flex-start" maw={360}>
       <StateBadge tone={tone}>{t.statuses[status]}</StateBadge>

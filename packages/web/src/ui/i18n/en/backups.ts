@@ -2,11 +2,12 @@
 export const backups = {
   title: 'Backups',
   description:
-    'A backup contains the data of applications, with the bytes of files and e-mails unless they are in a bucket. Keep copies on another machine.',
+    'A backup contains the data of applications, with the bytes of files and e-mails. Keep copies on another machine.',
   schedule: (next: string, keep: number) =>
     `The next scheduled backup is made on ${next}. The newest ${keep} scheduled backups are kept.`,
   noSchedule: 'No schedule is set: backups are only made on request. Set a schedule under Access, Settings.',
   encrypted: 'New backups are encrypted.',
+  bucket: (name: string) => `New backups are stored in the bucket ${name}.`,
   create: 'Back up now',
   what: 'What is backed up',
   all: 'All applications',
@@ -18,6 +19,7 @@ export const backups = {
   status: 'Status',
   statuses: { running: 'running', done: 'done', failed: 'failed' },
   progress: (done: number, total: number, size: string) => `${done} of ${total} applications, ${size}`,
+  storing: (stored: string, size: string) => `${stored} of ${size} stored in the bucket`,
   size: 'Size',
   rows: 'Rows',
   reason: 'Made by',

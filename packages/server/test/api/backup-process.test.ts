@@ -1,0 +1,86 @@
+/** The process that makes backups: its priority, its end with the server, and its failures. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, test as anyTest, beforeAll, expect } from 'vitest';
+import { sqlite } from '../support/engines.ts';
+import { bucket, S3Server } from '../support/s3-server.ts';
+import { TestServer } from '../support/scenario.ts';
+
+/** Reads `/proc`. */
+const test = anyTest.skipIf(process.platform !== 'linux');
+const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-process-'));
+let s3: S3Server;
+let server: TestServer;
+
+beforeAll(async () => {
+  s3 = await S3Server.start();
+  server = await TestServer.start(sqlite, { env: { ...s3.env('', 'BACKUP_S3'), BACKUP_DIR: root } });
+});
+afterEach(() => {
+  s3.fault = () => null;
+});
+afterAll(async () => {
+  await server.stop();
+  await s3.remove();
+  rmSync(root, { recursive: true });
+});
+
+/** The ids of processes that make backups for this one. */
+function findProcesses(): number[] {
+  const lines = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' }).split(
+    '\n',
+  );
+  return lines.filter((line) => line.includes('backup-process')).map((line) => Number.parseInt(line, 10));
+}
+
+/** Begins a backup that waits for the bucket. */
+async function begin(): Promise<{ readonly id: string; readonly pid: number; readonly go: () => void }> {
+  const gate = Promise.withResolvers<void>();
+  s3.fault = (line) => (line.startsWith(`PUT /${bucket}/b`) ? { until: gate.promise } : null);
+  const { id } = (await server.call('POST /api/backups:create')).body.data;
+  await expect.poll(() => s3.waiting, { interval: 20 }).toBeGreaterThan(0);
+  const [pid] = findProcesses();
+  return { id, pid: pid ?? expect.fail('no process'), go: gate.resolve };
+}
+
+async function end(id: string): Promise<unknown> {
+  await (await server.running.applications.backups()).backups.waitForEnd();
+  return server.data(`GET /api/backups:get?filterByTk=${id}`);
+}
+
+test('all of its threads that copy have a low priority', async () => {
+  const { id, pid, go } = await begin();
+  const tasks = readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'));
+  // The 17th value after the name, which is in parentheses, is the priority.
+  const priorities = tasks.map((text) => [/\((.*)\)/.exec(text)?.[1], text.split(') ')[1]?.split(' ')[16]]);
+  const copying = priorities.filter(([name]) => name === 'libuv-worker' || name === 'node' || name === 'MainThread');
+  expect(copying.length).toBeGreaterThan(1);
+  expect(copying.every(([, priority]) => priority === '19')).toBe(true);
+  go();
+  expect(await end(id)).toMatchObject({ status: 'done' });
+  expect(findProcesses()).toEqual([]);
+});
+
+test('if it is killed, the backup has failed and leaves nothing, and the next one works', async () => {
+  const before = s3.keys();
+  const { id, pid, go } = await begin();
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(findProcesses, { interval: 20 }).toEqual([]);
+  go();
+  s3.fault = () => null;
+  expect(await end(id)).toMatchObject({ status: 'failed', problem: 'The process of the backup ended.' });
+  expect([s3.keys(), readdirSync(root)]).toEqual([before, []]);
+  const next = (await server.call('POST /api/backups:create')).body.data;
+  expect(await end(next.id)).toMatchObject({ status: 'done' });
+});
+
+test('it survives the signals of a supervisor, and ends with the server', async () => {
+  const { pid, go } = await begin();
+  process.kill(pid, 'SIGTERM');
+  await server.running.stop();
+  await expect.poll(findProcesses, { interval: 20 }).toEqual([]);
+  go();
+  await server.boot();
+});
