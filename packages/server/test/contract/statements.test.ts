@@ -42,6 +42,9 @@ const reads: Readonly<Record<string, string>> = {
   'restricted get': 'albums:get?filterByTk=2',
 };
 
+/** What timers read, which may happen during a request: mail to be sent, running imports, settings of other servers. */
+const ofTimers = /FROM (?:"mailOutbox"|"mailCampaigns"|accounts|imports|_settings)\b/;
+
 describeEngines('statements', (engine) => {
   let server: TestServer;
   let seen: string[] = [];
@@ -122,7 +125,7 @@ describeEngines('statements', (engine) => {
     const { database } = server.running.applications.main;
     const { read, write, writeOne } = database;
     const note = (statement: BoundStatement): BoundStatement => {
-      seen.push(plain(statement.text));
+      if (!ofTimers.test(statement.text)) seen.push(plain(statement.text));
       return statement;
     };
     database.read = (statements) => read.call(database, statements.map(note));
