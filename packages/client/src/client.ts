@@ -7,7 +7,14 @@ import type { Application, BatchOperation, Event, ReadParameters, RecordValues }
 import { Files } from './files.ts';
 import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
-import { MailAccounts, MailCampaigns, MailPushSubscriptions, MailRules, MailTemplates } from './mail-accounts.ts';
+import {
+  Contacts,
+  MailAccounts,
+  MailCampaigns,
+  MailPushSubscriptions,
+  MailRules,
+  MailTemplates,
+} from './mail-accounts.ts';
 import { Records } from './records.ts';
 import { SchemaDocuments } from './schema.ts';
 import { SystemSettings } from './settings.ts';
@@ -59,6 +66,7 @@ export {
 } from './mail.ts';
 export {
   type AccountMember,
+  Contacts,
   type FilledTemplate,
   MailAccounts,
   MailPushSubscriptions,
@@ -100,6 +108,7 @@ export class Client {
   readonly mailAccounts: MailAccounts;
   readonly mailRules: MailRules;
   readonly mailTemplates: MailTemplates;
+  readonly contacts: Contacts;
   readonly mailPushSubscriptions: MailPushSubscriptions;
   readonly mailCampaigns: MailCampaigns;
   readonly files: Files;
@@ -118,6 +127,7 @@ export class Client {
     this.mailAccounts = new MailAccounts(this.#transport, 'accounts');
     this.mailRules = new MailRules(this.#transport, 'mailRules');
     this.mailTemplates = new MailTemplates(this.#transport, 'mailTemplates');
+    this.contacts = new Contacts(this.#transport, 'contacts');
     this.mailPushSubscriptions = new MailPushSubscriptions(this.#transport, 'mailPushSubscriptions');
     this.mailCampaigns = new MailCampaigns(this.#transport, 'mailCampaigns');
     this.files = new Files(this.#transport, 'files');

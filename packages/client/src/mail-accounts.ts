@@ -143,6 +143,20 @@ export class MailTemplates extends Records {
   }
 }
 
+export class Contacts extends Records {
+  /** Merges contacts into the contact `id`, and destroys the others. It cannot be undone. @returns the merged contact. */
+  merge(
+    contacts: {
+      readonly id: number;
+      readonly others: readonly number[];
+      readonly values?: Partial<Record<'name' | 'company' | 'phone' | 'notes', string | null>>;
+    },
+    options: ActionOptions = {},
+  ): Promise<RecordValues> {
+    return this.write('merge', contacts, {}, options);
+  }
+}
+
 /** A subscription of a browser, as `PushSubscription.toJSON()` returns it. */
 export interface PushSubscriptionValues {
   readonly endpoint: string;
@@ -151,6 +165,8 @@ export interface PushSubscriptionValues {
   readonly name?: string;
   /** Whether new mail is reported, in addition to notifications. Default: false. */
   readonly newMail?: boolean;
+  /** The former endpoint of the browser, whose subscription the new one replaces. */
+  readonly replaces?: string;
 }
 
 export class MailPushSubscriptions extends Records {

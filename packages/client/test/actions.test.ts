@@ -165,6 +165,7 @@ async function callEveryMethod(
     mailRules.try({ id: 1 }),
     mailRules.apply({ id: 1 }),
     client.mailTemplates.fill({ id: 1 }),
+    client.contacts.merge({ id: 1, others: [2] }),
     client.mailPushSubscriptions.key(),
     client.mailPushSubscriptions.subscribe({ endpoint: 'https://push.example.com/1', keys: { p256dh: '', auth: '' } }),
     client.mailPushSubscriptions.unsubscribe('https://push.example.com/1'),

@@ -17,6 +17,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'openapi/mail-campaign-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-compose-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-connect-operations.ts': 'texts of the OpenAPI document',
+  'openapi/mail-contact-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-operations.ts': 'texts of the OpenAPI document',
   'openapi/mail-parameters.ts': 'texts of the OpenAPI document',
   'openapi/mail-push-operations.ts': 'texts of the OpenAPI document',

@@ -1,6 +1,6 @@
 /**
- * Shows push messages of one application while no page of its inbox is focused. Its scope is `/a/<application>/`. It intercepts no
- * requests and stores nothing.
+ * Shows push messages of one application while no page of its inbox is focused, and registers the subscription again when the
+ * browser replaces it. Its scope is `/a/<application>/`. It intercepts no requests.
  */
 const titles = {
   mention: 'You were mentioned in a note',
@@ -11,6 +11,7 @@ const titles = {
 
 addEventListener('install', () => skipWaiting());
 addEventListener('push', (event) => event.waitUntil(show(readMessage(event.data))));
+addEventListener('pushsubscriptionchange', (event) => event.waitUntil(renew(event)));
 addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil(open(event.notification.data));
@@ -46,6 +47,48 @@ async function open({ conversation }) {
   }
   if (conversation !== null) page.postMessage({ open: conversation });
   await page.focus();
+}
+
+/**
+ * Registers the subscription that replaces the former one, as the user who had subscribed this browser. If nobody or another user
+ * is signed in now, nothing is registered; the page of the inbox does it after the next sign-in.
+ */
+async function renew({ newSubscription }) {
+  const cache = await caches.open(`push ${registration.scope}`);
+  const stored = await cache.match(registration.scope);
+  if (!stored) return;
+  const { user, endpoint: replaces, role, ...choice } = await stored.json();
+  const headers = { 'x-app': getApplication() };
+  const { session } = await post('auth:resume', {}, { ...headers, 'x-requested-with': 'tablinum' });
+  if (session?.user.id !== user) return;
+  Object.assign(headers, { authorization: `Bearer ${session.token}` }, role && { 'x-role': role });
+  const subscription = newSubscription ?? (await subscribe(headers));
+  const { endpoint, keys } = subscription.toJSON();
+  await post('mailPushSubscriptions:subscribe', { endpoint, keys, ...choice, replaces }, headers);
+  await cache.put(registration.scope, Response.json({ user, endpoint, role, ...choice }));
+}
+
+async function subscribe(headers) {
+  const { publicKey } = await call('mailPushSubscriptions:key', { headers });
+  return registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: publicKey });
+}
+
+function post(action, body, headers) {
+  return call(action, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function call(action, request) {
+  const reply = await fetch(`/api/${action}`, request);
+  if (!reply.ok) throw new Error(`${action}: ${reply.status}`);
+  return (await reply.json()).data;
+}
+
+function getApplication() {
+  return new URL(registration.scope).pathname.split('/')[2];
 }
 
 async function findInboxes() {

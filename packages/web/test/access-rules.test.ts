@@ -8,6 +8,7 @@ import { getKeyState } from '../src/admin/keys/key-state.ts';
 import { grantableActions, presets } from '../src/admin/roles/actions.ts';
 import { findDecision, type Resource, type RoleRules } from '../src/admin/roles/decision.ts';
 import { buildRuleOperations } from '../src/admin/roles/save-rule.ts';
+import { isServerAdmin } from '../src/data/server-admin.ts';
 import { access } from '../src/ui/i18n/en/access.ts';
 
 const rule = (id: number, resource: string, ...actions: string[]): Permission => ({
@@ -105,4 +106,12 @@ test('an API key that expires within a week is marked', () => {
   expect(getState('2026-11-22T00:00:00Z')).toBe('soon');
   expect(getState('2026-11-21T00:00:00Z')).toBe('over');
   expect(getKeyState({ expiresAt: null, inactiveReason: 'roleLost' }, now)).toBe('inactive');
+});
+
+test.each([
+  ['main', 'admin', true],
+  ['main', 'viewer', false],
+  ['shop', 'admin', false],
+])('in %s, the role %s administrates the server: %s', (application, currentRole, expected) => {
+  expect(isServerAdmin({ application, currentRole })).toBe(expected);
 });

@@ -357,7 +357,7 @@ describe.skipIf(chromium === null)('webhooks, applications and the own account',
       ['access/webhooks', 'off'],
       ['access/webhooks/1', 'posts.created'],
       ['access/audit', 'webhooks:test'],
-      ['server/activity', 'Slow requests'],
+      ['access/activity', 'Slow requests'],
       ['account', 'this session'],
     ] as const) {
       await page.goto(getUrl(path));

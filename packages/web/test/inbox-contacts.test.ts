@@ -140,9 +140,41 @@ describe.skipIf(chromium === null)('contacts in the inbox', () => {
     },
   );
 
-  test('a contact is deleted, and files are imported', long, async () => {
+  test('contacts are merged, after what results was shown, and a merged address can be removed', long, async () => {
     await page.goto(`${server.running.url}/a/main/inbox`);
     await page.getByRole('link', { name: 'Contacts', exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Select Cora Lind' }).check();
+    await page.getByText('1 contact selected.').waitFor();
+    expect(await button('Merge…').isDisabled()).toBe(true);
+    await page.getByRole('checkbox', { name: 'Select Eve Holm' }).check();
+    await button('Merge…').click();
+    const dialog = page.getByRole('dialog', { name: 'Merge contacts' });
+    const result = dialog.getByRole('region', { name: 'The merged contact' });
+    await dialog.getByRole('radio', { name: 'Cora Lind' }).check();
+    for (const text of ['Cora Lind', 'cora@example.net', 'eve@example.net', 'Holm Ltd', 'Board', '+44 20 7946 0000'])
+      await result.getByText(text, { exact: true }).waitFor();
+    await dialog.getByText('This cannot be undone.').waitFor();
+    await expectAccessible(page, 'merging contacts');
+    await picture('merge');
+    await dialog.getByRole('button', { name: 'Merge', exact: true }).click();
+    await page.getByText('The contacts were merged.').waitFor();
+    await row('Cora Lind').getByText('eve@example.net').waitFor();
+    await row('Eve Holm').waitFor({ state: 'detached' });
+    await page.getByText('contacts selected').waitFor({ state: 'detached' });
+    await picture('merged');
+    const [cora] = await get('contacts?filter={"address":"cora@example.net"}&appends=groups');
+    expect(cora).toMatchObject({
+      company: 'Holm Ltd',
+      otherAddresses: ['eve@example.net'],
+      groups: [{ name: 'Board' }],
+    });
+    await button('Edit Cora Lind').click();
+    await page.getByRole('combobox', { name: 'Other addresses' }).press('Backspace');
+    await button('Save').click();
+    await row('Cora Lind').getByText('eve@example.net').waitFor({ state: 'detached' });
+  });
+
+  test('a contact is deleted, and files are imported', long, async () => {
     await button('Delete dan@example.net').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await row('dan@example.net').waitFor({ state: 'detached' });

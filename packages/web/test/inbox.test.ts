@@ -62,6 +62,17 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await scrollTo(0);
     });
 
+    testOnce('requests the first conversations before it knows the accounts', long, async () => {
+      const requested = page.waitForRequest(/conversations:list/);
+      await page.route('**/api/accounts:list**', async (route) => {
+        await requested;
+        await route.continue();
+      });
+      await page.reload();
+      await rows().first().waitFor();
+      await page.unroute('**/api/accounts:list**');
+    });
+
     test('marks an opened e-mail as read and folds quoted text', long, async () => {
       await row('Broken turntable').click();
       await text('The tonearm is loose.').waitFor();

@@ -138,6 +138,41 @@ describe.skipIf(chromium === null)('push messages in the inbox', () => {
     expect(new URL(page.url()).search).toBe('?c=1');
   });
 
+  test(
+    'a subscription that the browser replaces is registered without the user, until the user signs out',
+    long,
+    async () => {
+      const renew = (name: string): Promise<Json> =>
+        inWorker(`new Promise((resolve) => {
+        const renewed = ${JSON.stringify(service.subscribe(name))};
+        const change = new Event('pushsubscriptionchange');
+        change.newSubscription = { toJSON: () => renewed };
+        change.waitUntil = (work) => resolve(work.then(() => 'done', String));
+        dispatchEvent(change);
+      })`);
+      const [before] = await list();
+      expect(await renew('renewed')).toBe('done');
+      expect(await list()).toEqual([before]);
+      service.received.splice(0);
+      const note = { conversationId: 1, text: 'Once more', mentions: [2] };
+      await server.data('POST /api/conversationNotes', { as: 'bob', body: note });
+      await server.running.applications.main.mail.push.runNow();
+      expect(service.received.map((message) => message.browser)).toEqual(['renewed']);
+      // A page that is closed subscribes again when it is opened, here with the former endpoint.
+      await page.reload();
+      await page.getByRole('button', { name: /^Notifications/ }).waitFor();
+      await expect.poll(async () => (await list()).length).toBe(2);
+      await server.data('POST /api/mailPushSubscriptions:unsubscribe', {
+        as: 'ann',
+        body: { endpoint: service.subscribe('renewed').endpoint },
+      });
+      // Another user has signed in at this browser meanwhile: nothing is registered.
+      await page.context().clearCookies();
+      expect(await renew('unwanted')).toBe('done');
+      expect((await list()).length).toBe(1);
+    },
+  );
+
   test('the switch ends the messages', long, async () => {
     await page.getByRole('button', { name: /^Notifications/ }).click();
     await page.getByRole('switch', { name: 'Show notifications on this device' }).click();

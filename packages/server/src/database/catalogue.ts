@@ -16,7 +16,7 @@ export interface Versions {
 }
 
 /** The version of the stores that this server writes: the number of the last migration of `upgrades/`. */
-export const storeVersion = 6;
+export const storeVersion = 7;
 
 /** The number of the last migration that a store has been through; 0: it is from before migrations were noted. */
 export async function readStoreVersion(database: Database): Promise<number> {

@@ -83,6 +83,8 @@ export interface Dialect {
   readonly rebuildsTables: boolean;
   /** Whether reading a list group by group costs nothing for groups that its condition excludes. */
   readonly skipsExcludedGroups: boolean;
+  /** Whether IN with a query reads all rows of the query before it tests the first row, even if a page needs few of them. */
+  readonly readsListsFirst: boolean;
   /** Whether a statement that fails ends its transaction, so that nothing more can be read in it. */
   readonly faultEndsTransaction: boolean;
 

@@ -55,6 +55,7 @@ const actionKinds: Readonly<Record<MailAction, ActionKind>> = {
   'mailCampaigns:resume': 'write',
   'mailCampaigns:cancel': 'write',
   'mailTemplates:fill': 'read',
+  'contacts:merge': 'write',
   'mailPushSubscriptions:key': 'read',
   'mailPushSubscriptions:subscribe': 'write',
   'mailPushSubscriptions:unsubscribe': 'write',

@@ -7,6 +7,7 @@ import { shownFileSchema } from './field-schema.ts';
 import { mailCampaignOperations, mailCampaignSchemas } from './mail-campaign-operations.ts';
 import { composeOperations, composeSchemas } from './mail-compose-operations.ts';
 import { mailConnectOperations } from './mail-connect-operations.ts';
+import { mailContactOperations } from './mail-contact-operations.ts';
 import { changesAccount } from './mail-parameters.ts';
 import { mailPushOperations } from './mail-push-operations.ts';
 import { mailRuleOperations, mailRuleSchemas } from './mail-rule-operations.ts';
@@ -342,6 +343,7 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   ...mailRuleOperations,
   ...mailCampaignOperations,
   ...mailTemplateOperations,
+  ...mailContactOperations,
   ...mailPushOperations,
 ];
 

@@ -21,7 +21,7 @@ export const mailPushOperations: readonly OperationDefinition[] = [
     action: 'mailPushSubscriptions:subscribe',
     summary: 'Subscribe a browser to push messages',
     description:
-      'The body is the subscription that `pushManager.subscribe` returns, with a name of the device (`name`), and whether new mail is reported in addition to notifications (`newMail`). The subscription of a browser that is already subscribed is changed. It ends when the user signs out.',
+      'The body is the subscription that `pushManager.subscribe` returns, with a name of the device (`name`), and whether new mail is reported in addition to notifications (`newMail`). The subscription of a browser that is already subscribed is changed. If the browser has replaced its subscription, `replaces` names the former endpoint, which the new one replaces. A subscription ends when the user signs out.',
     may: (subject) => hasSession(subject) && mayCreate(subject),
     body: jsonBody(
       schema.object(
@@ -30,6 +30,7 @@ export const mailPushOperations: readonly OperationDefinition[] = [
           keys: schema.object({ p256dh: schema.string, auth: schema.string }, ['p256dh', 'auth']),
           name: schema.string,
           newMail: schema.boolean,
+          replaces: { ...schema.string, description: 'The former endpoint of this browser.' },
         },
         ['endpoint', 'keys'],
       ),

@@ -34,6 +34,9 @@ export const mailLimits = {
   threadIds: 102,
   /** Addresses of a message by which it can be grouped with others of the same subject. */
   subjectParties: 100,
+  /** Contacts that one action merges into another one, and addresses of a contact besides its own. */
+  mergedContacts: 50,
+  otherAddresses: 100,
   /** Addresses of the account that a message reveals. */
   ownAddresses: 20,
   /** Labels that users give an e-mail, and code units of each. */

@@ -14,7 +14,7 @@ import {
   type Segment,
   wholeOrder,
 } from './keyset.ts';
-import { compileGroupedPage, compileMailboxPage, keyBounds, type PageSource } from './page-source.ts';
+import { compileGroupedPage, compileMailboxPage, keyBounds, type PageSource, probeFolders } from './page-source.ts';
 import type { Predicate } from './predicate.ts';
 import {
   compileColumn,
@@ -187,7 +187,8 @@ function compileGroupedKeys(page: PageParts, source: Source<'candidates' | 'grou
   const member = scope.nextAlias();
   const where = of ? sql` WHERE ${compilePredicate(of, member, target, scope)}` : sql``;
   const { condition, order } = compileSegment(page, orderKeys(keys, 'r', scope), scope.dialect);
-  const conditions = [toCondition(condition), source.rest];
+  const rest = isReadNewestFirst(page, relation.sourceField, scope.dialect) ? probeFolders(source.rest) : source.rest;
+  const conditions = [toCondition(condition), rest];
   const groupKey = compileColumn(member, target, relation.targetField);
   const groupedPage = {
     collection,
@@ -202,6 +203,13 @@ function compileGroupedKeys(page: PageParts, source: Source<'candidates' | 'grou
     { ...groupedPage, match: source.match, group: relation.sourceField, key: name, descending },
     scope,
   );
+}
+
+/** Whether an index gives the rows of a group in the order of the page, so that few of them may be tested. */
+function isReadNewestFirst({ keys, collection }: PageParts, group: string, dialect: Dialect): boolean {
+  const [first] = keys;
+  if (!dialect.readsListsFirst || !first?.descending) return false;
+  return (collection.options.indexes ?? []).some(({ fields }) => fields[0] === group && fields[1] === first.field.name);
 }
 
 function compileSegment({ shape }: PageParts, keys: OrderedKeys, dialect: Dialect): Segment {

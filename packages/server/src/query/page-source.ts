@@ -75,6 +75,16 @@ function isOneWay(keys: readonly SortKey[], { primaryKey }: Collection): boolean
   return !first.nullable && rest.every((each) => each.field === primaryKey && each.descending === first.descending);
 }
 
+/** The condition with its folders tested row by row, see {@link Predicate}. */
+export function probeFolders(condition: Predicate | null): Predicate | null {
+  if (condition === null) return null;
+  const probe = (part: Predicate): Predicate =>
+    part.kind === 'related' && part.of !== null && conjuncts(part.of).some(({ kind }) => kind === 'placed')
+      ? { ...part, isProbed: true }
+      : part;
+  return { kind: 'all', of: conjuncts(condition).map(probe) };
+}
+
 /** Whether a relation limits rows to those of the caller's accounts: a few groups, each found by an index over its field and the key. */
 function isMembership({ relation, target }: Related): boolean {
   return target.internal && relation.kind === 'hasMany' && relation.through === null;

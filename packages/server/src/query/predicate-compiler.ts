@@ -5,7 +5,7 @@ import { identifier, joinBalanced, type Param, type Sql, sql } from '../database
 import { requireColumn, requireJoin, requireStorage } from '../schema/field-parts.ts';
 import { type Collection, getField, type Join, type Relation } from '../schema/registry.ts';
 import { compileOperator } from './operator-sql.ts';
-import { countTests, type Operand, type Predicate } from './predicate.ts';
+import { conjuncts, countTests, type Operand, type Predicate } from './predicate.ts';
 import type { StatementScope } from './statement-scope.ts';
 
 export { StatementScope } from './statement-scope.ts';
@@ -85,8 +85,37 @@ function variablesPresent(variables: readonly Operand[]): Param {
   return { storage: 'boolean', read: (environment) => variables.every(({ read }) => read(environment) !== null) };
 }
 
+/** The newest e-mails that decide how a folder is tested, and how many of them must be in it for a test row by row. */
+const folderSample = { emails: 400, inFolder: 100 };
+
+/**
+ * The e-mails of a folder as a list of all of them, or looked up row by row if a quarter of the newest e-mails is in the folder: the
+ * list of a large inbox takes longer than a page of it. The sample is counted once for each statement, and affects no result.
+ */
+function compileProbed(related: Kind<'related'>, alias: string, scope: StatementScope): Sql {
+  const { source, relation, target, of } = related;
+  const { isProbed: _isProbed, ...listed } = related;
+  const placed = conjuncts(of ?? { kind: 'never' }).find((each) => each.kind === 'placed');
+  if (!placed || relation.through) return compileRelated(listed, alias, scope);
+  const [newest, inner] = [scope.nextAlias(), scope.nextAlias()];
+  const table = identifier(target.table);
+  const key = compileColumn(newest, target, target.primaryKey.name);
+  const sample = sql`SELECT ${key} FROM ${table} ${identifier(newest)} ORDER BY ${key} DESC LIMIT ${folderSample.emails}`;
+  const isInFolder = compileInFolder({ ...placed, by: 'probe' }, newest, scope);
+  const inFolder = sql`SELECT count(*) FROM (${sample}) ${identifier(newest)} WHERE ${isInFolder}`;
+  const probed: Predicate = {
+    kind: 'all',
+    of: conjuncts(of ?? placed).map((each) => (each === placed ? { ...placed, by: 'probe' } : each)),
+  };
+  const isRelated = sql`${compileColumn(inner, target, relation.targetField)}=${compileColumn(alias, source, relation.sourceField)}`;
+  const row = sql`EXISTS (SELECT 1 FROM ${table} ${identifier(inner)} WHERE ${isRelated} AND ${compilePredicate(probed, inner, target, scope)})`;
+  return sql`CASE WHEN (${inFolder})>=${folderSample.inFolder} THEN ${row} ELSE ${compileRelated(listed, alias, scope)} END`;
+}
+
 /** IN with an uncorrelated list: an engine reads the list once and then seeks, whichever side is the smaller. */
-function compileRelated({ source, relation, target, of }: Kind<'related'>, alias: string, scope: StatementScope): Sql {
+function compileRelated(related: Kind<'related'>, alias: string, scope: StatementScope): Sql {
+  if (related.isProbed) return compileProbed(related, alias, scope);
+  const { source, relation, target, of } = related;
   const inner = scope.nextAlias();
   const column = compileColumn(inner, target, relation.targetField);
   const tick = scope.dialect.deadlineCheck(inner, countTests(of));

@@ -15,6 +15,8 @@ export type Predicate =
       readonly relation: Relation;
       readonly target: Collection;
       readonly of: Predicate | null;
+      /** The rows are read newest first until a page is full: if many new e-mails are in the folder, each row is looked up. */
+      readonly isProbed?: true;
     }
   /** The relation of the environment's record `parent` refers to the row, and the caller may see that record. */
   | {

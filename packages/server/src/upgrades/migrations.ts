@@ -5,6 +5,7 @@ import { storedSettings } from './003-stored-settings.ts';
 import { backupJobs } from './004-backup-jobs.ts';
 import { contactsMigration } from './005-contacts.ts';
 import { schemaRevisions } from './006-schema-revisions.ts';
+import { mergedContacts } from './007-merged-contacts.ts';
 import type { Migration } from './migration.ts';
 
 export const migrations: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   backupJobs,
   contactsMigration,
   schemaRevisions,
+  mergedContacts,
 ];

@@ -251,7 +251,37 @@ describeEngines('push messages', (engine) => {
     ]);
   });
 
+  test('a subscription that the browser replaces keeps its record and its waiting messages', async () => {
+    const former = service.subscribe('bob-1').endpoint;
+    const first = await subscribe('bob', 'bob-1', { name: 'Laptop', newMail: true });
+    await push().end();
+    await mentionBob();
+    const renewed = await subscribe('bob', 'bob-2', { name: 'Laptop', newMail: true, replaces: former });
+    expect(renewed).toEqual({ id: first.id, name: 'Laptop', newMail: true });
+    push().begin();
+    expect((await sent()).map(([browser]) => browser)).toEqual(['bob-2']);
+    // The event of the browser may be repeated, and the endpoint may be unknown.
+    expect((await subscribe('bob', 'bob-2', { replaces: former })).id).toBe(first.id);
+    expect((await list('bob')).length).toBe(1);
+    // Only subscriptions of the caller are replaced.
+    await subscribe('ann', 'ann-1');
+    await subscribe('bob', 'bob-3', { replaces: service.subscribe('ann-1').endpoint });
+    expect([(await list('ann')).length, (await list('bob')).length]).toEqual([1, 2]);
+    // Both are subscribed: the former one ends.
+    await subscribe('bob', 'bob-3', { replaces: service.subscribe('bob-2').endpoint });
+    await mentionBob();
+    expect((await sent()).map(([browser]) => browser)).toEqual(['bob-3']);
+  });
+
+  test('a user with the greatest number of browsers can still replace a subscription', async () => {
+    for (let index = 0; index < 20; index += 1) await subscribe('bob', `full-${index}`);
+    await subscribe('bob', 'full-20', { replaces: service.subscribe('full-3').endpoint });
+    expect((await refuse('bob', { ...service.subscribe('full-21'), replaces: 'https://x.example' })).status).toBe(422);
+    expect((await list('bob')).length).toBe(20);
+  });
+
   test.each([
+    ['replaces', { replaces: 7 }],
     ['endpoint', { endpoint: 'http://10.0.0.1/x' }],
     ['endpoint', { endpoint: 'http://push.example.com/x' }],
     ['endpoint', { endpoint: 'https://user:pass@push.example.com/x' }],

@@ -5,6 +5,7 @@ import { useApplication } from '../data/application.tsx';
 import { enterApplication } from '../data/browser-session.ts';
 import { getErrorMessage } from '../data/problem.tsx';
 import { useApplications, useCheck } from '../data/queries.ts';
+import { isServerAdmin } from '../data/server-admin.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
 import mark from '../ui/theme/mark.svg';
@@ -19,7 +20,7 @@ export function ApplicationSwitcher(): ReactNode {
   const application = useApplication();
   const navigate = useNavigate();
   const { data: check } = useCheck();
-  const inMain = application === 'main' && (check?.roles.includes('admin') ?? false);
+  const inMain = check !== undefined && isServerAdmin(check);
   const { data: listed } = useApplications(inMain);
   const names = listed?.filter(({ status }) => status !== 'stopped').map(({ name }) => name) ?? [
     ...new Set(['main', application]),

@@ -1,6 +1,6 @@
 /** Shows the pages of an application to signed-in users, and the sign-in page to everybody else at the same URL. */
 import { Outlet } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { ApplicationProvider } from '../data/application.tsx';
 import { resumeSession } from '../data/browser-session.ts';
 import { useServerUnreachable } from '../data/reachability.ts';
@@ -13,7 +13,21 @@ import { SignInAgain } from './sign-in-again.tsx';
 
 /** Starts loading at once; the sign-in page does not wait for it. */
 const shellModule = import('./shell.tsx');
-const Shell = lazy(async () => ({ default: (await shellModule).Shell }));
+const LazyShell = lazy(async () => ({ default: (await shellModule).Shell }));
+/** The frame, once it is loaded: rendering it without `lazy` avoids a fallback, after which React waits 300 ms. */
+let LoadedShell: typeof LazyShell | ((props: { children: ReactNode }) => ReactNode) = LazyShell;
+shellModule.then(
+  ({ Shell }) => {
+    LoadedShell = Shell;
+  },
+  () => {}, // the lazy component throws the error
+);
+
+function Frame({ children }: { children: ReactNode }): ReactNode {
+  // Chosen once: another component would mount the page again.
+  const [Shell] = useState(() => LoadedShell);
+  return <Shell>{children}</Shell>;
+}
 
 export function AuthGuard({ application }: { application: string }): ReactNode {
   const state = useLoginState(application);
@@ -32,9 +46,9 @@ export function AuthGuard({ application }: { application: string }): ReactNode {
         <SignIn />
       ) : (
         <Suspense key={generation}>
-          <Shell>
+          <Frame>
             <Outlet />
-          </Shell>
+          </Frame>
           {state === 'expired' && <SignInAgain />}
         </Suspense>
       )}

@@ -9,7 +9,7 @@ import { useTexts } from '../ui/i18n/texts.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { ShortcutKbd } from '../ui/kbd.tsx';
 import classes from './navigation.module.css';
-import { sections } from './sections.ts';
+import { listVisibleSections } from './sections.ts';
 
 /** The sections of the navigation, with the collections below the data section. */
 export function Navigation({ search }: { search: () => void }): ReactNode {
@@ -19,9 +19,7 @@ export function Navigation({ search }: { search: () => void }): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const base = `/a/${application}/`;
   const { data: schema } = useSchema();
-  const visibleSections = sections.filter(
-    (section) => !section.isVisible || (check && schema && section.isVisible(check, schema)),
-  );
+  const visibleSections = listVisibleSections(check, schema);
   return (
     <nav className={classes.navigation} aria-label={t.navigation}>
       <UnstyledButton className={classes.search} onClick={search}>

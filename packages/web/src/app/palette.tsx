@@ -11,7 +11,7 @@ import { type Choice, ChoiceList } from '../ui/choice-list.tsx';
 import { ChoiceModal } from '../ui/choice-modal.tsx';
 import { usePageCommands } from '../ui/commands.ts';
 import { useTexts } from '../ui/i18n/texts.tsx';
-import { sections } from './sections.ts';
+import { listVisibleSections } from './sections.ts';
 
 interface Entry extends Choice {
   /** A further search term. */
@@ -76,11 +76,9 @@ function useEntries(): readonly Entry[] {
       aside,
       ...rest,
     });
-    const pages = sections
-      .filter((section) => !section.isVisible || (check && schema && section.isVisible(check, schema)))
-      .map(({ id, icon, path }) =>
-        entry(t.palette.go, { label: t.sections[id], searchText: path, icon, run: go(`/${path}`) }),
-      );
+    const pages = listVisibleSections(check, schema).map(({ id, icon, path }) =>
+      entry(t.palette.go, { label: t.sections[id], searchText: path, icon, run: go(`/${path}`) }),
+    );
     pages.push(entry(t.palette.go, { label: t.yourAccount, searchText: 'account', icon: 'user', run: go('/account') }));
     const collections = (schema?.collections ?? []).map((each) =>
       entry(t.palette.collections, {

@@ -93,7 +93,7 @@ export const accessRoutes = [
   }),
   createRoute({
     getParentRoute,
-    path: 'server/activity',
+    path: 'access/activity',
     component: lazyRouteComponent(() => import('../admin/activity/activity-page.tsx'), 'ActivityPage'),
   }),
   createRoute({

@@ -2,6 +2,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { parseProviderReply } from '../inbox/accounts/provider-reply.ts';
 import { parseInboxSearch } from '../inbox/inbox-search.ts';
+import { preloadInbox } from '../inbox/preload-inbox.ts';
 import { applicationRoute } from './app-route.tsx';
 
 export const inboxRoutes = [
@@ -10,6 +11,10 @@ export const inboxRoutes = [
     path: 'inbox',
     component: lazyRouteComponent(() => import('../inbox/inbox-page.tsx'), 'InboxPage'),
     validateSearch: parseInboxSearch,
+    // Not awaited: the page shows what has arrived. Links under the pointer request nothing.
+    loader: ({ params, location, cause }) => {
+      if (cause === 'enter') void preloadInbox(params.app, parseInboxSearch(location.search)).catch(() => {});
+    },
   }),
   createRoute({
     getParentRoute: () => applicationRoute,

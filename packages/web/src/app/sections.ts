@@ -1,6 +1,7 @@
 /** The sections of the navigation, in their order. */
 import type { CallerInfo } from '@tablinum/client';
 import type { Schema } from '../data/schema.ts';
+import { isServerAdmin } from '../data/server-admin.ts';
 import type { Texts } from '../ui/i18n/texts.tsx';
 import type { IconName } from '../ui/icon.tsx';
 
@@ -13,7 +14,7 @@ export interface Section {
   readonly key: string;
   /** The heading of its group. */
   readonly group?: keyof Texts['shell']['sections'];
-  /** Whether the navigation shows the section. The page itself also shows when the role does not allow it. */
+  /** Whether the current role may use the section. The page itself also shows when it may not. */
   readonly isVisible?: (check: CallerInfo, schema: Schema) => boolean;
 }
 
@@ -22,9 +23,6 @@ const mayList =
   (_, schema) =>
     resources.every((resource) => schema.may(resource, 'list'));
 
-/** Whether the user administrates the whole server. */
-const isServerAdmin: NonNullable<Section['isVisible']> = ({ application, roles }) =>
-  application === 'main' && roles.includes('admin');
 const mayReadRevisions: NonNullable<Section['isVisible']> = (_, schema) => schema.may('schema', 'revisions');
 
 export const sections: readonly Section[] = [
@@ -57,7 +55,7 @@ export const sections: readonly Section[] = [
     path: 'access/settings',
     key: 's',
     group: 'access',
-    isVisible: ({ application, currentRole }) => application === 'main' && currentRole === 'admin',
+    isVisible: isServerAdmin,
   },
   {
     id: 'backups',
@@ -65,13 +63,13 @@ export const sections: readonly Section[] = [
     path: 'access/backups',
     key: 'b',
     group: 'access',
-    isVisible: ({ application, roles }) => application === 'main' && roles.includes('admin'),
+    isVisible: isServerAdmin,
   },
   { id: 'audit', icon: 'history', path: 'access/audit', key: 'j', group: 'access', isVisible: mayList('audit') },
   {
     id: 'activity',
     icon: 'monitor',
-    path: 'server/activity',
+    path: 'access/activity',
     key: 'v',
     group: 'access',
     isVisible: isServerAdmin,
@@ -79,3 +77,8 @@ export const sections: readonly Section[] = [
   { id: 'schema', icon: 'diagram', path: 'access/schema', key: 'f', group: 'access', isVisible: mayReadRevisions },
   { id: 'docs', icon: 'book', path: 'docs', key: 'p', group: 'developers' },
 ];
+
+/** The sections that the navigation and the palette show. Until the role is known, those that every role has. */
+export function listVisibleSections(check: CallerInfo | undefined, schema: Schema | undefined): readonly Section[] {
+  return sections.filter(({ isVisible }) => !isVisible || (check && schema && isVisible(check, schema)));
+}

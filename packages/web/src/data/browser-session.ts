@@ -6,6 +6,7 @@ import { Client, Failure, type SignInResult } from '@tablinum/client';
 import { productTitle } from '../ui/product-name.ts';
 import { accentColor } from '../ui/theme/accent-color.ts';
 import { getClient, getPublicClient } from './application.tsx';
+import { forgetPushRenewal } from './push-renewal.ts';
 import { onReconnect } from './reachability.ts';
 import { session } from './session.ts';
 
@@ -85,6 +86,7 @@ export async function enterApplication(name: string, from: string): Promise<void
 /** Ends the session on the server. Every tab forgets it at once, even if the server is unreachable. */
 export async function endSession(application: string): Promise<void> {
   const ended = getClient(application).auth.signOut();
+  void forgetPushRenewal(application);
   setSignedOut(application, true);
   session.clear(application);
   announce({ application, signedIn: false });

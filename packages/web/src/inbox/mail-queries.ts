@@ -4,6 +4,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { getClient } from '../data/application.tsx';
 import { invalidate, queryClient, type Scope, useApiQuery, useCheck } from '../data/queries.ts';
 import type { Email, Thread } from './mail-types.ts';
+import { listAccountsKey } from './preload-inbox.ts';
 import { type Accounts, readAccounts } from './read-accounts.ts';
 import { readTeamHistory } from './team/team-data.ts';
 import type { TeamFields } from './team/team-types.ts';
@@ -11,13 +12,9 @@ import type { TeamFields } from './team/team-types.ts';
 /** The accounts with their folders. */
 export function useAccounts(): UseQueryResult<Accounts, Error> {
   const { data: check, error } = useCheck();
-  const query = useApiQuery(
-    ['mail-accounts', check?.id, check?.currentRole],
-    (client) => readAccounts(client, check!),
-    {
-      enabled: check !== undefined,
-    },
-  );
+  const query = useApiQuery(listAccountsKey(check), (client) => readAccounts(client, check!), {
+    enabled: check !== undefined,
+  });
   return check === undefined && error ? ({ ...query, error } as typeof query) : query;
 }
 

@@ -19,8 +19,13 @@ export function useConversationList(view: InboxView): { readonly list: Conversat
   const readsState = !conversations?.fields || conversations.fields.some(({ name }) => name === 'state');
   const key = JSON.stringify([application, role, view, readsState]);
   const list = useMemo(() => {
-    const [scopedApplication, , scopedView, mayFilter] = JSON.parse(key) as [string, string | null, InboxView, boolean];
-    return new ConversationList(getClient(scopedApplication), scopedView, mayFilter);
+    const [scopedApplication, scopedRole, scopedView, mayFilter] = JSON.parse(key) as [
+      string,
+      string | null,
+      InboxView,
+      boolean,
+    ];
+    return new ConversationList(getClient(scopedApplication), scopedView, mayFilter, scopedRole);
   }, [key]);
   const state = useSyncExternalStore(list.subscribe, list.snapshot);
   useEffect(() => void list.loadMore(), [list]);

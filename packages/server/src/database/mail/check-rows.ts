@@ -180,7 +180,10 @@ export interface DeliveredMessage {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** The newest messages that the account's mail server delivered from others. */
+/** E-mails among which the newest delivered ones are looked for: an imported account may have none at all. */
+const maxScannedDelivered = 2000;
+
+/** The newest messages that the account's mail server delivered from others, among its newest e-mails. */
 export async function readDeliveredMessages(
   database: Database,
   account: number,
@@ -188,7 +191,7 @@ export async function readDeliveredMessages(
 ): Promise<DeliveredMessage[]> {
   const { dialect } = database;
   const rows = await createReader(database)(
-    sql`SELECT e."from",c.headers FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e."accountId"=${value('integer', account)} AND NOT ${dialect.isTrue(sql`e.outgoing`)} AND NOT ${dialect.isTrue(sql`e.draft`)} AND EXISTS (SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p.uid IS NOT NULL) ORDER BY e.id DESC LIMIT ${max}`,
+    sql`SELECT e."from",c.headers FROM emails e JOIN "mailContents" c ON c.id=e."contentId" WHERE e.id IN (SELECT id FROM emails WHERE "accountId"=${value('integer', account)} ORDER BY id DESC LIMIT ${maxScannedDelivered}) AND NOT ${dialect.isTrue(sql`e.outgoing`)} AND NOT ${dialect.isTrue(sql`e.draft`)} AND EXISTS (SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p.uid IS NOT NULL) ORDER BY e.id DESC LIMIT ${max}`,
   );
   return rows.map(([from, headers]) => ({
     from: (parseJsonColumn(from) ?? []) as DeliveredMessage['from'],

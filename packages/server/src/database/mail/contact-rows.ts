@@ -32,7 +32,7 @@ export class ContactRows extends AccountBoundRows {
 
   /**
    * Adds people who are not contacts yet, and gives a name to automatic contacts without one. A contact that was destroyed after the
-   * message is not added again.
+   * message, and an address that was merged into another contact, are not added again.
    *
    * @param met each address once.
    * @param now ISO 8601.
@@ -51,10 +51,11 @@ export class ContactRows extends AccountBoundRows {
       sql`SELECT address,id,name,CASE WHEN ${dialect.isTrue(sql`automatic`)} THEN 1 ELSE 0 END FROM contacts WHERE ${this.isOfAccount} AND ${isMet}`,
     );
     const removals = await this.run(
-      sql`SELECT address,${dialect.scalar('datetime', sql`at`)} FROM "contactRemovals" WHERE ${this.isOfAccount} AND ${isMet}`,
+      sql`SELECT address,${dialect.scalar('datetime', sql`at`)},"contactId" FROM "contactRemovals" WHERE ${this.isOfAccount} AND ${isMet}`,
     );
     const removedAt = new Map(removals.map(([address, at]) => [address as string, Date.parse(at as string)]));
     const known = new Set(existing.map(([address]) => address as string));
+    for (const [address, , contact] of removals) if (contact !== null) known.add(address as string);
     const added = met.filter(
       ({ address, at }) => !known.has(address) && Date.parse(at) > (removedAt.get(address) ?? Number.NEGATIVE_INFINITY),
     );
@@ -85,7 +86,7 @@ export class ContactRows extends AccountBoundRows {
     return { created: rows.map(([id]) => Number(id)), named: nameless.map(([, id]) => Number(id)) };
   }
 
-  /** Stores that contacts with some addresses were destroyed. @param now ISO 8601. */
+  /** Stores that contacts with some addresses were destroyed, or do not have them any more. @param now ISO 8601. */
   async addRemovals(addresses: readonly string[], now: string): Promise<void> {
     await insertRows(
       this.run,
@@ -97,7 +98,15 @@ export class ContactRows extends AccountBoundRows {
         ['at', 'datetime'],
       ],
       [...new Set(addresses)].map((address) => [this.account, address, now]),
-      sql` ON CONFLICT ("accountId",address) DO UPDATE SET at=excluded.at`,
+      sql` ON CONFLICT ("accountId",address) DO UPDATE SET at=excluded.at,"contactId"=NULL`,
+    );
+  }
+
+  /** Stores that removed addresses belong to a contact now. */
+  async assignAddresses(addresses: readonly string[], contact: number): Promise<void> {
+    const isNamed = this.database.dialect.isIn(sql`address`, listValue('text', addresses));
+    await this.run(
+      sql`UPDATE "contactRemovals" SET "contactId"=${value('integer', contact)} WHERE ${this.isOfAccount} AND ${isNamed}`,
     );
   }
 
@@ -160,17 +169,62 @@ export async function readSentMessages(
   });
 }
 
+/** The addresses of a contact. */
+export interface StoredContact {
+  readonly id: number;
+  readonly account: number;
+  readonly address: string;
+  /** Those of contacts that were merged into it. */
+  readonly otherAddresses: readonly string[];
+}
+
 /** Accounts and addresses of contacts. */
 export async function readContactAddresses(
   database: Database,
   transaction: Transaction,
   keys: readonly unknown[],
-): Promise<{ readonly account: number; readonly address: string }[]> {
+): Promise<StoredContact[]> {
   const rows = await createTxRunner(
     database,
     transaction,
-  )(sql`SELECT "accountId",address FROM contacts WHERE ${database.dialect.isIn(sql`id`, listValue('integer', keys))}`);
-  return rows.map(([account, address]) => ({ account: Number(account), address: address as string }));
+  )(
+    sql`SELECT id,"accountId",address,"otherAddresses" FROM contacts WHERE ${database.dialect.isIn(sql`id`, listValue('integer', keys))}`,
+  );
+  return rows.map(([id, account, address, others]) => ({
+    id: Number(id),
+    account: Number(account),
+    address: address as string,
+    otherAddresses: (parseJsonColumn(others) ?? []) as string[],
+  }));
+}
+
+/** The contact into which the contact with the address of another one was merged; null if there is none. */
+export async function findMergedContact(
+  database: Database,
+  transaction: Transaction,
+  contact: number,
+): Promise<number | null> {
+  const [row] = await createTxRunner(
+    database,
+    transaction,
+  )(
+    sql`SELECT r."contactId" FROM contacts c JOIN "contactRemovals" r ON r."accountId"=c."accountId" AND r.address=c.address WHERE c.id=${value('integer', contact)}`,
+  );
+  return row === undefined || row[0] === null ? null : Number(row[0]);
+}
+
+/** The groups of contacts. */
+export async function readGroupsOfContacts(
+  database: Database,
+  transaction: Transaction,
+  contacts: readonly number[],
+): Promise<{ readonly group: number; readonly contact: number }[]> {
+  const isNamed = database.dialect.isIn(sql`"contactId"`, listValue('integer', contacts));
+  const rows = await createTxRunner(
+    database,
+    transaction,
+  )(sql`SELECT "groupId","contactId" FROM "contactGroupMembers" WHERE ${isNamed} ORDER BY "groupId"`);
+  return rows.map(([group, contact]) => ({ group: Number(group), contact: Number(contact) }));
 }
 
 /** Marks a contact as edited, so that mail no longer changes it. @returns whether this was the first edit. */

@@ -92,6 +92,29 @@ export async function countOtherSubscriptions(
   return Number(row?.[0] ?? 0);
 }
 
+/**
+ * Gives the subscription of a user's browser a new endpoint, so that waiting messages are sent there. If the new endpoint has a
+ * subscription already, the former one is deleted.
+ *
+ * @returns the key of the deleted subscription; null if none was deleted.
+ */
+export async function renewPushSubscription(
+  database: Database,
+  transaction: Transaction,
+  { userId, from, to }: { readonly userId: number; readonly from: string; readonly to: string },
+): Promise<number | null> {
+  if (from === to) return null;
+  transaction.touch('mailPushSubscriptions');
+  const hash = value('text', hashEndpoint(to));
+  const isFormer = sql`"userId"=${value('integer', userId)} AND "endpointHash"=${value('text', hashEndpoint(from))}`;
+  const isTaken = sql`EXISTS (SELECT 1 FROM "mailPushSubscriptions" o WHERE o."endpointHash"=${hash})`;
+  await createTxRunner(
+    database,
+    transaction,
+  )(sql`UPDATE "mailPushSubscriptions" SET "endpointHash"=${hash} WHERE ${isFormer} AND NOT ${isTaken}`);
+  return removePushSubscription(database, transaction, userId, from);
+}
+
 /** Deletes the subscription of a user's browser. @returns its key; null if there is none. */
 export async function removePushSubscription(
   database: Database,

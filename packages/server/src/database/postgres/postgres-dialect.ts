@@ -237,6 +237,7 @@ export const postgresDialect: Dialect = {
   rowsPerInsert: 100,
   rebuildsTables: false,
   skipsExcludedGroups: true,
+  readsListsFirst: false,
   faultEndsTransaction: true,
   placeholder: (index, param) => `$${index}::${toColumnType(castTypes, param.storage)}${param.list ? '[]' : ''}`,
   toEngine: (param, canonical) =>

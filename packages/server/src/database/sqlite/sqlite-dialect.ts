@@ -197,6 +197,7 @@ export const sqliteDialect: Dialect = {
   rowsPerInsert: 1,
   rebuildsTables: true,
   skipsExcludedGroups: false,
+  readsListsFirst: true,
   faultEndsTransaction: false,
   placeholder: () => '?',
   toEngine: (param, canonical) => {

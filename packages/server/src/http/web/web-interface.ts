@@ -87,7 +87,8 @@ async function sendPushWorker(files: WebFiles, reply: FastifyReply): Promise<Fas
   return reply
     .headers({
       ...securityHeaders,
-      'content-security-policy': "default-src 'none'",
+      // The worker registers a replaced subscription on this server.
+      'content-security-policy': "default-src 'none'; connect-src 'self'",
       'content-type': 'text/javascript; charset=utf-8',
       'cache-control': 'no-cache',
     })

@@ -10,6 +10,7 @@ import { runPushKey, runSubscribe, runUnsubscribePush } from './mail-push.ts';
 import type { MailRequest, MailResult } from './mail-request.ts';
 import { runApplyRule, runTryRule } from './mail-rules.ts';
 import { runFillTemplate } from './mail-templates.ts';
+import { runMergeContacts } from './merge-contacts.ts';
 import { runGetAttachment, runGetConversation, runGetEmail, runGetRaw } from './read-mail.ts';
 import { runRethread } from './rebuild-conversations.ts';
 import { runAttach, runSaveDraft } from './save-draft.ts';
@@ -55,6 +56,7 @@ export const actionOperations = {
   'mailCampaigns:resume': (request) => runCampaignStep(request, 'resume'),
   'mailCampaigns:cancel': (request) => runCampaignStep(request, 'cancel'),
   'mailTemplates:fill': runFillTemplate,
+  'contacts:merge': runMergeContacts,
   'mailPushSubscriptions:key': runPushKey,
   'mailPushSubscriptions:subscribe': runSubscribe,
   'mailPushSubscriptions:unsubscribe': runUnsubscribePush,

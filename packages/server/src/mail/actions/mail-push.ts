@@ -1,7 +1,12 @@
 /** Web Push: the public key of the application, and the subscription of a browser. */
 import { ECDH } from 'node:crypto';
 import { isoTime } from '../../base/clock.ts';
-import { countOtherSubscriptions, putPushSubscription, removePushSubscription } from '../../database/mail/push-rows.ts';
+import {
+  countOtherSubscriptions,
+  putPushSubscription,
+  removePushSubscription,
+  renewPushSubscription,
+} from '../../database/mail/push-rows.ts';
 import { ApiError, invalidValues } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
@@ -21,22 +26,30 @@ export async function runPushKey(request: MailRequest): Promise<MailData> {
   return { data: JSON.stringify({ publicKey }) };
 }
 
-/** `mailPushSubscriptions:subscribe`: stores the subscription of a browser until its user signs out. */
+/**
+ * `mailPushSubscriptions:subscribe`: stores the subscription of a browser until its user signs out. The member `replaces` names
+ * the endpoint that the browser had before; its subscription and the messages that wait for it get the new endpoint.
+ */
 export async function runSubscribe(request: MailRequest): Promise<MailData> {
   const { context, mail } = request;
   requireGrant(context, context.registry.get(resource), 'create');
   const { userId, loginId } = requireLogin(context);
   request.knownParameters([]);
-  const body = readBodyObject(request, ['endpoint', 'keys', 'name', 'newMail']);
+  const body = readBodyObject(request, ['endpoint', 'keys', 'name', 'newMail', 'replaces']);
   const target = parseTarget(body, (url) => mail.findPushProblem(url));
-  const { name = '', newMail = false } = body;
+  const { name = '', newMail = false, replaces = null } = body;
   if (typeof name !== 'string' || name.length > 120 || /\p{Cc}/u.test(name))
     throw invalidValues({ name: 'Give a name of at most 120 characters on one line.' });
   if (typeof newMail !== 'boolean') throw invalidValues({ newMail: 'Give true or false.' });
+  if (replaces !== null && typeof replaces !== 'string')
+    throw invalidValues({ replaces: 'Give the former endpoint of the browser as text, or omit "replaces".' });
   return request.write({ lockKey: `push ${userId}` }, async (tx) => {
     const { database } = tx;
     const now = isoTime(tx.clock.now());
     const { endpoint } = target;
+    const removed =
+      replaces === null ? null : await renewPushSubscription(database, tx.tx, { userId, from: replaces, to: endpoint });
+    if (removed !== null) await emitMailEvent(tx, tx.tx, { name: `${resource}.destroyed`, keys: [removed] });
     if ((await countOtherSubscriptions(database, tx.tx, { userId, endpoint, now })) >= mailLimits.pushSubscriptions)
       throw invalidValues({
         endpoint: `A user has at most ${mailLimits.pushSubscriptions} subscriptions. Unsubscribe a browser first, or destroy a subscription.`,

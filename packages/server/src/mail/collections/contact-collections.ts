@@ -42,6 +42,8 @@ export const contacts: IndexedSystemCollection = {
     { name: 'notes', type: 'text' },
     // Whether the contact was created from mail, and no user has changed it since.
     defineFlag('automatic'),
+    // Those of contacts that were merged into it, in lower case; null if there are none.
+    { name: 'otherAddresses', type: 'array' },
   ],
 };
 
@@ -66,7 +68,10 @@ export const contactGroupMembers = defineInternalCollection('contactGroupMembers
   ],
 });
 
-/** Addresses whose contacts were destroyed: only later mail creates a contact again. */
+/**
+ * Addresses whose contacts were destroyed: only later mail creates a contact again. If they were merged into another contact, no mail
+ * does.
+ */
 export const contactRemovals = defineInternalCollection('contactRemovals', 'Addresses of destroyed contacts', {
   indexes: [{ fields: ['accountId', 'address'], unique: true }],
   fields: [
@@ -75,5 +80,7 @@ export const contactRemovals = defineInternalCollection('contactRemovals', 'Addr
     // In lower case.
     { name: 'address', type: 'string', maxLength: 320 },
     { name: 'at', type: 'datetime' },
+    // The contact into which that of the address was merged.
+    defineReference('contact', 'contacts', { onDelete: 'setNull' }),
   ],
 });

@@ -16,6 +16,8 @@ export interface Contact {
   readonly notes: string | null;
   /** Filled from mail, and not edited since. */
   readonly automatic: boolean;
+  /** Those of contacts that were merged into it. Null: none. Absent for a role that does not see them. */
+  readonly otherAddresses?: readonly string[] | null;
   readonly groups: readonly ContactGroup[];
 }
 

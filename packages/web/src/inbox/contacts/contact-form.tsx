@@ -33,6 +33,8 @@ export function ContactForm({ accounts, groups, contact, done }: ContactFormProp
   });
   const groupsBefore = contact?.groups.map(({ id }) => id) ?? [];
   const [chosen, setChosen] = useState<readonly number[]>(groupsBefore);
+  const othersBefore = contact?.otherAddresses ?? [];
+  const [others, setOthers] = useState<readonly string[]>(othersBefore);
   const save = useApiMutation({
     write: async (client) => {
       const { name, address, ...texts } = values;
@@ -40,6 +42,7 @@ export function ContactForm({ accounts, groups, contact, done }: ContactFormProp
         name: name.trim(),
         // An unchanged address is left out, so that the record keeps its own spelling rules.
         ...(address.trim() !== contact?.address && { address: address.trim() }),
+        ...(others.length < othersBefore.length && { otherAddresses: others }),
         ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, emptyToNull(text)])),
       };
       const records = client.records('contacts');
@@ -70,17 +73,13 @@ export function ContactForm({ accounts, groups, contact, done }: ContactFormProp
   return (
     <DialogForm write={save} submitLabel={saveLabel} cancel={done}>
       {contact === null && accounts.length > 1 && (
-        <Select
-          label={t.fields.account}
-          description={t.fields.accountHint}
-          data={accounts.map(({ id, address }) => ({ value: String(id), label: address }))}
-          value={String(account)}
-          onChange={(id) => {
-            if (id === null) return;
-            setAccount(Number(id));
+        <AccountSelect
+          accounts={accounts}
+          value={account}
+          change={(id) => {
+            setAccount(id);
             setChosen([]);
           }}
-          allowDeselect={false}
         />
       )}
       <TextInput {...input('name')} maxLength={200} data-autofocus />
@@ -91,6 +90,7 @@ export function ContactForm({ accounts, groups, contact, done }: ContactFormProp
         inputMode="email"
         required
       />
+      <OtherAddresses before={othersBefore} value={others} change={setOthers} error={details['otherAddresses']} />
       <TextInput {...input('company')} maxLength={255} />
       <TextInput {...input('phone')} maxLength={100} inputMode="tel" />
       {groupsOfAccount.length > 0 && may('contactGroups', 'update') && (
@@ -115,6 +115,49 @@ export function ContactForm({ accounts, groups, contact, done }: ContactFormProp
         maxRows={8}
       />
     </DialogForm>
+  );
+}
+
+interface AccountSelectProps {
+  readonly accounts: readonly Account[];
+  readonly value: number | undefined;
+  readonly change: (account: number) => void;
+}
+
+function AccountSelect({ accounts, value, change }: AccountSelectProps): ReactNode {
+  const t = useInboxTexts().contacts.fields;
+  return (
+    <Select
+      label={t.account}
+      description={t.accountHint}
+      data={accounts.map(({ id, address }) => ({ value: String(id), label: address }))}
+      value={String(value)}
+      onChange={(id) => id !== null && change(Number(id))}
+      allowDeselect={false}
+    />
+  );
+}
+
+interface OtherAddressesProps {
+  readonly before: readonly string[];
+  readonly value: readonly string[];
+  readonly change: (value: readonly string[]) => void;
+  readonly error: string | undefined;
+}
+
+/** The addresses of merged contacts, which can be removed; nothing without any. */
+function OtherAddresses({ before, value, change, error }: OtherAddressesProps): ReactNode {
+  const { merging: t } = useInboxTexts().contacts;
+  if (before.length === 0) return null;
+  return (
+    <MultiSelect
+      label={t.others}
+      description={t.othersHint}
+      data={before}
+      value={[...value]}
+      onChange={change}
+      error={error}
+    />
   );
 }
 

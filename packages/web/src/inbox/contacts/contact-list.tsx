@@ -1,4 +1,4 @@
-import { Badge, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Badge, Checkbox, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
 import { QueryBoundary } from '../../data/problem.tsx';
@@ -8,7 +8,7 @@ import { confirm } from '../../ui/confirm.tsx';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
-import { ListTable } from '../../ui/list-table.tsx';
+import { type ListColumn, ListTable } from '../../ui/list-table.tsx';
 import { LongText } from '../../ui/long-text.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -22,10 +22,17 @@ interface ContactListProps {
   readonly setGroup: (group: number | null) => void;
   readonly edit: (contact: Contact) => void;
   readonly writeTo: (contact: Contact) => void;
+  /** The contacts that are chosen to be merged, by key; null if the role may not merge contacts. */
+  readonly selection: ContactSelection | null;
+}
+
+export interface ContactSelection {
+  readonly contacts: ReadonlyMap<number, Contact>;
+  readonly toggle: (contact: Contact) => void;
 }
 
 /** The contacts by name, with a search. */
-export function ContactList({ groups, group, setGroup, edit, writeTo }: ContactListProps): ReactNode {
+export function ContactList({ groups, group, setGroup, edit, writeTo, selection }: ContactListProps): ReactNode {
   const t = useInboxTexts().contacts;
   const [text, setText] = useState('');
   const [debouncedText] = useDebouncedValue(text.trim(), 200);
@@ -70,7 +77,7 @@ export function ContactList({ groups, group, setGroup, edit, writeTo }: ContactL
             )
           ) : (
             <>
-              <ContactTable contacts={data} edit={edit} writeTo={writeTo} />
+              <ContactTable contacts={data} edit={edit} writeTo={writeTo} selection={selection} />
               <Pager
                 page={page}
                 totalPage={meta.totalPage ?? 1}
@@ -85,11 +92,11 @@ export function ContactList({ groups, group, setGroup, edit, writeTo }: ContactL
   );
 }
 
-interface ContactTableProps extends Pick<ContactListProps, 'edit' | 'writeTo'> {
+interface ContactTableProps extends Pick<ContactListProps, 'edit' | 'writeTo' | 'selection'> {
   readonly contacts: readonly Contact[];
 }
 
-function ContactTable({ contacts, edit, writeTo }: ContactTableProps): ReactNode {
+function ContactTable({ contacts, edit, writeTo, selection }: ContactTableProps): ReactNode {
   const t = useInboxTexts().contacts;
   const may = useMay();
   const destroy = useActionMutation<unknown, number>({
@@ -107,9 +114,10 @@ function ContactTable({ contacts, edit, writeTo }: ContactTableProps): ReactNode
       rows={contacts}
       keyOf={({ id }) => id}
       columns={[
+        ...(selection ? [createSelectColumn(selection, t.merging)] : []),
         {
           title: t.fields.name,
-          render: ({ name, address, automatic }) => (
+          render: ({ name, address, automatic, otherAddresses }) => (
             <Stack gap={0}>
               <Group gap="xs">
                 {name !== '' && (
@@ -124,6 +132,11 @@ function ContactTable({ contacts, edit, writeTo }: ContactTableProps): ReactNode
                 )}
               </Group>
               <LongText isAddress>{address}</LongText>
+              {(otherAddresses ?? []).map((each) => (
+                <LongText key={each} isAddress>
+                  {each}
+                </LongText>
+              ))}
             </Stack>
           ),
         },
@@ -164,6 +177,24 @@ function ContactTable({ contacts, edit, writeTo }: ContactTableProps): ReactNode
       ]}
     />
   );
+}
+
+/** Chooses contacts to merge. */
+function createSelectColumn(
+  { contacts, toggle }: ContactSelection,
+  t: { readonly select: string; readonly selectNamed: (name: string) => string },
+): ListColumn<Contact> {
+  return {
+    title: t.select,
+    width: 60,
+    render: (contact) => (
+      <Checkbox
+        aria-label={t.selectNamed(getContactName(contact))}
+        checked={contacts.has(contact.id)}
+        onChange={() => toggle(contact)}
+      />
+    ),
+  };
 }
 
 function getContactName({ name, address }: Contact): string {

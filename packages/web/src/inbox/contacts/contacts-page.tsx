@@ -1,4 +1,4 @@
-import { Button, Modal, Stack } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { getClient, useApplication } from '../../data/application.tsx';
@@ -22,13 +22,15 @@ import {
   useContactGroups,
 } from './contact-data.ts';
 import { ContactForm } from './contact-form.tsx';
-import { ContactList } from './contact-list.tsx';
+import { ContactList, type ContactSelection } from './contact-list.tsx';
 import { GroupForm } from './group-form.tsx';
 import { GroupList } from './group-list.tsx';
+import { MergeForm } from './merge-form.tsx';
 
 type Dialog =
   | { readonly kind: 'contact'; readonly contact: Contact | null }
-  | { readonly kind: 'group'; readonly group: ContactGroup | null };
+  | { readonly kind: 'group'; readonly group: ContactGroup | null }
+  | { readonly kind: 'merge' };
 
 /** The page of the contacts of all accounts of the user. */
 export function ContactsPage(): ReactNode {
@@ -55,8 +57,11 @@ function Content({ accounts, above }: { readonly accounts: readonly Account[]; r
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const [group, setGroup] = useState<number | null>(null);
   const writeTo = useWriteTo(accounts);
+  const selection = useContactSelection();
+  const selected = [...selection.contacts.values()];
   useContactEvents();
   const close = (): void => setDialog(null);
+  const mayMerge = may('contacts', 'merge');
   const mayAdd = may('contacts', 'create') && accounts.length > 0;
   const mayAddGroup = may('contactGroups', 'create') && accounts.length > 0;
   const actions = (
@@ -81,7 +86,11 @@ function Content({ accounts, above }: { readonly accounts: readonly Account[]; r
   return (
     <Page title={t.title} above={above} description={t.description} actions={actions}>
       <Stack gap="xl">
+        {selected.length > 0 && (
+          <MergeBar selected={selected} merge={() => setDialog({ kind: 'merge' })} clear={selection.clear} />
+        )}
         <ContactList
+          selection={mayMerge ? selection : null}
           groups={groups}
           group={group}
           setGroup={setGroup}
@@ -112,6 +121,15 @@ function Content({ accounts, above }: { readonly accounts: readonly Account[]; r
           <ContactForm accounts={accounts} groups={groups} contact={dialog.contact} done={close} />
         )}
         {dialog?.kind === 'group' && <GroupForm accounts={accounts} group={dialog.group} done={close} />}
+        {dialog?.kind === 'merge' && (
+          <MergeForm
+            contacts={selected}
+            done={(isMerged) => {
+              close();
+              if (isMerged) selection.clear();
+            }}
+          />
+        )}
       </Modal>
     </Page>
   );
@@ -119,7 +137,44 @@ function Content({ accounts, above }: { readonly accounts: readonly Account[]; r
 
 function getDialogTitle(dialog: Dialog | null, t: ReturnType<typeof useInboxTexts>['contacts']): string {
   if (dialog?.kind === 'group') return dialog.group ? t.groups.edit : t.groups.add;
+  if (dialog?.kind === 'merge') return t.merging.title;
   return dialog?.contact ? t.edit : t.add;
+}
+
+/** The contacts that are chosen to be merged, also those of other pages of the list. */
+function useContactSelection(): ContactSelection & { readonly clear: () => void } {
+  const [contacts, setContacts] = useState<ReadonlyMap<number, Contact>>(new Map());
+  const toggle = (contact: Contact): void =>
+    setContacts((before) => {
+      const next = new Map(before);
+      if (!next.delete(contact.id)) next.set(contact.id, contact);
+      return next;
+    });
+  return { contacts, toggle, clear: () => setContacts(new Map()) };
+}
+
+interface MergeBarProps {
+  readonly selected: readonly Contact[];
+  readonly merge: () => void;
+  readonly clear: () => void;
+}
+
+/** The number of selected contacts, and the button to merge them. */
+function MergeBar({ selected, merge, clear }: MergeBarProps): ReactNode {
+  const { merging: t } = useInboxTexts().contacts;
+  const isOneAccount = new Set(selected.map(({ accountId }) => accountId)).size === 1;
+  return (
+    <Group gap="sm" role="status">
+      <Text>{t.selected(selected.length)}</Text>
+      <Button size="xs" onClick={merge} disabled={selected.length < 2 || !isOneAccount}>
+        {t.merge}
+      </Button>
+      <Button size="xs" variant="default" onClick={clear}>
+        {t.clear}
+      </Button>
+      {!isOneAccount && <Text size="sm">{t.oneAccount}</Text>}
+    </Group>
+  );
 }
 
 /** Begins a message to people in the inbox. */

@@ -9,6 +9,7 @@ import { type Client, Failure, type ListMeta } from '@tablinum/client';
 import { ObservableState } from '../../ui/store.ts';
 import { buildListParameters, type InboxView } from '../inbox-search.ts';
 import type { Conversation } from '../mail-types.ts';
+import { pageSize, readFirstPage } from './first-page.ts';
 import { OptimisticUpdates, type RowChange } from './optimistic-updates.ts';
 
 export interface ListState {
@@ -21,7 +22,6 @@ export interface ListState {
   readonly arrived: number;
 }
 
-const pageSize = 60;
 /** Rows that are read again in one request, and in total. A longer list is cut at the total. */
 const largePage = 200;
 const maxReloaded = 1000;
@@ -33,6 +33,7 @@ export class ConversationList extends ObservableState<ListState> {
   readonly #client: Client;
   readonly #view: InboxView;
   readonly #readsState: boolean;
+  readonly #role: string | null;
   /** The ids of rows that must be read again. */
   readonly #stale = new Set<number>();
   readonly #arrived = new Map<number, Conversation>();
@@ -50,11 +51,12 @@ export class ConversationList extends ObservableState<ListState> {
   pinnedConversation: number | null = null;
 
   /** @param readsState whether the role may read the state of conversations. */
-  constructor(client: Client, view: InboxView, readsState = true) {
+  constructor(client: Client, view: InboxView, readsState = true, role: string | null = null) {
     super({ rows: [], isLoaded: false, hasMore: false, error: null, arrived: 0 });
     this.#client = client;
     this.#view = view;
     this.#readsState = readsState;
+    this.#role = role;
   }
 
   /** Reads the first or the next page. Does nothing while a page is being read. */
@@ -68,7 +70,7 @@ export class ConversationList extends ObservableState<ListState> {
   async #readNext(): Promise<void> {
     const began = this.#optimisticUpdates.version;
     try {
-      const { rows, next } = await this.#page(this.#nextCursor);
+      const { rows, next } = await this.#readPage(this.#nextCursor);
       this.#nextCursor = next;
       const known = new Set(this.state.rows.map(({ id }) => id));
       const unknown = rows.filter(({ id }) => !known.has(id) && !this.#optimisticUpdates.isOutdated(id, began));
@@ -205,6 +207,15 @@ export class ConversationList extends ObservableState<ListState> {
 
   #matchesView({ unread, starred }: Conversation): boolean {
     return (!this.#view.unread || unread > 0) && (!this.#view.starred || starred > 0);
+  }
+
+  async #readPage(after: string | null): Promise<{ rows: Conversation[]; next: string | null }> {
+    if (after !== null) return this.#page(after);
+    const { data, meta } = await readFirstPage(
+      { client: this.#client, role: this.#role, view: this.#view },
+      this.#readsState,
+    );
+    return { rows: data, next: meta.nextCursor };
   }
 
   /** @param keys reads only these, also if they no longer match the unread or starred filter. */

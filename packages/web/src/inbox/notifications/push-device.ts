@@ -1,5 +1,7 @@
 /** The push messages of this browser: whether it can show them, and its subscription. */
 import type { Client } from '@tablinum/client';
+import { forgetPushRenewal, getPushScope, storePushRenewal } from '../../data/push-renewal.ts';
+import { session } from '../../data/session.ts';
 import { describeDevice } from './device-name.ts';
 
 /** What the browser allows. */
@@ -22,11 +24,14 @@ export function getPushSupport(): PushSupport {
   return Notification.permission === 'denied' ? 'blocked' : 'available';
 }
 
-/** The choice for this browser, if it is subscribed; null: it is not, or another user has subscribed it. */
-export async function readPushChoice(application: string, user: number): Promise<PushChoice | null> {
+/**
+ * The choice for this browser; null: it is not subscribed, or another user has subscribed it. The browser may have ended the
+ * subscription meanwhile.
+ */
+export function readPushChoice(application: string, user: number): PushChoice | null {
   if (getPushSupport() !== 'available' || Notification.permission !== 'granted') return null;
   const choice = readStoredChoice(application);
-  return choice?.user === user && (await findSubscription(application)) ? choice : null;
+  return choice?.user === user ? choice : null;
 }
 
 function readStoredChoice(application: string): PushChoice | null {
@@ -38,12 +43,8 @@ function readStoredChoice(application: string): PushChoice | null {
 }
 
 async function findSubscription(application: string): Promise<PushSubscription | null> {
-  const registration = await navigator.serviceWorker.getRegistration(getScope(application));
+  const registration = await navigator.serviceWorker.getRegistration(getPushScope(application));
   return registration ? registration.pushManager.getSubscription() : null;
-}
-
-function getScope(application: string): string {
-  return `/a/${application}/`;
 }
 
 /**
@@ -53,18 +54,19 @@ function getScope(application: string): string {
  */
 export async function subscribeDevice(client: Client, application: string, choice: PushChoice): Promise<boolean> {
   if ((await Notification.requestPermission()) !== 'granted') return false;
-  await navigator.serviceWorker.register(pushWorkerUrl, { scope: getScope(application) });
+  await navigator.serviceWorker.register(pushWorkerUrl, { scope: getPushScope(application) });
   const { pushManager } = await navigator.serviceWorker.ready;
   const { publicKey } = await client.mailPushSubscriptions.key();
   const subscription = await subscribe(pushManager, publicKey);
-  const { endpoint, keys } = subscription.toJSON();
+  const { endpoint = '', keys } = subscription.toJSON();
+  const device = { name: describeDevice(navigator.userAgent), newMail: choice.newMail };
   await client.mailPushSubscriptions.subscribe({
-    endpoint: endpoint ?? '',
+    endpoint,
     keys: { p256dh: keys?.['p256dh'] ?? '', auth: keys?.['auth'] ?? '' },
-    name: describeDevice(navigator.userAgent),
-    newMail: choice.newMail,
+    ...device,
   });
   localStorage.setItem(choiceKey(application), JSON.stringify(choice));
+  await storePushRenewal(application, { user: choice.user, role: session.role(application), endpoint, ...device });
   return true;
 }
 
@@ -84,6 +86,7 @@ async function subscribe(pushManager: PushManager, applicationServerKey: string)
 /** Ends the push messages to this browser. */
 export async function unsubscribeDevice(client: Client, application: string): Promise<void> {
   localStorage.removeItem(choiceKey(application));
+  await forgetPushRenewal(application);
   const subscription = await findSubscription(application);
   if (!subscription) return;
   await client.mailPushSubscriptions.unsubscribe(subscription.endpoint);

@@ -31,7 +31,7 @@ export function usePush(): PushState | null {
   useEffect(() => {
     if (!isAvailable || user === null) return;
     const restore = async (): Promise<void> => {
-      const stored = await readPushChoice(app, user);
+      const stored = readPushChoice(app, user);
       if (stored && (await subscribeDevice(getClient(app), app, stored))) setChoice(stored);
     };
     restore().catch(() => {}); // the switch is off then

@@ -23,6 +23,8 @@ const pageSize = 30;
 /** @param open opens a conversation. */
 export function NotificationBell({ open }: { open: (conversation: number) => void }): ReactNode {
   const may = useMay();
+  // Also before the permissions are known: a click that opened the page may report its conversation at once.
+  usePushClicks(open);
   return may('mailNotifications', 'list') && <Bell open={open} />;
 }
 
@@ -31,7 +33,6 @@ function Bell({ open }: { open: (conversation: number) => void }): ReactNode {
   const application = useApplication();
   const [opened, { close, toggle }] = useDisclosure(false);
   const push = usePush();
-  usePushClicks(open);
   const { data = [] } = useApiQuery([key], readNotifications, { staleTime: 60_000 });
   const unread = data.filter(({ read }) => !read);
   const refresh = (): void => void invalidate(application, key);
