@@ -22,7 +22,7 @@ export interface ResumeResult {
   readonly sendsMail: boolean;
   /** The title of the web interface; null: Tablinum. */
   readonly productTitle: string | null;
-  /** The accent colour of the web interface, such as `#7a3cc2`; null: that of the product. */
+  /** The accent colour of the web interface, such as `#7a3cc2`; null: the accent colour of Tablinum. */
   readonly accentColor: string | null;
 }
 

@@ -12,7 +12,7 @@ export interface Backup {
   readonly applications: readonly string[];
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  /** Applications and bytes so far. `storedBytes`: those in the bucket, null until they are stored there. */
+  /** Saved applications and their total, and bytes written so far. `storedBytes`: bytes stored in the bucket; null until the upload begins. */
   readonly progress: {
     readonly done: number;
     readonly total: number;
@@ -41,7 +41,7 @@ export interface BackupSchedule {
   readonly nextAt: string | null;
   readonly keep: number;
   readonly isEncrypted: boolean;
-  /** The bucket for backups; null: they are in a folder. */
+  /** The bucket for new backups; null: they are stored in a folder. */
   readonly bucket: string | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A process that carries out one {@link BackupTask}, so that the reads, copies and hashes of a backup do not delay requests. The server
- * gives it a low priority, which a thread could not have: copies of databases and files run in threads that a process has in common.
+ * A process that executes one {@link BackupTask}, so that reading, copying and hashing a backup does not delay requests. The server gives it
+ * a low priority. A thread could not have one, because databases and files are copied in the thread pool that all threads share.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,9 +15,9 @@ interface ProcessRequest {
 
 const progressMilliseconds = 1000;
 
-// The server has ended: nobody waits for the result, and another server may undo the work.
+// The server has ended: nothing waits for the result, and another server may undo the work.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-// Supervisors send these to all processes of a service. The server ends this one.
+// Supervisors send these signals to all processes of a service. The server itself ends this process.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
 process.once('message', (request: ProcessRequest) => void answer(request));
 

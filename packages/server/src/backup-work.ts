@@ -1,4 +1,4 @@
-/** Makes and reads backups on either engine. The command line calls it, and the server in a thread of its own. */
+/** Makes and reads backups on either engine. The command line and the backup process of the server call it. */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,12 +21,12 @@ import { mainStoreName, schemaName } from './open-stores.ts';
 export interface SaveListeners {
   /** @param total applications, as far as their number is known. */
   readonly onProgress?: (done: number, total: number) => void;
-  /** Bytes that were stored in the bucket, and all. */
+  /** @param stored bytes stored in the bucket so far. @param all bytes of the backup. */
   readonly onStored?: (stored: number, all: number) => void;
 }
 
 /**
- * Saves applications while servers use them, or while none does. For a bucket, the backup is made in the folder, which is then removed.
+ * Saves applications, whether or not servers use them. For a bucket, the backup is first made in the folder, which is then removed.
  *
  * @throws Error with a message for the operator.
  */
@@ -124,7 +124,7 @@ export async function createStore(source: BackupSource, request: NewStoreRequest
   }
 }
 
-/** Downloads a backup to a folder. @param application the only one whose files are needed; null: all. */
+/** Downloads a backup to a folder. @param application the application whose files are needed; null: all. */
 export async function downloadBackup(
   source: BackupSource,
   name: string,
@@ -138,7 +138,7 @@ export async function downloadBackup(
   });
 }
 
-/** Whether a file of a backup belongs to a store; null: to any. */
+/** Whether a file of a backup belongs to a store. @param store null: any. */
 const isOfStore = (path: string, store: string | null): boolean =>
   store === null || path.includes(`/${store}.`) || path.includes(`/${store}/`);
 
@@ -188,7 +188,7 @@ export function findSavedApplication({ applications }: BackupManifest, name: str
   );
 }
 
-/** Those in use: decrypted files can be in one while a downloaded backup is in another. */
+/** The scratch folders in use. There can be two: for a downloaded backup, and for its decrypted files. */
 const scratchFolders = new Set<string>();
 
 /** Runs work with a new folder in the data folder, which is removed afterwards. */
@@ -235,7 +235,7 @@ export async function openBackup<T>(
   );
 }
 
-/** Removes the folders of interrupted calls: their process has ended, or an earlier process had the same id as this one. */
+/** Removes the scratch folders of interrupted calls: their process has ended, or had the same id as this process. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const [, pid] = /^scratch-(\d+)-/.exec(name) ?? [];

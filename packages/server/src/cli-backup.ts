@@ -1,4 +1,4 @@
-/** `tablinum backup [--app <name>] <folder or s3 address>`: saves applications while the server runs, or while it does not. */
+/** `tablinum backup [--app <name>] <folder or s3 address>`: saves applications, whether or not the server runs. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { saveBackup, withScratchFolder } from './backup-work.ts';
@@ -13,42 +13,42 @@ const usage =
 
 /** Runs `tablinum backup`. @throws Error with a message for the operator. */
 export async function runBackupCommand(args: readonly string[], config: Config): Promise<void> {
-  const { place, application } = readArguments(args);
+  const { location, application } = readArguments(args);
   if (application === 'main')
     throw new Error(
       'The application "main" contains the list of all others and can only be backed up together with them. Leave out --app.',
     );
-  const manifest = await save(toBackupSource(config), place, application, config);
+  const manifest = await save(toBackupSource(config), location, application, config);
   for (const line of listSizes(manifest)) console.log(line);
   const encrypted = manifest.encryption ? ' It is encrypted.' : '';
-  console.log(`The backup in ${place} is complete: ${summarise(manifest)}.${encrypted}${describeBucket(config)}`);
+  console.log(`The backup in ${location} is complete: ${summarise(manifest)}.${encrypted}${describeBucket(config)}`);
 }
 
 async function save(
   source: BackupSource,
-  place: string,
+  location: string,
   application: string | null,
   config: Config,
 ): Promise<BackupManifest> {
   const request = { application, reason: null };
-  const address = readBackupAddress(place, config);
-  if (address === null) return saveBackup(source, { ...request, folder: place, inBucket: null });
+  const address = readBackupAddress(location, config);
+  if (address === null) return saveBackup(source, { ...request, folder: location, inBucket: null });
   const { name, backupBucket } = address;
   return withScratchFolder(source.dataDir, (scratch) =>
     saveBackup({ ...source, backupBucket }, { ...request, folder: join(scratch, 'backup'), inBucket: name }),
   );
 }
 
-function readArguments(args: readonly string[]): { place: string; application: string | null } {
+function readArguments(args: readonly string[]): { location: string; application: string | null } {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
       options: { app: { type: 'string' } },
       allowPositionals: true,
     });
-    const [place] = positionals;
-    if (place !== undefined && place !== '' && positionals.length === 1)
-      return { place, application: values.app ?? null };
+    const [location] = positionals;
+    if (location !== undefined && location !== '' && positionals.length === 1)
+      return { location, application: values.app ?? null };
   } catch {}
   throw new UsageError(usage);
 }
@@ -80,7 +80,7 @@ function summarise({ engine, applications, files, tables }: BackupManifest): str
 
 const toMegabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
-/** What the backup lacks with `BACKUP_FILES=off`. Files that are no longer used stay in the bucket for at least a day, so that it may be copied later. */
+/** Describes what the backup lacks with `BACKUP_FILES=off`. Unused files stay in the bucket for a day, so that it can be copied later. */
 function describeBucket({ s3, backups }: Config): string {
   if (s3 === null || backups.includesFiles) return '';
   return ` The bytes of files and e-mails are not in it: they are in the bucket "${s3.bucket}" (FILES_S3_BUCKET). Copy the bucket within a day after this backup; a restore needs both.`;

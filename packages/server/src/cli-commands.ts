@@ -127,7 +127,7 @@ Requests are refused for at most --max-pause seconds (default: 5). Repeat the co
     summary: 'Saves the data of all applications or of one, whether or not servers run.',
     actions: [],
     usage: `tablinum backup [--app <name>] <folder or s3://bucket/prefix/name>
-Addresses of S3 need BACKUP_S3_BUCKET with its endpoint and access key.`,
+An s3:// address needs BACKUP_S3_BUCKET, BACKUP_S3_ENDPOINT and the access key.`,
   },
   {
     name: 'verify',

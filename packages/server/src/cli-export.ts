@@ -17,7 +17,7 @@ const usage = `Use: tablinum export <collection> [--format csv|xlsx|json|ndjson]
      [--fields <names>] [--appends <names>] [--sort <names>] [--with-deleted] [--time-zone <zone>]
      [--header names|titles] [--delimiter <, ; | or tab>] [--bom] [--app <name>] [--url <address>] [--json]
 Without --out, the file is written to the standard output. The default of --format is the extension of the file, or csv.
-With --json, which needs --out, {"file", "format", "bytes"} is printed to the standard output.
+--json needs --out, and prints {"file", "format", "bytes"} to the standard output.
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
 const maxAttempts = 6;
 const progressMilliseconds = 500;
@@ -51,7 +51,7 @@ export async function runExportCommand(args: readonly string[]): Promise<void> {
   const token = process.env['TABLINUM_TOKEN'];
   if (collection === undefined || extraArgs.length > 0 || !token) throw new UsageError(usage);
   if (values.json && values.out === undefined)
-    throw new UsageError('--json needs --out: without it, the standard output has the exported records.');
+    throw new UsageError('--json needs --out: without --out, the exported records are written to the standard output.');
   const format = values.format ?? readExtension(values.out) ?? 'csv';
   if (format === 'xlsx' && values.out === undefined && process.stdout.isTTY)
     throw new Error('An XLSX file cannot be shown in a terminal. Name a file with --out.');

@@ -18,7 +18,7 @@ const usage = `Use: tablinum import <file or -> --collection <name> [--mode crea
      [--format csv|xlsx|json|ndjson] [--encoding <name>] [--delimiter <, ; | or tab>] [--header true|false]
      [--sheet <name or index>] [--time-zone <zone>] [--app <name>] [--url <address>] [--json]
 "-" reads the standard input. The file of --mapping contains [{"column": "E-mail", "field": "email"}, …].
-With --json, the report is printed to the standard output as JSON; messages are always printed to the standard error.
+With --json, the report is printed to the standard output as JSON. Messages are always printed to the standard error.
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).
 Exit codes: 0 everything was imported; 1 the import failed or was cancelled; 2 wrong usage; 3 rows were refused.`;
 const maxAttempts = 6;

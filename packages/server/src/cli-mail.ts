@@ -20,7 +20,7 @@ const maxBatchBytes = 8 * 1024 * 1024;
 /** Limit of the bytes of all batches that are not full. */
 const maxPendingBytes = 4 * maxBatchBytes;
 const maxAttempts = 6;
-/** Of a report as JSON; all of them are also messages. */
+/** The maximum number of problems in a JSON report. All problems are also printed as messages. */
 const maxReportedProblems = 10_000;
 
 interface ImportTarget {
@@ -114,7 +114,7 @@ async function importMail(path: string, target: ImportTarget): Promise<number> {
 
 /** A message that was not stored, or not completely. */
 interface ImportProblem {
-  /** The file and where the message is in it; null: not known. */
+  /** The file, and the position of the message in it; null: not known. */
   readonly origin: string | null;
   readonly outcome: string;
   readonly reason: string | null;
@@ -128,7 +128,7 @@ class ImportSummary {
   readonly #problems: ImportProblem[] = [];
   #printed = '';
 
-  /** @param json whether the standard output only has the report as JSON. */
+  /** @param json whether only the JSON report is printed to the standard output. */
   constructor(json: boolean) {
     this.#json = json;
   }

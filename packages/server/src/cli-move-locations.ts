@@ -28,7 +28,7 @@ export interface MoveLocation {
   /** @returns null if `main` does not list the application. */
   findStore(application: string): Promise<string | null>;
   openSource(store: string): Promise<OpenSource>;
-  /** Opens the part of the location that no server uses, in which the copy is built. */
+  /** Opens the part of the location in which the copy is built. No server uses it. */
   openTarget(store: string): Promise<OpenTarget>;
   /** Puts the complete copy in the place of the store, which no server may have open. */
   replace(store: string): Promise<void>;

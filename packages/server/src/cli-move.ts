@@ -1,4 +1,4 @@
-/** `tablinum move --app <name> --to <location>`: moves an application to another engine or server, which both may be running. */
+/** `tablinum move --app <name> --to <location>`: moves an application to another engine or server. Both servers may be running. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';

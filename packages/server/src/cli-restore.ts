@@ -30,11 +30,11 @@ interface RestoreRequest {
 
 /** Runs `tablinum restore`. @throws Error with a message for the operator. */
 export async function runRestoreCommand(args: readonly string[], config: Config): Promise<void> {
-  const { folder, identity, ...options } = readArguments(args);
+  const { location, identity, ...options } = readArguments(args);
   const identities = identity === undefined ? [] : await readIdentityFile(identity);
-  await withBackupFolder(folder, config, options.app ?? null, (found) =>
+  await withBackupFolder(location, config, options.app ?? null, (found) =>
     openBackup(found, { source: config, identities }, (plain, manifest) =>
-      restore({ folder: plain, manifest, ...options }, config, folder),
+      restore({ folder: plain, manifest, ...options }, config, location),
     ),
   );
 }
@@ -45,7 +45,7 @@ interface Arguments {
   readonly replace?: string;
 }
 
-/** @param backup its folder, for messages. */
+/** @param backup its folder or address, for messages. */
 async function restore(
   { folder, manifest, app, as, replace }: Arguments & Pick<RestoreRequest, 'folder' | 'manifest'>,
   config: Config,
@@ -86,7 +86,7 @@ async function restore(
   if (application) warnOfOtherKey(folder, config);
 }
 
-function readArguments(args: readonly string[]): Arguments & { folder: string; identity?: string } {
+function readArguments(args: readonly string[]): Arguments & { location: string; identity?: string } {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -98,8 +98,8 @@ function readArguments(args: readonly string[]): Arguments & { folder: string; i
       },
       allowPositionals: true,
     });
-    const [folder] = positionals;
-    if (folder !== undefined && folder !== '' && positionals.length === 1) return { folder, ...values };
+    const [location] = positionals;
+    if (location !== undefined && location !== '' && positionals.length === 1) return { location, ...values };
   } catch {}
   throw new UsageError(usage);
 }

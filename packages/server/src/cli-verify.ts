@@ -1,4 +1,4 @@
-/** `tablinum verify <folder or s3 address>`: reads a whole backup, restores it into a scratch place, and compares it with its manifest. */
+/** `tablinum verify <folder or s3 address>`: reads a whole backup, restores it to a temporary location, and compares it with its manifest. */
 import { parseArgs } from 'node:util';
 import { openBackup, readIdentityFile } from './backup-work.ts';
 import type { Config } from './base/config.ts';
@@ -12,46 +12,46 @@ const usage =
 
 /** Runs `tablinum verify`. @throws Error with a message for the operator. */
 export async function runVerifyCommand(args: readonly string[], config: Config): Promise<void> {
-  const { folder: place, identity } = readArguments(args);
-  await withBackupFolder(place, config, null, (folder) => verifyFolder({ folder, place, identity }, config));
+  const { location, identity } = readArguments(args);
+  await withBackupFolder(location, config, null, (folder) => verifyFolder({ folder, location, identity }, config));
 }
 
 interface VerifiedBackup {
   readonly folder: string;
-  /** For messages. */
-  readonly place: string;
+  /** The folder or address that the operator named, for messages. */
+  readonly location: string;
   readonly identity: string | undefined;
 }
 
-async function verifyFolder({ folder, place, identity }: VerifiedBackup, config: Config): Promise<void> {
+async function verifyFolder({ folder, location, identity }: VerifiedBackup, config: Config): Promise<void> {
   const manifest = await readManifest(folder);
   await checkFiles(folder, manifest);
   if (manifest.encryption && identity === undefined) {
     console.log(
-      `The ${manifest.files.length} encrypted files of the backup in ${place} are good. Their content was not read: add --identity <file>.`,
+      `The ${manifest.files.length} encrypted files of the backup in ${location} are good. Their content was not read: add --identity <file>.`,
     );
     return;
   }
   const identities = identity === undefined ? [] : await readIdentityFile(identity);
   await openBackup(folder, { source: config, identities }, (plain, decrypted) =>
-    verify(plain, decrypted, config, place),
+    verify(plain, decrypted, config, location),
   );
 }
 
-function readArguments(args: readonly string[]): { folder: string; identity?: string } {
+function readArguments(args: readonly string[]): { location: string; identity?: string } {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
       options: { identity: { type: 'string' } },
       allowPositionals: true,
     });
-    const [folder] = positionals;
-    if (folder !== undefined && folder !== '' && positionals.length === 1) return { folder, ...values };
+    const [location] = positionals;
+    if (location !== undefined && location !== '' && positionals.length === 1) return { location, ...values };
   } catch {}
   throw new UsageError(usage);
 }
 
-/** @param backup its folder, for messages. */
+/** @param backup its folder or address, for messages. */
 async function verify(folder: string, manifest: BackupManifest, config: Config, backup: string): Promise<void> {
   const content = `${manifest.applications.length} applications, ${manifest.files.length} files, ${manifest.tables.length} tables`;
   if (manifest.engine === 'sqlite') {

@@ -115,7 +115,7 @@ interface OpenApplicationsParts extends Pick<ApplicationsParts, 'main' | 'common
   readonly runtime: RuntimeSettings;
 }
 
-/** Prepares all applications, and the scheduled backups. */
+/** Opens `main`, and prepares the other applications and scheduled backups. */
 async function openApplications(
   { config, health, opened, options }: StartParts,
   { main, common, readers, runtime }: OpenApplicationsParts,
@@ -198,7 +198,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   return { url, operatorToken, engine: main.database.dialect.name, setupToken, applications, health, readers, stop };
 }
 
-/** Starts the schedule of backups when it is changed. */
+/** Starts the backup schedule whenever it is changed. */
 function watchSchedule(runtime: RuntimeSettings, applications: Applications, logger: Logger): void {
   let { schedule } = runtime.current.backups;
   runtime.watch(({ backups }) => {
@@ -206,7 +206,7 @@ function watchSchedule(runtime: RuntimeSettings, applications: Applications, log
     schedule = backups.schedule;
     applications
       .startBackupSchedule()
-      .catch((error: unknown) => logger.warn({ err: error }, 'Backups could not be started.'));
+      .catch((error: unknown) => logger.warn({ err: error }, 'The backup schedule could not be started.'));
   });
 }
 

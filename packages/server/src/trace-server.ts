@@ -6,7 +6,7 @@ import { Tracing } from './base/tracing/tracing.ts';
 import { traceDatabase } from './database/traced-database.ts';
 import type { OpenedStores } from './open-stores.ts';
 
-/** Starts to trace, and makes all stores create spans for their statements. */
+/** Starts tracing, and makes all stores create spans for their statements. @returns null if no traces are sent. */
 export function traceStores(
   { tracing: settings, databaseUrl }: Config,
   logger: Logger,
@@ -30,7 +30,7 @@ export function traceStores(
   return { opened: traced, tracing };
 }
 
-/** Makes the server's own e-mails create spans. Their recipients and contents are not part of them. */
+/** Makes the mailer create a span for each e-mail of the server itself, without recipients and content. */
 export function traceSystemMail(tracing: Tracing, mailer: SystemMailer): void {
   const send = mailer.send.bind(mailer);
   mailer.send = (mail) => tracing.trace({ name: 'send e-mail', kind: 'client', attributes: {} }, () => send(mail));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { computeContrast, createAccent, verdigris } from '../src/ui/theme/accent.ts';
 
-test('every accent colour can be read, in the light and in the dark colour scheme', () => {
+test('text in every accent colour is legible, in the light and in the dark colour scheme', () => {
   const steps = ['00', '55', 'aa', 'ff'];
   const colors = steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)));
   for (const color of [...colors, null]) {
@@ -16,7 +16,7 @@ test('every accent colour can be read, in the light and in the dark colour schem
   }
 });
 
-test('a colour that is dark enough stays as it is, and none is that of the product', () => {
+test('a colour that is dark enough is not changed, and without one, it is that of the product', () => {
   expect(createAccent('#7A3CC2').shades[7]).toBe('#7a3cc2');
   expect(createAccent(null)).toBe(verdigris);
   expect(createAccent('no colour')).toBe(verdigris);

@@ -63,7 +63,7 @@ describe.skipIf(chromium === null)('the page of settings', () => {
     await page.getByLabel('Hosts that webhooks may call').fill('');
     await page.getByLabel('Product title').fill('Shop office');
     await page.getByLabel('Accent colour').fill('#7a3cc2');
-    await page.getByLabel('Backups that are kept').fill('3');
+    await page.getByLabel('Scheduled backups to keep').fill('3');
     await page.getByRole('combobox', { name: 'AI assistants' }).click();
     await page.getByRole('option', { name: 'write' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
@@ -75,7 +75,7 @@ describe.skipIf(chromium === null)('the page of settings', () => {
     await expect.poll(readAccent).toBe('#7a3cc2');
     await expectAccessible(page, 'settings with an accent colour');
     expect(await readSetting('BACKUP_KEEP')).toMatchObject({ source: 'stored', value: '3' });
-    await page.getByRole('button', { name: 'Use default of Age of events' }).click();
+    await page.getByRole('button', { name: 'Use default for Age of events' }).click();
     await expect.poll(async () => (await readSetting('EVENTS_DAYS')).source).toBe('default');
     await expect.poll(() => page.getByLabel('Age of events').inputValue()).toBe('30');
   });

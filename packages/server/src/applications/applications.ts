@@ -86,7 +86,7 @@ export class Applications {
     await (await this.backups()).begin();
   }
 
-  /** Starts the schedule of backups that was set while the server runs. Nothing is swept: another server may be making a backup. */
+  /** Starts a backup schedule that was set while the server runs. Does not sweep, because another server may be making a backup. */
   async startBackupSchedule(): Promise<void> {
     if (this.#parts.backups.begins && !this.#closed) (await this.backups()).schedule.begin();
   }

@@ -142,7 +142,7 @@ export class StoredSettings {
   }
 }
 
-/** Only the library of the schedule, which is loaded for it, knows whether all of its values are possible. */
+/** Validates a backup schedule with the cron library, which is only loaded if one is stored. */
 async function findScheduleProblems(changes: ReadonlyMap<string, string | null>): Promise<Record<string, string>> {
   const schedule = changes.get('BACKUP_SCHEDULE');
   if (!schedule) return {};

@@ -14,7 +14,7 @@ export interface BackupConfig {
   readonly recipients: readonly string[];
   /** Whether backups contain the bytes of files that are in the bucket of files. */
   readonly includesFiles: boolean;
-  /** The bucket for backups; null: they are in the folder. */
+  /** The bucket for backups; null: backups are in the folder. */
   readonly s3: S3Config | null;
 }
 
@@ -49,7 +49,7 @@ export const backupSettings: readonly Setting[] = [
   defineSetting(
     'BACKUP_FILES',
     'on',
-    'on or off. off: with FILES_S3_BUCKET, the bytes of files and e-mails are not copied from the bucket to backups. Then a restore also needs the bucket, and is only possible by the command line.',
+    'on or off. off: backups do not contain the bytes of files and e-mails in FILES_S3_BUCKET. A restore then also needs that bucket, and is only possible with the command line.',
   ),
   ...defineBucket('BACKUP_S3', 'backups; empty: the server stores them in `BACKUP_DIR`.'),
 ];
@@ -86,9 +86,9 @@ export interface BackupSource {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly databaseConnections: number;
-  /** The bucket that has the bytes of files, which backups copy; null: none. */
+  /** The bucket of files, if backups copy its bytes; null: they copy none. */
   readonly filesBucket: S3Config | null;
-  /** The name of the bucket that has the bytes of files, which backups do not copy; null: none. */
+  /** The name of the bucket of files, if backups do not copy its bytes; null: none. */
   readonly bucket: string | null;
   /** Public keys of age. */
   readonly recipients: readonly string[];

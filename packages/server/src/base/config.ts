@@ -82,7 +82,7 @@ export interface Config extends MailConfig {
   readonly mcp: McpAccess;
   /** Title of the web interface; null: the name of the product. */
   readonly productTitle: string | null;
-  /** Accent colour of the web interface, `#rrggbb` in lower case; null: that of the product. */
+  /** Accent colour of the web interface, `#rrggbb` in lower case; null: the accent colour of the product. */
   readonly accentColor: string | null;
   /** Where traces are sent; null: nowhere. */
   readonly tracing: TracingConfig | null;

@@ -117,7 +117,7 @@ export class FileBlobs implements BlobStore {
   }
 }
 
-/** The file of a blob in the folder of an application. */
+/** The path of a blob in the folder of blobs of an application. */
 export function blobPath(folder: string, scope: BlobScope, sha256: string): string {
   if (!Number.isSafeInteger(scope) || !hash.test(sha256)) throw new Error('a blob is named by scope and SHA-256');
   return join(folder, String(scope), sha256.slice(0, 2), sha256);

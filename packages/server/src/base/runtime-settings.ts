@@ -96,7 +96,7 @@ export interface LiveLimits {
   readonly events: Retention;
 }
 
-/** Limits that are read when they are needed, because they may change. */
+/** Creates limits that always return the current settings, which may change. */
 export function createLiveLimits(runtime: RuntimeSettings): LiveLimits {
   return {
     definitionLimits: {

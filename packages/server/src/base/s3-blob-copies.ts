@@ -35,8 +35,8 @@ export class BlobCopies {
   }
 
   /**
-   * Copies all blobs of an application, except thumbnails, to a folder as of `FileBlobs`. Call it after the database is copied: blobs are
-   * stored before anything refers to them, and stay for a day after that.
+   * Copies all blobs of an application, except thumbnails, to a folder with the layout of `FileBlobs`. Call it after the database is copied:
+   * blobs are stored before anything refers to them, and are kept for a day after nothing refers to them any more.
    *
    * @throws Error with a message for administrators.
    */
@@ -69,7 +69,7 @@ async function copyBlob(blobs: S3Blobs, { scope, sha256 }: BlobName, folder: str
   const path = blobPath(folder, scope, sha256);
   if (existsSync(path)) return;
   const blob = await blobs.open(scope, sha256);
-  if (!blob) return; // it was removed meanwhile, so nothing refers to it
+  if (!blob) return; // it has been removed since it was listed, so nothing refers to it
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await pipeline(blob.read(0, blob.size - 1), createWriteStream(path, { mode: 0o600 }));
 }

@@ -1,15 +1,15 @@
 /** The settings of buckets of S3-compatible services: one for files, and one for backups. */
 import { ConfigError, defineSetting, parseChoice, type Setting } from './setting.ts';
 
-/** What all settings of a bucket begin with. */
+/** The beginning of the names of all settings of a bucket. */
 export type S3SettingGroup = 'FILES_S3' | 'BACKUP_S3';
 
-/** Scheme, host and port of a service. A plain object, so that it can be sent to a thread. */
+/** Scheme, host and port of a service. A plain object, so that it can be sent to a thread or process. */
 export type S3Endpoint = Readonly<Pick<URL, 'protocol' | 'host' | 'hostname' | 'port' | 'origin'>>;
 
 /** A bucket, and how it is reached. */
 export interface S3Config {
-  /** The settings that it was read from, for messages. */
+  /** The settings from which it was read, for messages. */
   readonly settings: S3SettingGroup;
   readonly endpoint: S3Endpoint;
   readonly region: string;
@@ -24,7 +24,7 @@ export interface S3Config {
   readonly removes: boolean;
 }
 
-/** The settings of a bucket that have the same meaning for all buckets. @param use what it is for, and what happens without it. */
+/** Defines the settings that all buckets have. @param use the purpose of the bucket, and what happens without it. */
 export const defineBucket = (group: S3SettingGroup, use: string): readonly Setting[] => [
   defineSetting(`${group}_BUCKET`, '', `Bucket of an S3-compatible service for ${use}`),
   defineSetting(`${group}_ENDPOINT`, '', 'Address of the service, such as https://s3.example.com; empty: Amazon S3.'),
@@ -53,7 +53,7 @@ export const s3Settings: readonly Setting[] = [
   ),
 ];
 
-/** Reads the settings of the bucket of files. @returns null if none is set. @throws ConfigError as {@link readBucket}. */
+/** Reads the settings of the bucket of files. @returns null if no bucket is set. @throws ConfigError like {@link readBucket}. */
 export function readS3Config(read: (name: string) => string): S3Config | null {
   const removes = parseChoice('FILES_S3_REMOVE', read('FILES_S3_REMOVE'), ['on', 'off']) === 'on';
   const bucket = readBucket('FILES_S3', read);

@@ -43,14 +43,14 @@ export async function* listUploads(client: S3Client, prefix: string): AsyncGener
   }
 }
 
-/** The names in a folder. */
+/** The names of the objects and folders in a folder. */
 export interface ListedFolder {
   readonly objects: ReadonlySet<string>;
-  /** Also those that only have incomplete uploads. */
+  /** Includes folders that only contain incomplete uploads. */
   readonly folders: ReadonlySet<string>;
 }
 
-/** Lists a folder without what its folders contain. @param folder empty, or ends with a slash. */
+/** Lists a folder without the content of its subfolders. @param folder empty, or ends with a slash. */
 export async function listFolder(client: S3Client, folder: string): Promise<ListedFolder> {
   const folders = new Set<string>();
   const objects = await listObjects(client, folder, folders);
@@ -61,7 +61,7 @@ export async function listFolder(client: S3Client, folder: string): Promise<List
   return { objects, folders };
 }
 
-/** The names of the objects in a folder. @param folders receives the names of folders that have objects. */
+/** The names of the objects in a folder. @param folders receives the names of subfolders that contain objects. */
 export async function listObjects(
   client: S3Client,
   folder: string,

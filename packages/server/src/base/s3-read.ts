@@ -1,11 +1,11 @@
-/** Checks of bytes that are read from a bucket. */
+/** Verification of bytes that are read from a bucket. */
 import { createHash } from 'node:crypto';
 import { S3Fault } from './s3-client.ts';
 
-/** The code of the fault if the bytes are not those of their hash. */
+/** The code of the fault if the bytes do not match their hash. */
 export const contentDiffers = 'ContentDiffers';
 
-/** Fails before the last piece if the bytes are not those of the name, so that no reader takes them for complete. */
+/** Passes bytes on. Fails before the last piece if they do not match the hash, so that no reader mistakes them for complete. */
 export async function* requireHash(pieces: AsyncIterable<Uint8Array>, sha256: string): AsyncGenerator<Uint8Array> {
   const hasher = createHash('sha256');
   let last: Uint8Array | null = null;

@@ -1,4 +1,4 @@
-/** Checks at the start that the bucket can be used, and that it has no files of other data. Explains failures of the service. */
+/** Checks at the start that the bucket can be used and has no files of other data, and describes faults of the service. */
 import { nullIfMissing, type S3Client, S3Fault, textBody } from './s3-client.ts';
 import type { S3Config } from './s3-config.ts';
 import { StartFailure } from './start-failure.ts';
@@ -58,7 +58,7 @@ const causes: Readonly<Record<string, string>> = {
   HTTP301: 'the bucket is in another region. Correct FILES_S3_REGION and FILES_S3_ENDPOINT',
   HTTP307: 'the bucket is in another region. Correct FILES_S3_REGION and FILES_S3_ENDPOINT',
   HTTP400: 'the service does not understand the request. Check FILES_S3_ENDPOINT, for example http instead of https',
-  HTTP403: 'access is denied. Check FILES_S3_ACCESS_KEY_ID and what it may do',
+  HTTP403: 'access is denied. Check FILES_S3_ACCESS_KEY_ID and its permissions',
   HTTP404: 'the service does not know the address. Correct FILES_S3_ENDPOINT and FILES_S3_FORCE_PATH_STYLE',
   ECONNREFUSED: 'nothing listens there. Check that the service is running, and FILES_S3_ENDPOINT',
   ENOTFOUND: 'the host name is unknown. Check FILES_S3_ENDPOINT and FILES_S3_FORCE_PATH_STYLE',
@@ -79,7 +79,7 @@ const causes: Readonly<Record<string, string>> = {
 
 const untrustedCertificate = /SELF_SIGNED|UNABLE_TO/;
 
-/** A failure of the service for the operator, with the setting to correct. */
+/** Describes a fault of the service for the operator, with the setting to correct. */
 export function describeS3Fault({ endpoint, bucket, settings }: S3Config, { code }: S3Fault): string {
   const cause = untrustedCertificate.test(code)
     ? 'the certificate of the service is not trusted. Start the server with NODE_EXTRA_CA_CERTS=<file of the authority>'

@@ -13,14 +13,14 @@ export const maxObjectBytes = partBytes * maxParts;
 const copyBytes = 256 * 1024 * 1024;
 const copiesAtOnce = 4;
 
-/** A part of bytes that arrive. */
+/** A part of the bytes of an upload. */
 interface ArrivedPart {
   readonly body: S3Body;
   /** True: the part has all bytes. */
   readonly isWhole: boolean;
 }
 
-/** Cuts bytes into parts of a size; the last one is shorter. There is at least one, which may be empty. */
+/** Cuts bytes into parts of the given size; the last part may be shorter. There is at least one part, which may be empty. */
 async function* cutIntoParts(bytes: AsyncIterable<Uint8Array>, size = partBytes): AsyncGenerator<ArrivedPart> {
   let part = new PartInMemory(size);
   let isFirst = true;
@@ -59,7 +59,7 @@ class PartInMemory {
   }
 }
 
-/** An object that was stored while its bytes arrived. */
+/** An object that {@link uploadObject} has stored. */
 export interface StoredObject {
   readonly key: string;
   readonly size: number;
@@ -69,15 +69,15 @@ export interface StoredObject {
 
 export interface ObjectUpload {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** The key of the object; null: it is uploaded in parts, so that its hash is not known yet. */
+  /** Chooses the key of the object. @param sha256 null: the object is uploaded in parts, so its hash is not known yet. */
   readonly chooseKey: (sha256: string | null) => string;
-  /** The size of the object, if it is known. Otherwise it has at most {@link maxObjectBytes}. */
+  /** The size of the object, if it is known. An object of unknown size may have at most {@link maxObjectBytes}. */
   readonly size?: number;
 }
 
 /**
- * Stores bytes while they arrive, with one part of them in memory. They are durable when it resolves. If it fails, nothing remains, or the
- * sweep removes it.
+ * Stores bytes while they arrive, with one part of them in memory. The object is durable when the promise resolves. If the upload fails,
+ * its remains are removed immediately or by the sweep.
  */
 export async function uploadObject(
   client: S3Client,
@@ -108,7 +108,7 @@ export async function uploadObject(
   } catch (error) {
     if (upload) {
       await upload.abort();
-      // A reply that was lost may have completed it. A caller who gets an error does not wait for retries.
+      // The upload may have been completed although its reply was lost. The caller gets an error, so it does not wait for retries.
       await client.request({ method: 'DELETE', key: partsKey, retries: false }).catch(() => {});
     }
     throw error;

@@ -23,7 +23,7 @@ export interface NumberRange {
   readonly min: number;
   readonly max: number;
   readonly unit: string;
-  /** The minimum of stored values; absent: `min`. Only the environment can go below it. */
+  /** The minimum of stored values; absent: `min`. Only the environment can set lower values. */
   readonly storedMin?: number;
 }
 

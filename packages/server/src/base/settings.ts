@@ -188,7 +188,7 @@ export const settings: readonly Setting[] = [
     defineSetting(
       'ACCENT_COLOR',
       '',
-      'Accent colour of the web interface, such as #7a3cc2, darkened as far as text on it needs; empty: that of the product.',
+      'Accent colour of the web interface, such as #7a3cc2; it is darkened if text would be hard to read; empty: the accent colour of Tablinum.',
     ),
     { group: 'appearance' },
   ),

@@ -1,7 +1,7 @@
-/** The settings of traces, under the names that OpenTelemetry has given them. */
+/** The settings of traces, with the names that OpenTelemetry defines. */
 import { ConfigError, defineSetting, type Setting } from './setting.ts';
 
-/** How traces that begin at this server are chosen. `parentbased_…`: a request with `traceparent` follows its caller's decision. */
+/** Which traces that begin at this server are sent. `parentbased_…`: the caller of a request with `traceparent` decides instead. */
 export const tracesSamplers = [
   'always_on',
   'always_off',
@@ -12,17 +12,17 @@ export const tracesSamplers = [
 ] as const;
 export type TracesSampler = (typeof tracesSamplers)[number];
 
-/** Where traces are sent, and which. It can be sent to a thread. */
+/** Which traces are sent, and where. The object can be sent to a thread. */
 export interface TracingConfig {
   /** The complete address, such as `http://localhost:4318/v1/traces`. */
   readonly url: string;
-  /** Headers of each request to the collector. Secrets. */
+  /** Headers of each request to the collector. They may contain secrets. */
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
   /** Further attributes of this server. */
   readonly resource: Readonly<Record<string, string>>;
   readonly sampler: TracesSampler;
-  /** Of samplers by ratio: the part of traces that is sent, from 0 to 1. */
+  /** The fraction of traces that samplers by ratio send, from 0 to 1. */
   readonly ratio: number;
 }
 
@@ -36,31 +36,31 @@ export const tracingSettings: readonly Setting[] = [
   defineSetting(
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     '',
-    'Complete address for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT` with /v1/traces appended.',
+    'Complete address to which traces are sent; it replaces `OTEL_EXPORTER_OTLP_ENDPOINT`, to which /v1/traces is appended.',
   ),
   defineSetting(
     'OTEL_EXPORTER_OTLP_HEADERS',
     '',
-    'Headers for the collector, such as authorization=Bearer%20…, separated by commas, percent-encoded.',
+    'Headers of requests to the collector, such as authorization=Bearer%20…: name=value, separated by commas, values percent-encoded.',
     true,
   ),
   defineSetting(
     'OTEL_EXPORTER_OTLP_PROTOCOL',
     'http/json',
-    'http/json or http/protobuf. Both send JSON over HTTP; grpc is not supported.',
+    'http/json or http/protobuf. With both, the server sends JSON over HTTP; grpc is not supported.',
   ),
   defineSetting('OTEL_SERVICE_NAME', 'tablinum', 'Name of this server in traces.'),
   defineSetting(
     'OTEL_RESOURCE_ATTRIBUTES',
     '',
-    'Further attributes of this server in traces: name=value, separated by commas, percent-encoded.',
+    'Further attributes of this server in traces: name=value, separated by commas, values percent-encoded.',
   ),
   defineSetting(
     'OTEL_TRACES_SAMPLER',
     'parentbased_always_on',
-    'Which traces are sent: always_on, always_off, traceidratio, or one of them with parentbased_ before it.',
+    'Which traces are sent: always_on, always_off or traceidratio. With the prefix parentbased_, the caller of a request with traceparent decides instead.',
   ),
-  defineSetting('OTEL_TRACES_SAMPLER_ARG', '1', 'Part of the traces that traceidratio sends, from 0 to 1.'),
+  defineSetting('OTEL_TRACES_SAMPLER_ARG', '1', 'Fraction of the traces that traceidratio sends, from 0 to 1.'),
   defineSetting('OTEL_SDK_DISABLED', 'false', 'true: no traces are sent.'),
 ];
 
@@ -81,7 +81,7 @@ export function readTracingConfig(read: (name: string) => string): TracingConfig
       'OTEL_EXPORTER_OTLP_PROTOCOL must be http/json or http/protobuf. Use the HTTP port of the collector, which is usually 4318.',
     );
   const sampler = tracesSamplers.find((each) => each === read('OTEL_TRACES_SAMPLER'));
-  if (sampler === undefined) throw new ConfigError(`OTEL_TRACES_SAMPLER must be ${tracesSamplers.join(', ')}.`);
+  if (sampler === undefined) throw new ConfigError(`OTEL_TRACES_SAMPLER must be one of ${tracesSamplers.join(', ')}.`);
   const ratio = Number(read('OTEL_TRACES_SAMPLER_ARG'));
   if (sampler.endsWith('traceidratio') && !(ratio >= 0 && ratio <= 1))
     throw new ConfigError(
@@ -100,12 +100,14 @@ function readEndpoint(read: (name: string) => string): string | null {
   if (text === '') return null;
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     const name = complete ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' : 'OTEL_EXPORTER_OTLP_ENDPOINT';
-    throw new ConfigError(`${name} must look like http://localhost:4318.`);
+    throw new ConfigError(
+      `${name} must be an address such as ${complete ? 'http://localhost:4318/v1/traces' : 'http://localhost:4318'}.`,
+    );
   }
   return text;
 }
 
-/** A list such as `a=1,b=2%203`, as W3C Baggage writes it. */
+/** Reads a list such as `a=1,b=2%203`, in the format of W3C Baggage. */
 function readPairs(name: string, read: (name: string) => string): Record<string, string> {
   const pairs = read(name)
     .split(',')

@@ -25,11 +25,11 @@ import {
 } from './backup-manifest.ts';
 
 const completeEnding = '.complete';
-/** Each holds one part of an upload, or some pieces of a download, in memory. */
+/** Each file needs memory for one part of an upload, or for some pieces of a download. */
 const filesAtOnce = 4;
 const readBytes = 1024 * 1024;
 
-/** A backup that is being stored, or whose storing or removal was interrupted. */
+/** A backup that is being uploaded, or whose upload or removal was interrupted. */
 export interface PartialBackup {
   readonly name: string;
   /** When the last of its files was stored, in milliseconds since the epoch. */
@@ -54,7 +54,7 @@ export class BackupBucket {
     this.#client.close();
   }
 
-  /** The names of all complete backups. @throws ApiError 503, as all methods, if the service fails. */
+  /** The names of all complete backups. @throws ApiError 503 if the service fails, like all methods. */
   async list(): Promise<Set<string>> {
     return findComplete(await this.#explain(listObjects(this.#client, this.#config.prefix)));
   }
@@ -76,11 +76,11 @@ export class BackupBucket {
     return Buffer.from((await this.#readManifestText(name)) ?? '');
   }
 
-  /** The bytes of a file, as they arrive. The last ones only come if the file is as the manifest describes it. @throws UnusableBackup */
+  /** Yields the bytes of a file as they arrive. @throws UnusableBackup before the last bytes, if the file differs from the manifest. */
   async *openFile(name: string, { path, bytes, sha256 }: BackupFile): AsyncGenerator<Uint8Array> {
     try {
       if (!/^[\w./-]+$/.test(path))
-        throw new UnusableBackup(`The backup "${name}" is damaged: a file has a wrong path.`);
+        throw new UnusableBackup(`The backup "${name}" is damaged: the path of a file is invalid.`);
       const pieces = this.#client.read(this.#key(name, path), { from: 0, to: bytes - 1, size: bytes });
       yield* requireHash(pieces, sha256);
     } catch (error) {
@@ -89,10 +89,10 @@ export class BackupBucket {
   }
 
   /**
-   * Stores the backup of a folder. It is listed when all of its files are stored.
+   * Uploads a backup from a folder. It is listed when all of its files are stored.
    *
-   * @param onProgress receives the number of bytes that were stored.
-   * @throws Error if there is one with this name. What remains of an interrupted one is removed.
+   * @param onProgress receives the number of bytes that were read for the upload so far.
+   * @throws Error if a complete backup with this name exists. The remains of an interrupted one are removed.
    */
   async upload(folder: string, name: string, onProgress: (bytes: number) => void = () => {}): Promise<BackupManifest> {
     await this.requireFree(name);
@@ -114,20 +114,21 @@ export class BackupBucket {
 
   /** @throws Error if there is a backup with this name. */
   async requireFree(name: string): Promise<void> {
-    if (!isBackupName(name)) throw new Error(`"${name}" is not a name of a backup: letters, digits, dots and hyphens.`);
+    if (!isBackupName(name))
+      throw new Error(`"${name}" cannot be the name of a backup. Use letters, digits, dots, hyphens and underscores.`);
     if (await this.has(name)) throw new Error(`The bucket already has a backup "${name}". Choose another name.`);
   }
 
   async #complete(name: string, { at, files }: BackupManifest): Promise<void> {
     let count = 0;
     for await (const _ of listKeys(this.#client, this.#key(name, ''))) count += 1;
-    // Another server that took this one for dead has begun to remove them.
+    // Another server assumed that this one had died, and has begun to remove the files.
     if (count !== files.length + 1)
-      throw new Error(`The bucket lost files of the backup "${name}" while they were stored.`);
+      throw new Error(`Files of the backup "${name}" were removed from the bucket during the upload.`);
     await this.#client.request({ method: 'PUT', key: this.#completeKey(name), body: textBody(`${at}\n`) });
   }
 
-  /** Writes files of a complete backup, and its manifest, to a folder. @throws UnusableBackup if one is missing or damaged. */
+  /** Downloads files of a complete backup, and its manifest, to a folder. @throws UnusableBackup if a file is missing or damaged. */
   async download(name: string, folder: string, isNeeded: (path: string) => boolean): Promise<void> {
     const manifest = await this.read(name);
     if (!manifest) throw new UnusableBackup(`The bucket "${this.bucket}" has no complete backup "${name}".`);
@@ -141,7 +142,7 @@ export class BackupBucket {
     await writeFile(join(folder, manifestName), await this.readManifestBytes(name), { mode: 0o600 });
   }
 
-  /** Removes a backup. It is not listed from the beginning of the removal. */
+  /** Removes a backup. It is no longer listed as soon as the removal begins. */
   async remove(name: string): Promise<void> {
     if (!isBackupName(name)) return;
     const removal = this.#client.request({ method: 'DELETE', key: this.#completeKey(name) }).catch(nullIfMissing);
@@ -182,7 +183,7 @@ export class BackupBucket {
   ): Promise<void> {
     const bytes = countBytes(createReadStream(from, { highWaterMark: readBytes }), onRead);
     const stored = await uploadObject(this.#client, { bytes, chooseKey: () => this.#key(name, path), size });
-    if (stored.sha256 !== sha256 || stored.size !== size) throw new Error(`${path} was changed while it was stored.`);
+    if (stored.sha256 !== sha256 || stored.size !== size) throw new Error(`${path} was changed during the upload.`);
   }
 
   async #readManifestText(name: string): Promise<string | null> {
@@ -195,9 +196,9 @@ export class BackupBucket {
     const problem = fault?.isMissing
       ? 'is missing'
       : fault?.code === contentDiffers
-        ? 'has other bytes (its SHA-256 differs)'
+        ? 'has different content (its SHA-256 differs)'
         : fault?.code === 'IncompleteBody' || fault?.code === 'InvalidRange'
-          ? 'has another size'
+          ? 'has a different size'
           : null;
     if (problem === null) return this.#toFailure(error);
     return new UnusableBackup(`The backup "${name}" is damaged: ${path} ${problem}. Use another backup.`);

@@ -61,7 +61,7 @@ export interface BackupManifest {
 /** A backup that cannot be used. The message is for the operator. */
 export class UnusableBackup extends Error {}
 
-/** Whether a text can be the name of a backup. It has no separators, so that it cannot lead to another folder. */
+/** Whether a text can be the name of a backup. Names have no path separators, so that they cannot lead to another folder. */
 export const isBackupName = (text: string): boolean =>
   /^[A-Za-z0-9][\w.-]{0,99}$/.test(text) && !text.endsWith('.part');
 
@@ -83,7 +83,12 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   return parseManifest(folder, text);
 }
 
-/** @param backup its name for messages. @throws UnusableBackup if the text is no manifest, is damaged, or is from a newer version. */
+/**
+ * Parses a manifest.
+ *
+ * @param backup the name of the backup, for messages.
+ * @throws UnusableBackup if the manifest is damaged or from a newer version.
+ */
 export function parseManifest(backup: string, text: string): BackupManifest {
   const { digest, ...manifest } = parseObject(backup, text);
   if (typeof manifest.format === 'number' && manifest.format > backupFormat)
@@ -123,7 +128,7 @@ function checkPath(folder: string, path: string): void {
  * Compares the files of a backup, or of a copy of it, with its manifest.
  *
  * @param backup the name of the backup for messages.
- * @throws UnusableBackup naming the first file that is missing, has another size or other bytes, and how many there are.
+ * @throws UnusableBackup naming the first file that is missing or differs in size or content, and the number of such files.
  */
 export async function checkFiles(folder: string, manifest: BackupManifest, backup = folder): Promise<void> {
   const problems: string[] = [];
@@ -141,7 +146,7 @@ export async function checkFile(folder: string, { path, bytes, sha256 }: BackupF
   const found = await stat(join(folder, path)).catch(nullIfNoFile);
   if (!found?.isFile()) return 'is missing';
   if (found.size !== bytes) return `has ${found.size} bytes instead of ${bytes}`;
-  return (await hashFile(join(folder, path))) === sha256 ? null : 'has other bytes (its SHA-256 differs)';
+  return (await hashFile(join(folder, path))) === sha256 ? null : 'has different content (its SHA-256 differs)';
 }
 
 /** @throws UnusableBackup naming the first table that has another number of rows. */

@@ -1,9 +1,9 @@
-/** The tasks of the process that makes and reads backups. All values can be sent to a process. */
+/** The tasks of the process that makes and reads backups. All values can be sent between processes. */
 import type { BackupReason } from './backup-manifest.ts';
 
 /** Where a backup is. */
 export interface StoredBackup {
-  /** Of the backup; a scratch folder if it is in the bucket. */
+  /** The folder of the backup; a scratch folder if the backup is in the bucket. */
   readonly folder: string;
   /** Its name in the bucket of the source; null: it is only in the folder. */
   readonly inBucket: string | null;
@@ -40,7 +40,7 @@ export type BackupTask =
   | { readonly kind: 'createStore'; readonly request: NewStoreRequest }
   | { readonly kind: 'removeStorePart'; readonly store: string };
 
-/** Copies the blobs of a store that are not in its data to a folder. */
+/** Copies the blobs of a store that are only in the bucket of files to a folder. */
 export type CopyBlobs = (store: string, folder: string) => Promise<void>;
 
 /** The progress of a backup. */
@@ -50,11 +50,11 @@ export interface BackupProgress {
   readonly total: number;
   /** Written so far, without the bytes of files. */
   readonly bytes: number;
-  /** Stored in the bucket so far; null: the backup is not stored in one, or is not yet complete in the folder. */
+  /** Bytes stored in the bucket so far; null: there is no bucket, or the upload has not begun. */
   readonly storedBytes: number | null;
 }
 
-/** What the process of a task sends to the server: progress, and one of the others at the end. */
+/** The messages of the backup process to the server: progress, and at the end either `done` or `failed`. */
 export type BackupProcessMessage =
   | { readonly kind: 'progress'; readonly progress: BackupProgress }
   | { readonly kind: 'done' }

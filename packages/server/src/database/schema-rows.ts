@@ -65,7 +65,7 @@ export async function readRevisions(database: Database): Promise<RevisionRow[]> 
   }));
 }
 
-/** The numbers of the oldest stored revision and of the latest one; 0 without any. */
+/** The numbers of the oldest and the latest stored revision; 0 if there is none. */
 export async function readRevisionRange(
   database: Database,
 ): Promise<{ readonly first: number; readonly last: number }> {
@@ -87,7 +87,7 @@ export async function readRevisionDocument(
   return rows[0]?.[0] ?? null;
 }
 
-/** The number of revisions that are kept. Each contains the whole schema twice. */
+/** The number of revisions that are kept. It is limited because each revision contains the whole schema twice. */
 export const maxRevisions = 200;
 
 /** Stores a revision, and deletes those beyond {@link maxRevisions}. @returns its number. */

@@ -1,4 +1,4 @@
-/** Adds spans to the statements of a database, for traces. Only loaded if traces are sent. */
+/** Makes a database create spans for its statements. Only loaded if traces are sent. */
 import { readStatementShape } from '../base/tracing/statement-shape.ts';
 import type { SpanDescription, Tracing } from '../base/tracing/tracing.ts';
 import type { BoundStatement, Database, Row, Transaction } from './database.ts';
@@ -8,8 +8,8 @@ type Reads = Pick<Database, 'read'>;
 export type TracedEngine = 'sqlite' | 'postgresql';
 
 /**
- * Makes a store create a span for each statement of traced work. Other work, such as that of timers, has none. The object itself is
- * changed, so that a store without traces has no cost.
+ * Makes a store create a span for each statement of traced work. Statements of other work, such as timers, have no spans. The methods of the
+ * object are replaced, so that a store without traces has no overhead.
  */
 export function traceDatabase<Store extends Database>(database: Store, tracing: Tracing, engine: TracedEngine): Store {
   traceReads(database, tracing, engine);
@@ -34,7 +34,7 @@ export function traceDatabase<Store extends Database>(database: Store, tracing: 
   return database;
 }
 
-/** Makes a store create spans for the statements that it reads. */
+/** Makes a store create spans for its reads. */
 export function traceReads<Store extends Reads>(database: Store, tracing: Tracing, engine: TracedEngine): Store {
   const read = database.read.bind(database);
   const describe = createDescriber(engine);
@@ -45,7 +45,7 @@ export function traceReads<Store extends Reads>(database: Store, tracing: Tracin
   return database;
 }
 
-/** Several statements are one span, because they are read from one state. */
+/** Several statements have one span, because they run in one read transaction. */
 function createDescriber(engine: TracedEngine): (statements: readonly BoundStatement[]) => SpanDescription {
   return (statements) => {
     const shapes = statements.map(({ text }) => readStatementShape(text));

@@ -154,7 +154,7 @@ function requireUsable(manifest: BackupManifest, identity: string | undefined, e
   if (manifest.bucket !== null)
     throw new ApiError(
       'BACKUP_UNUSABLE',
-      `The bytes of files and e-mails are in the bucket "${manifest.bucket}" and not in the backup. Stop the servers, restore the bucket, and run "tablinum restore". Backups that are made with BACKUP_FILES=on contain them.`,
+      `The bytes of files and e-mails are in the bucket "${manifest.bucket}" and not in the backup. Stop the servers, restore the bucket, and run "tablinum restore". Backups made with BACKUP_FILES=on contain these bytes.`,
     );
   if (manifest.encryption && identity === undefined)
     throw new ApiError(

@@ -74,7 +74,7 @@ export async function runIdempotentInTransaction(
       'HEADER_INVALID',
       request.caller.type === 'anonymous'
         ? 'The header "Idempotency-Key" needs a credential. Send the credential, or omit the header.'
-        : 'The header "Idempotency-Key" needs an API key or a session, because other credentials change with each start of the server. Omit the header.',
+        : 'The header "Idempotency-Key" needs an API key or a session, because this credential changes with each start of the server. Omit the header.',
     );
   return withKeyLock(application, replyKey, async () => {
     const result = await inTransaction(

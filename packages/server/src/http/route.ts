@@ -49,7 +49,7 @@ export function parseRoute(path: string): Route {
   return { resource, action, key: key === undefined || key === '' ? null : decodeSegment(key), of };
 }
 
-/** The path of a route, with `{key}` for keys: what equal requests have in common. */
+/** Formats the path of a route with `{key}` in place of keys, so that requests of the same kind have the same path. */
 export function formatRoute({ resource, action, key, of, plain }: Route): string {
   const parent = of === null ? '' : `${of.collection}/{key}/`;
   const suffix = key === null ? '' : '/{key}';

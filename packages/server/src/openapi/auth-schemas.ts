@@ -73,7 +73,7 @@ export const accountSchemas: Readonly<Record<string, JsonSchema>> = {
       productTitle: { ...schema.stringOrNull, description: 'The title of the web interface; null: Tablinum.' },
       accentColor: {
         ...schema.stringOrNull,
-        description: 'The accent colour of the web interface, such as "#7a3cc2"; null: that of the product.',
+        description: 'The accent colour of the web interface, such as "#7a3cc2"; null: the accent colour of Tablinum.',
       },
     },
     ['session', 'needsSetup', 'sendsMail', 'productTitle', 'accentColor'],

@@ -32,7 +32,10 @@ const listMeta = schema.complete({
   nextAt: { ...schema.dateTimeOrNull, description: 'When the schedule makes the next backup.' },
   keep: { type: 'integer', minimum: 1, description: 'The number of backups of the schedule that are kept.' },
   isEncrypted: { type: 'boolean', description: 'Whether new backups are encrypted.' },
-  bucket: { ...schema.stringOrNull, description: 'The bucket for backups (BACKUP_S3_BUCKET).' },
+  bucket: {
+    ...schema.stringOrNull,
+    description: 'The bucket for backups (BACKUP_S3_BUCKET); null: they are stored in BACKUP_DIR.',
+  },
 });
 const countOrNull: JsonSchema = { type: ['integer', 'null'], minimum: 0 };
 const count: JsonSchema = { type: 'integer', minimum: 0 };
@@ -139,7 +142,8 @@ export const backupEntrySchemas: Readonly<Record<string, JsonSchema>> = {
     finishedAt: schema.dateTimeOrNull,
     progress: {
       oneOf: [schema.complete({ done: count, total: count, bytes: count, storedBytes: countOrNull }), { type: 'null' }],
-      description: 'Of a backup that runs: saved applications, bytes written so far, and bytes stored in the bucket.',
+      description:
+        'While a backup runs: applications saved so far and in total, bytes written so far, and bytes stored in the bucket. storedBytes is null until the upload begins.',
     },
     bytes: countOrNull,
     files: countOrNull,
@@ -149,7 +153,8 @@ export const backupEntrySchemas: Readonly<Record<string, JsonSchema>> = {
     isEncrypted: schema.boolean,
     bucket: {
       ...schema.stringOrNull,
-      description: 'The bucket that has the bytes of files, which the backup lacks (BACKUP_FILES=off).',
+      description:
+        'The bucket that contains the bytes of files, if the backup was made without them (BACKUP_FILES=off).',
     },
     machine: { ...schema.stringOrNull, description: 'The host name of the server that made it.' },
     isAvailable: { type: 'boolean', description: 'Whether the server that replies has its files.' },

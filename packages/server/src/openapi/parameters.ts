@@ -132,7 +132,7 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   dryRun: booleanParameter('dryRun', 'A dry run: the reply shows the result, and the transaction is rolled back.'),
   'Idempotency-Key': headerParameter(
     'Idempotency-Key',
-    'A repeated request with the same key within 24 hours is not executed again and gets the first reply (Idempotency-Replayed). For API keys and sessions; other callers are refused (400).',
+    'A repeated request with the same key within 24 hours is not executed again and gets the first reply (Idempotency-Replayed). Only API keys and sessions may send it; other callers are refused (400).',
     { type: 'string', pattern: '^[!-~]{1,255}$' },
     '8e03978e-40d5-43dd-bc93-6894a57f9324',
   ),

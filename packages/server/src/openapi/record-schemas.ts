@@ -53,7 +53,7 @@ export function buildRecordSchemas(subject: Subject, collection: Collection): Sc
   return schemas;
 }
 
-/** Adds the parts of a record that are only shown if `fields` or `appends` names them. */
+/** Adds the parts of a record that a reply only contains if `fields` or `appends` names them. */
 function withParts(subject: Subject, collection: Collection, record: JsonSchema): JsonSchema {
   const parts = findPartRelations(subject, collection).map(({ field, target }) => {
     const { examples, ...schema } = makeRecordSchema(

@@ -57,7 +57,7 @@ export function findVisibleRelations(subject: Subject, collection: Collection): 
   });
 }
 
-/** The relations to parts of the record that have no actions of their own, such as the content of an e-mail. */
+/** Finds the relations to parts of a record that have no actions of their own, such as the content of an e-mail. */
 export function findPartRelations(subject: Subject, collection: Collection): readonly VisibleRelation[] {
   const { registry } = subject;
   return collection.fields.flatMap((field) => {

@@ -227,7 +227,7 @@ export const errorCatalogue = {
   ),
   BACKUP_STORAGE_UNAVAILABLE: entry(
     'Service Unavailable',
-    'The bucket of backups (`BACKUP_S3_BUCKET`) does not respond or refuses access. The message names the cause and the setting. Nothing was changed; try again.',
+    'The bucket for backups (`BACKUP_S3_BUCKET`) does not respond or refuses access. The message names the cause and the setting. Nothing was changed; try again.',
   ),
   MAIL_OFF: entry('Service Unavailable', 'The server cannot send e-mail: `SMTP_URL` is not set.'),
   MAIL_BODY_REMOTE: entry(

@@ -229,7 +229,7 @@ export function findLockedCollections({ registry }: DefinitionContext, { steps }
  * The document that a rollback restores.
  *
  * @param to the number of the revision whose result is wanted; 0: the state before the first; null: before the last one.
- * @throws ApiError 404 if there is no such revision, or it is no longer kept.
+ * @throws ApiError 404 if the revision does not exist or is no longer stored.
  */
 export async function readEarlierDocument({ database }: DefinitionContext, to: number | null): Promise<unknown> {
   const { first, last } = await readRevisionRange(database);
@@ -243,5 +243,5 @@ export async function readEarlierDocument({ database }: DefinitionContext, to: n
 function describeMissing(number: number, first: number, last: number): string {
   if (last === 0) return 'There is no revision yet.';
   if (number > last) return `There is no revision ${number}. The latest one is ${last}.`;
-  return `Revision ${number} is no longer stored: the latest ${maxRevisions} are kept, and the oldest of them is ${first}. Use a later revision, or apply the files of that time.`;
+  return `Revision ${number} is no longer stored. The latest ${maxRevisions} are kept, and the oldest of them is ${first}. Use a later revision, or apply the files of that time.`;
 }

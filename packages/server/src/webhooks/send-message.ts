@@ -67,7 +67,7 @@ export async function sendMessage(
   }
 }
 
-/** The span names the webhook by its id, since its address may contain secrets. */
+/** Runs `send` in a span. It contains the id of the webhook but not its address, which may contain secrets. */
 function traceMessage(
   tracing: Tracing,
   { id }: StoredWebhook,

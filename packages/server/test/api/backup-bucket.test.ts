@@ -1,4 +1,4 @@
-/** Backups in a bucket: made, listed, downloaded, restored and removed by all servers, also if the service fails in between. */
+/** Backups in a bucket: all servers make, list, download, restore and remove them. Failures of the service leave no partial backup. */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -103,7 +103,7 @@ describeEngines('backups in a bucket', (engine) => {
     expect(body.meta.bucket).toBe(bucket);
   });
 
-  test('the download of another server is a good backup, and is refused in the middle if a byte differs', async () => {
+  test('another server can download it as a valid backup, and the download is aborted if a byte differs', async () => {
     const [{ id }] = (await list()) as [Json];
     const path = `/api/backups:download?filterByTk=${id}`;
     const reply = await fetchBytes(other, path, { as: 'admin' });
@@ -128,11 +128,13 @@ describeEngines('backups in a bucket', (engine) => {
     writeFileSync(damaged, bad);
     await expect(fetchBytes(other, path, { as: 'admin' }).then((each) => each.arrayBuffer())).rejects.toThrow();
     const address = `s3://${bucket}/saved/${id}`;
-    await expect(runVerifyCommand([address], readConfig(settings()))).rejects.toThrow(/damaged: \S+ has other bytes/);
+    await expect(runVerifyCommand([address], readConfig(settings()))).rejects.toThrow(
+      /damaged: \S+ has different content/,
+    );
     writeFileSync(damaged, good);
   });
 
-  test('an application is restored from it, and what it replaces is in the bucket too', async () => {
+  test('an application is restored from it, and the replaced data is stored in the bucket too', async () => {
     const { id } = (await list()).find(({ kind }) => kind === 'backup') as Json;
     await server.data('POST /api/things:create', { ...shop, body: { n: 3 } });
     const restored = await run(`restore?filterByTk=${id}`, { application: 'shop', confirm: 'shop' });
@@ -147,7 +149,7 @@ describeEngines('backups in a bucket', (engine) => {
     expect((await server.data('GET /api/things:list?sort=n', copy)).map(({ n }: Json) => n)).toEqual([1, 2, 3]);
   });
 
-  test('a service that fails in the middle leaves no backup, and the reason is in the list', async () => {
+  test('if the service fails during the upload, no backup remains, and the list has the reason', async () => {
     const before = s3.keys();
     for (const isRefused of [
       (line: string) => line.includes('partNumber=2'),
@@ -162,7 +164,7 @@ describeEngines('backups in a bucket', (engine) => {
     }
   });
 
-  test('a service that is away is named with its setting, nothing is changed, and the schedule tries again', async () => {
+  test('an unavailable service is named with its setting, nothing is changed, and the schedule tries again', async () => {
     const before = await list();
     const { backups } = await server.running.applications.backups();
     const { clock, logger } = server.running.applications.main;
@@ -188,13 +190,13 @@ describeEngines('backups in a bucket', (engine) => {
     expect(other.running.health.problems.some(({ source }) => source === 'backup storage')).toBe(false);
   });
 
-  test('a server that is stopped while it stores a backup removes its files at the next start', async () => {
+  test('a server that is stopped during an upload removes the files at its next start', async () => {
     const before = s3.keys();
     const gate = Promise.withResolvers<void>();
     s3.fault = (line) => (line.includes('partNumber=2') ? { until: gate.promise } : null);
     const { id } = (await server.call('POST /api/backups:create')).body.data;
     await expect.poll(() => s3.waiting, { interval: 20 }).toBe(1);
-    // What servers do not know may belong to others.
+    // Backups that are not in the list may belong to other servers.
     mkdirSync(join(s3.folder, bucket, 'saved', 'b20260101-000000-0123abcd'), { recursive: true });
     writeFileSync(join(s3.folder, bucket, 'saved', 'b20260101-000000-0123abcd', 'x._S3rver_object'), 'x');
     await server.running.stop();
@@ -210,7 +212,7 @@ describeEngines('backups in a bucket', (engine) => {
     expect(keysOf('b20260101')).toEqual([]);
   });
 
-  test('the command line stores, verifies and restores backups with addresses', async () => {
+  test('the command line stores, verifies and restores backups at s3 addresses', async () => {
     const identity = await generateX25519Identity();
     const key = join(root, 'key.txt');
     writeFileSync(key, `${identity}\n`);

@@ -53,7 +53,7 @@ describeEngines('backups with files in a bucket', (engine) => {
     rmSync(root, { recursive: true });
   });
 
-  test('an application is restored over itself and as a copy, also when its objects are gone from the bucket', async () => {
+  test('an application is restored over itself and as a copy, even if its objects are no longer in the bucket', async () => {
     const { id, bucket } = await run('create', { application: 'shop' });
     expect(bucket).toBeNull();
     const [{ id: file }] = await server.data('GET /api/files:list?sort=id', shop);
@@ -75,7 +75,7 @@ describeEngines('backups with files in a bucket', (engine) => {
     expect((await readFiles('shop-before')).slice(1)).toEqual(contents.slice(1));
   });
 
-  test('a bucket that cannot be read fails the backup, and leaves nothing', async () => {
+  test('if the bucket cannot be read, the backup fails and leaves nothing', async () => {
     const before = readdirSync(env.BACKUP_DIR);
     await sendFiles(server, '/api/files:upload', {
       ...shop,

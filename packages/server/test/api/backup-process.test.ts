@@ -50,7 +50,7 @@ async function end(id: string): Promise<unknown> {
   return server.data(`GET /api/backups:get?filterByTk=${id}`);
 }
 
-test('all of its threads that copy have a low priority', async () => {
+test('all threads that copy data have a low priority', async () => {
   const { id, pid, go } = await begin();
   const tasks = readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'));
   // The 17th value after the name, which is in parentheses, is the priority.
@@ -63,20 +63,20 @@ test('all of its threads that copy have a low priority', async () => {
   expect(findProcesses()).toEqual([]);
 });
 
-test('if it is killed, the backup has failed and leaves nothing, and the next one works', async () => {
+test('if the process is killed, the backup fails and leaves nothing, and the next backup works', async () => {
   const before = s3.keys();
   const { id, pid, go } = await begin();
   process.kill(pid, 'SIGKILL');
   await expect.poll(findProcesses, { interval: 20 }).toEqual([]);
   go();
   s3.fault = () => null;
-  expect(await end(id)).toMatchObject({ status: 'failed', problem: 'The process of the backup ended.' });
+  expect(await end(id)).toMatchObject({ status: 'failed', problem: 'The backup process ended unexpectedly.' });
   expect([s3.keys(), readdirSync(root)]).toEqual([before, []]);
   const next = (await server.call('POST /api/backups:create')).body.data;
   expect(await end(next.id)).toMatchObject({ status: 'done' });
 });
 
-test('it survives the signals of a supervisor, and ends with the server', async () => {
+test('the process ignores the signals of a supervisor, and ends with the server', async () => {
   const { pid, go } = await begin();
   process.kill(pid, 'SIGTERM');
   await server.running.stop();

@@ -277,7 +277,7 @@ describeEngines('settings that change while the server runs', (engine) => {
     await receiver.close();
   });
 
-  test('a schedule of backups begins when it is stored, and is checked completely', async () => {
+  test('a backup schedule starts when it is stored, and is fully validated', async () => {
     const { status, body } = await server.call('POST /api/systemSettings:update', {
       body: { BACKUP_SCHEDULE: '0 25 * * *', BACKUP_KEEP: 0 },
     });

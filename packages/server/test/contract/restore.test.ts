@@ -221,7 +221,7 @@ describeEngines('restore', (engine) => {
     const attempts: [RegExp, (folder: string, path: string) => void | Promise<void>][] = [
       [/has \d+ bytes instead of \d+/, (folder, path) => truncateSync(join(folder, path), 10)],
       [/is missing/, (folder, path) => rmSync(join(folder, path))],
-      [/has other bytes/, (folder, path) => changeByte(join(folder, path))],
+      [/has different content/, (folder, path) => changeByte(join(folder, path))],
       [/backup\.json in .* is damaged/, (folder) => changeByte(join(folder, 'backup.json'))],
       [/contains no backup\.json/, (folder) => rmSync(join(folder, 'backup.json'))],
       [

@@ -1,4 +1,4 @@
-/** Traces: what is sent to a collector, and that a collector that is away does no harm. */
+/** Traces: what is sent to a collector, and that an unavailable collector does no harm. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines, sqlite } from '../support/engines.ts';
 import { importText } from '../support/import-server.ts';
@@ -47,7 +47,7 @@ describeEngines('traces', (engine) => {
     await Promise.all([collector.close(), hooks.stop(), mails.close()]);
   });
 
-  test('a request continues the trace of its caller, and its statements are below it', async () => {
+  test('a request continues the trace of its caller, and its statements are child spans', async () => {
     await server.data('POST /api/posts:create', { body: { title: needle }, headers: traceparent('a1') });
     const span = await collector.find(({ name, traceId }) => name === 'posts:create' && traceId === traceIdOf('a1'));
     expect(span).toMatchObject({ parentSpanId: '00f067aa0ba902b7', kind: 2, isError: false });
@@ -89,7 +89,7 @@ describeEngines('traces', (engine) => {
     expect(collector.text).not.toMatch(/filter=|filterByTk/);
   });
 
-  test('a caller whose trace is not recorded gets no spans, and an invalid header begins a trace', async () => {
+  test('if the trace of the caller is not recorded, there are no spans, and an invalid header begins a trace', async () => {
     await server.data('GET /api/posts:list', { headers: traceparent('c0', '00') });
     await server.data('GET /api/posts:list', { headers: { traceparent: needle } });
     await server.data('GET /api/posts:list', { headers: traceparent('c1') });
@@ -158,7 +158,7 @@ test('readers send spans of the requests that they answer, and of no others', as
   }
 });
 
-test('a collector that is away neither slows nor stops the server', async () => {
+test('an unavailable collector neither slows nor stops the server', async () => {
   const collector = await TraceReceiver.open();
   const { url } = collector;
   await collector.close();

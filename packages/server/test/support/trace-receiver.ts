@@ -57,7 +57,7 @@ export class TraceReceiver {
     throw new Error(`no such span among ${JSON.stringify(this.spans.map(({ name }) => name))}`);
   }
 
-  /** The spans directly below another one. */
+  /** The child spans of a span. */
   below({ spanId }: ReceivedSpan): ReceivedSpan[] {
     return this.spans.filter(({ parentSpanId }) => parentSpanId === spanId);
   }

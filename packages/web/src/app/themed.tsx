@@ -7,12 +7,12 @@ import { accentColor } from '../ui/theme/accent-color.ts';
 import { cssVariablesIn, themeIn } from '../ui/theme/theme.ts';
 
 interface ThemedProps {
-  /** Of inline styles. */
+  /** The nonce of inline styles. */
   readonly nonce: string | null;
   readonly children: ReactNode;
 }
 
-/** The theme in the accent colour of the settings. */
+/** Provides the theme with the accent colour of the setting ACCENT_COLOR. */
 export function Themed({ nonce, children }: ThemedProps): ReactNode {
   const { common } = useTexts();
   const color = useStore(accentColor);

@@ -1,4 +1,4 @@
-/** A backup as one tar file, which is made while it is read. */
+/** A backup as one tar file, which is generated while it is read. */
 import { pipeline } from 'node:stream/promises';
 import { pack } from 'tar-stream';
 import type { OpenBlob } from '../../base/blob-store.ts';
@@ -16,7 +16,7 @@ export interface ArchiveSource {
   readonly openFile: (file: BackupFile) => AsyncIterable<Uint8Array>;
 }
 
-/** Opens the archive of a backup. Its files are in a folder with the name of the backup. Equal backups have equal archives. */
+/** Opens the archive of a backup. In it, the files are in a folder with the name of the backup. Equal backups have equal archives. */
 export function openArchive(source: ArchiveSource): OpenBlob {
   const sizes = [source.manifestBytes.length, ...source.manifest.files.map(({ bytes }) => bytes)];
   return {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type BackupManifest, isBackupName, manifestName, readManifest } from '../../database/backup-manifest.ts';
 
 const partEnding = '.part';
-/** The process of a server that was killed may write for some milliseconds more. */
+/** Removals are retried, because the backup process of a killed server may still write for some milliseconds. */
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 };
 const removedEnding = '.removed.part';
 
@@ -17,7 +17,7 @@ export class BackupFolders {
   }
 
   path(id: string): string {
-    if (!isBackupName(id)) throw new Error('a backup has another name');
+    if (!isBackupName(id)) throw new Error('not the name of a backup');
     return join(this.folder, id);
   }
 
@@ -48,7 +48,7 @@ export class BackupFolders {
     return this.has(id) ? readManifest(this.path(id)) : null;
   }
 
-  /** A folder for files that are removed when the job ends. It is not listed. */
+  /** The path of a folder for temporary files, which are removed when the job ends. It is not listed. */
   scratchPath(id: string): string {
     return this.path(id) + partEnding;
   }

@@ -12,7 +12,7 @@ const tickMilliseconds = 15_000;
 
 export interface ScheduleParts {
   readonly backups: Backups;
-  /** The present settings, which may change. The schedule is a cron expression in UTC; null: none. */
+  /** Returns the current settings, which may change. `schedule` is a cron expression in UTC; null: none. */
   readonly settings: () => Pick<BackupConfig, 'schedule' | 'keep'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,7 +43,7 @@ export class BackupSchedule {
     return this.#loadCron()?.nextRun(new Date(this.#parts.clock.now()))?.toISOString() ?? null;
   }
 
-  /** Starts the schedule if there is one, and compares the time with it. Call it again when a schedule was set. */
+  /** Starts the timer if a schedule is set, and checks immediately whether a backup is due. Call it again when a schedule has been set. */
   begin(): void {
     if (this.#parts.settings().schedule === null && !this.#parts.isShared) return;
     this.#timer ??= setInterval(() => this.#startTick(), tickMilliseconds).unref();
@@ -111,7 +111,7 @@ export class BackupSchedule {
   }
 }
 
-/** What is wrong with a schedule, with the cure; null if it can be used. */
+/** Returns the problem of a schedule with its cure; null if the schedule is valid. */
 export function findScheduleProblem(schedule: string): string | null {
   try {
     parseSchedule(schedule);

@@ -1,4 +1,4 @@
-/** Where the backups of the server are: in the folder, and in the bucket if there is one. New ones are stored in the bucket. */
+/** The storage of backups: a folder and, if one is set, a bucket. With a bucket, new backups are stored there. */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,11 +14,11 @@ export interface FoundBackup {
   readonly manifest: BackupManifest;
 }
 
-/** What a server does not know the state of is only removed after this time: it may belong to another server. */
-const strangerMilliseconds = 86_400_000;
+/** Incomplete backups that the list of `main` does not contain are only removed after this time: they may belong to another server. */
+const unlistedMilliseconds = 86_400_000;
 const ownName = /^b\d{8}-\d{6}-[0-9a-f]{8}$/;
 
-/** What the list of `main` says. */
+/** The ids of jobs in the list of `main`. */
 export interface KnownJobs {
   readonly running: ReadonlySet<string>;
   readonly listed: ReadonlySet<string>;
@@ -33,7 +33,7 @@ export class BackupStorage {
     this.bucket = bucket;
   }
 
-  /** The names of all complete backups. @throws ApiError 503, as all methods, if the bucket cannot be used. */
+  /** The names of all complete backups. @throws ApiError 503 if the bucket cannot be used, like all methods. */
   async list(): Promise<Set<string>> {
     return new Set([...(await this.folders.list()), ...((await this.bucket?.list()) ?? [])]);
   }
@@ -70,7 +70,7 @@ export class BackupStorage {
     return openArchive({ name: id, manifest, manifestBytes, openFile: (file) => bucket.openFile(id, file) });
   }
 
-  /** Where a new backup is made. @param isUrgent whether something waits for it, so that it is only made in the folder. */
+  /** Chooses where a new backup is made. @param isUrgent whether something waits for it; it is then only made in the folder. */
   async prepare(id: string, isUrgent: boolean): Promise<StoredBackup> {
     await this.folders.create();
     return this.bucket === null || isUrgent
@@ -78,14 +78,14 @@ export class BackupStorage {
       : { folder: this.folders.scratchPath(id), inBucket: id };
   }
 
-  /** Where a complete backup is read. @param job the id of the job that reads it. */
+  /** Returns where a complete backup can be read. @param job the id of the job that reads it. */
   async locate(id: string, job: string): Promise<StoredBackup> {
     if (this.bucket === null || this.folders.has(id)) return { folder: this.folders.path(id), inBucket: null };
     await this.folders.create();
     return { folder: this.folders.scratchPath(job), inBucket: id };
   }
 
-  /** Removes a backup. It is never listed without some of its files. */
+  /** Removes a backup. While it is removed, it is never listed as complete. */
   async remove(id: string): Promise<void> {
     await this.bucket?.remove(id);
     await this.folders.remove(id);
@@ -97,14 +97,14 @@ export class BackupStorage {
     if (this.bucket && ownName.test(id) && !(await this.bucket.has(id))) await this.bucket.removePart(id);
   }
 
-  /** Removes what interrupted jobs and removals have left. @param readJobs reads the list of `main`. */
+  /** Removes the remains of interrupted jobs and removals. @param readJobs reads the list of `main`. */
   async sweep(readJobs: () => Promise<KnownJobs>, now: number): Promise<void> {
     const parts = (await this.bucket?.findParts()) ?? [];
-    // The list is read later than the bucket, so a backup that has begun since is known to run.
+    // The list is read after the bucket, so that it contains every running backup that was found there.
     const { running, listed } = await readJobs();
-    const isLeft = ({ name, changedAt }: PartialBackup): boolean =>
-      ownName.test(name) && !running.has(name) && (listed.has(name) || changedAt < now - strangerMilliseconds);
-    for (const { name } of parts.filter(isLeft)) await this.removePart(name);
+    const isLeftover = ({ name, changedAt }: PartialBackup): boolean =>
+      ownName.test(name) && !running.has(name) && (listed.has(name) || changedAt < now - unlistedMilliseconds);
+    for (const { name } of parts.filter(isLeftover)) await this.removePart(name);
     await this.folders.sweep(running);
   }
 }

@@ -120,10 +120,10 @@ export class Backups {
     if (entry.kind === 'restore' || entry.status !== 'done')
       throw new ApiError('BACKUP_UNUSABLE', `"${id}" is not a complete backup. Choose one whose "status" is "done".`);
     const { bucket } = this.storage;
-    const elsewhere = bucket === null ? '' : ` and not in the bucket "${bucket.bucket}" (BACKUP_S3_BUCKET)`;
+    const notInBucket = bucket === null ? '' : ` and not in the bucket "${bucket.bucket}" (BACKUP_S3_BUCKET)`;
     throw new ApiError(
       'BACKUP_UNUSABLE',
-      `The files of the backup "${id}" are not in the backup folder of this server (BACKUP_DIR)${elsewhere}${entry.machine === null ? '' : `. The machine "${entry.machine}" made it`}. If there are several servers, set BACKUP_DIR of all of them to one shared folder, or use BACKUP_S3_BUCKET.`,
+      `The files of the backup "${id}" are not in the backup folder of this server (BACKUP_DIR)${notInBucket}${entry.machine === null ? '' : `. The machine "${entry.machine}" made it`}. If there are several servers, set BACKUP_DIR of all of them to one shared folder, or use BACKUP_S3_BUCKET.`,
     );
   }
 
@@ -176,12 +176,12 @@ export class Backups {
     if (rows.length > 0) await this.#withLock(() => settleInterrupted(this));
   }
 
-  /** Removes the files of interrupted jobs from folder and bucket. */
+  /** Removes the files of interrupted jobs from the folder and the bucket. */
   async sweep(): Promise<void> {
     const readJobs = async (): Promise<KnownJobs> => {
       const rows = await readBackups(this.#main.database);
       const running = rows.filter(({ status }) => status === 'running');
-      // A restore stores what it has replaced in the bucket.
+      // A running restore uploads the backup of the replaced data to the bucket.
       const kept = running.flatMap((row) => parseJob(row).entry.keptAs ?? []);
       return { running: new Set([...running.map(({ id }) => id), ...kept]), listed: new Set(rows.map(({ id }) => id)) };
     };
@@ -203,7 +203,7 @@ export class Backups {
   /** Saves the application of a job, or all. */
   async save({ entry, update }: RunningJob): Promise<void> {
     const { id, application, reason } = entry;
-    const isUrgent = reason === 'restore'; // the application is stopped meanwhile
+    const isUrgent = reason === 'restore'; // the application is stopped until the backup is made
     let storedAt = performance.now();
     const onProgress = (progress: BackupProgress): void => {
       if (performance.now() - storedAt < progressMilliseconds && progress.done < progress.total) return;
@@ -217,7 +217,7 @@ export class Backups {
     await update({ ...describeManifest(manifest), progress: null });
   }
 
-  /** Moves a backup that was made in the folder to the bucket, if there is one. If this fails, the backup stays in the folder. */
+  /** Moves a backup from the folder to the bucket, if one is set. If this fails, the backup stays in the folder. */
   async moveToBucket(id: string): Promise<void> {
     const { bucket, folders } = this.storage;
     if (bucket === null) return;
@@ -227,7 +227,7 @@ export class Backups {
     } catch (error) {
       this.parts.logger.warn(
         { err: error, backup: id },
-        'A backup stays in BACKUP_DIR, because the bucket cannot be used.',
+        'A backup stays in BACKUP_DIR, because it could not be stored in the bucket.',
       );
       await bucket.removePart(id).catch(() => {});
     }
@@ -315,7 +315,7 @@ export class Backups {
       logger.error({ err: error, backup: id }, `A ${kind} has failed.`);
       if (kind === 'backup') {
         processCounters.backups.failed += 1;
-        // While the server stops, it does not wait for the bucket. The next start removes what is left there.
+        // A stopping server does not wait for the bucket. The next start removes the remains there.
         const { folders } = this.storage;
         await (this.#stopping.signal.aborted ? folders : this.storage).removePart(id).catch(() => {});
         if (!this.#stopping.signal.aborted)

@@ -32,8 +32,8 @@ export async function restoreApplication(
   const { applications, stores } = backups.parts;
   const { store } = steps;
   try {
-    const place = await backups.storage.locate(id, job.entry.id);
-    const request = { ...place, application: application.name, store, identities, isCopy };
+    const location = await backups.storage.locate(id, job.entry.id);
+    const request = { ...location, application: application.name, store, identities, isCopy };
     await backups.runTask({ kind: 'createStore', request });
     const { displayName, options } = application;
     const restored = { name, displayName: isCopy ? null : displayName, options, store, mustBeNew: isCopy };

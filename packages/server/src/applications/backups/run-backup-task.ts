@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { BackupSource } from '../../base/backup-config.ts';
 import type { BackupProcessMessage, BackupProgress, BackupTask } from '../../database/backup-task.ts';
 
-/** Memory of the heap of the process in megabytes. Data is streamed, so it does not depend on the size of the backup. */
+/** Maximum heap size of the process, in megabytes. Data is streamed, so it does not depend on the size of the backup. */
 const heapMegabytes = 256;
 
 export interface TaskControl {
@@ -29,7 +29,7 @@ export async function runBackupTask(
     env: { ...process.env, ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }) },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  // At once: on Linux, threads have the priority of the thread that creates them.
+  // Immediately: on Linux, a new thread inherits the priority of the thread that creates it.
   lowerPriority(child);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const end = (): void => void child.kill('SIGKILL');
@@ -43,19 +43,19 @@ export async function runBackupTask(
   child.on('exit', () => {
     if (outcome?.kind === 'done') resolve();
     else if (outcome?.kind === 'failed') reject(new Error(outcome.problem));
-    else reject(new Error(signal.aborted ? 'The server was stopped.' : 'The process of the backup ended.'));
+    else reject(new Error(signal.aborted ? 'The server was stopped.' : 'The backup process ended unexpectedly.'));
   });
   child.send({ source, task }, (error) => {
-    if (error) end(); // then "exit" follows
+    if (error) end(); // then the event "exit" follows
   });
   await promise.finally(() => signal.removeEventListener('abort', end));
 }
 
-/** Requests come first. */
+/** Gives requests priority over the process. */
 function lowerPriority({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {
-    // it has ended, or the system does not allow it
+    // the process has ended, or the system does not allow it
   }
 }

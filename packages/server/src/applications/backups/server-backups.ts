@@ -15,9 +15,9 @@ export interface ServerBackupsParts {
   readonly applications: Applications;
   readonly stores: ApplicationStores;
   readonly source: BackupSource;
-  /** The folder for backups, also while they are made for a bucket. */
+  /** The folder for backups. Backups for a bucket are also made there first. */
   readonly folder: string;
-  /** The present settings, which may change. */
+  /** Returns the current settings, which may change. */
   readonly settings: () => Config['backups'];
   readonly health: ServerHealth;
 }
@@ -52,7 +52,7 @@ export class ServerBackups {
     }
   }
 
-  /** The present settings. */
+  /** The current settings. */
   get settings(): Config['backups'] {
     return this.#settings();
   }
@@ -60,7 +60,7 @@ export class ServerBackups {
   /** Finishes or undoes interrupted jobs, and starts the schedule. */
   async begin(): Promise<void> {
     const { logger } = this.backups.parts;
-    // A bucket that cannot be used delays no start. Its health says so, and the next backup settles what is left.
+    // An unavailable bucket does not delay the start. The health of the server reports it, and the next backup settles these jobs.
     await this.backups.settle().catch((error: unknown) => {
       if (this.settings.s3 === null) throw error;
       logger.warn({ err: error }, 'Interrupted backups could not be settled.');

@@ -9,7 +9,7 @@ const interrupted = 'The server stopped before the work was finished.';
  * Finishes or undoes the backups and restores of servers that have died. Call it with the lock of backups, so that none of them still
  * runs. Each step can be repeated.
  *
- * @throws the first error, when all others are settled: for example, the bucket of backups cannot be used.
+ * @throws the first error, for example because the bucket for backups cannot be used. The other jobs are settled before.
  */
 export async function settleInterrupted(backups: Backups): Promise<void> {
   const { database } = backups.parts.applications.main;

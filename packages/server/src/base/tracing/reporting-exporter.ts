@@ -2,7 +2,7 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
 type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 
-/** Hands spans to an exporter, and reports when it begins to fail. Spans that cannot be sent are discarded. */
+/** Passes spans to an exporter, and logs a warning when exports begin to fail. Spans that cannot be sent are discarded. */
 export class ReportingExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #warn: (message: string) => void;
@@ -34,5 +34,5 @@ export class ReportingExporter implements SpanExporter {
 
 function describeFailure(error: unknown): string {
   const { code, name } = error as { readonly code?: string | number; readonly name?: string };
-  return `Traces cannot be sent to the collector (${code ?? name ?? 'unknown error'}). They are discarded until it answers.`;
+  return `Traces cannot be sent to the collector (${code ?? name ?? 'unknown error'}). They are discarded until it responds.`;
 }

@@ -1,4 +1,4 @@
-/** The text of statements for traces: without values. */
+/** The text of statements for traces, without values. */
 import { LruMap } from '../lru-map.ts';
 
 /** Longer texts are cut. */
@@ -15,11 +15,11 @@ export interface StatementShape {
   readonly text: string;
   /** The first word, such as SELECT. */
   readonly operation: string;
-  /** The first table; null: it names none. */
+  /** The first table; null: the statement names none. */
   readonly table: string | null;
 }
 
-/** Names in quotes, texts (with `E''` and `$$ $$` of PostgreSQL), and numbers that are not part of a name or placeholder. */
+/** Matches names in quotes, texts (with `E''` and `$$ $$` of PostgreSQL), and numbers that are not part of a name or placeholder. */
 const parts =
   /"(?:[^"]|"")*"|\bE'(?:\\[\s\S]|''|[^'\\])*'|'(?:''|[^'])*'|\$(\w*)\$[\s\S]*?\$\1\$|(?<![\w$?:@.])\d[\d.]*(?:e[+-]?\d+)?/gi;
 
@@ -30,7 +30,7 @@ export function readStatementShape(statement: string): StatementShape {
   const cut = statement.length > 2 * maxLength;
   const beginning = cut ? statement.slice(0, 2 * maxLength) : statement;
   const plain = beginning.replace(parts, (part) => (part.startsWith('"') ? part : '?'));
-  // A text that begins before the cut has no end.
+  // A quoted text that begins before the cut has no closing quote, so it was not replaced.
   const open = cut ? plain.indexOf("'") : -1;
   const text = (open < 0 ? plain : plain.slice(0, open)).slice(0, maxLength);
   const shape = {

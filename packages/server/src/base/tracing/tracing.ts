@@ -29,9 +29,9 @@ import {
 import type { TracingConfig } from '../tracing-config.ts';
 import { ReportingExporter } from './reporting-exporter.ts';
 
-/** How long a batch of spans waits for more of them. */
+/** The time after which queued spans are sent. */
 const batchMilliseconds = 1000;
-/** Further spans are discarded while the collector does not answer. */
+/** The size of the queue. While the collector does not respond, further spans are discarded. */
 const maxWaitingSpans = 2048;
 const exportMilliseconds = 5000;
 /** How long a stop waits for the collector. */
@@ -41,27 +41,27 @@ const stopMilliseconds = 1000;
 interface ActiveWork {
   readonly context: Context;
   readonly span: Span;
-  /** What ends spans when the reply is known to come from this thread; null: they end at once. */
+  /** Functions that end spans as soon as it is known that this thread replies; null: spans end immediately. */
   readonly deferred: (() => void)[] | null;
   readonly isQuiet: boolean;
-  /** Timers that the work has started still see it, but are no part of it. */
+  /** Timers that the work has started still find it in the AsyncLocalStorage, but are no longer part of it. */
   isEnded: boolean;
 }
 
-/** What a span is about. Attributes must not contain values of users. */
+/** The description of a span. Attributes must not contain data of users. */
 export interface SpanDescription {
   readonly name: string;
   readonly kind: 'client' | 'internal';
   readonly attributes: Attributes;
 }
 
-/** What is known of a request when its reply is. */
+/** What is known of a request when its reply is complete. */
 export interface TracedRequest {
   readonly application: string | null;
   readonly action: string;
-  /** Null if the request was refused, since its name is then only what the client has sent. */
+  /** Null if the request was refused: the name may then be any text that the client has sent. */
   readonly resource: string | null;
-  /** The path with placeholders for keys; null as {@link resource}. */
+  /** The path with placeholders for keys; null if {@link resource} is null. */
   readonly route: string | null;
   readonly status: number;
 }
@@ -78,7 +78,7 @@ export class Tracing {
   readonly #work = new AsyncLocalStorage<ActiveWork>();
   readonly #propagator = new W3CTraceContextPropagator();
 
-  /** @param warn reports that the collector does not take spans. */
+  /** @param warn is called when the collector begins to reject spans or not to respond. */
   constructor(config: TracingConfig, warn: (message: string) => void) {
     const exporter = new OTLPTraceExporter({
       url: config.url,
@@ -110,7 +110,7 @@ export class Tracing {
   /**
    * Runs the work of a request in a span, which continues the trace of the header `traceparent`.
    *
-   * @param isDeferred whether its spans are only sent if {@link describeRequest} is called: another thread may answer instead.
+   * @param isDeferred whether its spans are only sent if {@link describeRequest} is called, because another thread may reply instead.
    */
   traceRequest<T>({ method, headers }: TracedHead, work: () => Promise<T>, isDeferred = false): Promise<T> {
     const parent = this.#propagator.extract(ROOT_CONTEXT, headers, headerGetter);
@@ -127,7 +127,7 @@ export class Tracing {
     });
   }
 
-  /** Names the request under way by what it was found to be. */
+  /** Adds name and attributes to the span of the running request. */
   describeRequest({ application, action, resource, route, status }: TracedRequest): void {
     const active = this.#work.getStore();
     if (!active) return;
@@ -149,10 +149,10 @@ export class Tracing {
   }
 
   /**
-   * Runs work in a span below the running work, or in a new trace. What the work throws is not recorded, because it may contain values;
-   * only the name of the error is.
+   * Runs work in a child span of the running work, or in a new trace. Of an error, only the type is recorded, because its message may
+   * contain values.
    *
-   * @param work gets a function that adds an attribute.
+   * @param work receives a function that adds an attribute to the span.
    */
   trace<T>(
     { name, kind, attributes }: SpanDescription,
@@ -177,13 +177,13 @@ export class Tracing {
     return this.#work.run(active, () => settle(() => work((key, value) => span.setAttribute(key, value)), end));
   }
 
-  /** Runs work without spans of its parts. */
+  /** Runs work without creating spans for its parts. */
   quietly<T>(work: () => T): T {
     const active = this.#work.getStore();
     return active ? this.#work.run({ ...active, isQuiet: true }, work) : work();
   }
 
-  /** Sends what waits, at most for a second. Never rejects. */
+  /** Sends the queued spans, and waits at most one second for this. Never rejects. */
   async close(): Promise<void> {
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, stopMilliseconds);
@@ -220,7 +220,7 @@ function settle<T>(work: () => T, end: (error?: unknown) => void): T {
   }
 }
 
-/** A code such as ECONNREFUSED, the kind of a database fault, or the name of a class. */
+/** Returns a code such as ECONNREFUSED, the kind of a database fault, or the name of the error. */
 function readErrorType(error: unknown): string {
   const { code, kind, name } = (error ?? {}) as Readonly<Record<'code' | 'kind' | 'name', unknown>>;
   const type = [code, kind, name].find((each) => typeof each === 'string' && /^\w{1,60}$/.test(each));

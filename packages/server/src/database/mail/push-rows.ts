@@ -42,7 +42,7 @@ function hashEndpoint(endpoint: string): string {
   return createHash('sha256').update(endpoint).digest('hex');
 }
 
-/** Stores a subscription; the browser's former one is replaced, also that of another user. @returns its key, and whether it is new. */
+/** Stores a subscription. It replaces the previous one of the browser, even that of another user. @returns its key, and whether it is new. */
 export async function putPushSubscription(
   database: Database,
   transaction: Transaction,

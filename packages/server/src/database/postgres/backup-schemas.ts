@@ -99,7 +99,7 @@ FROM ${schema}.applications WHERE status<>'destroying' AND born AND (name='main'
   return rows;
 }
 
-/** The folder of the blobs of an application that are not in its tables. */
+/** The folder, within a backup, of the blobs that are not in the tables of an application. */
 export const blobsFolder = (folder: string, store: string): string => `${schemaFolder(folder, store)}.files`;
 
 /** The folder of an application within a backup. */

@@ -9,8 +9,8 @@ import { runQuery } from './run-query.ts';
 const insert = 'INSERT INTO _blobs (account,sha256,part,at,bytes) VALUES ($1,$2,$3,now(),$4) ON CONFLICT DO NOTHING';
 
 /**
- * Stores the blobs of a folder, `<scope>/<aa>/<sha256>`, in the table `_blobs` of the schema that the connection uses. Servers with a bucket
- * of files read them there too.
+ * Loads the blobs of a folder, `<scope>/<aa>/<sha256>`, into the table `_blobs` of the current schema of the connection. Servers with a
+ * bucket of files also read them from there.
  */
 export async function loadBlobs(client: PostgresClient, folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(nullIfNoFile);

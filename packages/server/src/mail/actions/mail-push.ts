@@ -83,7 +83,7 @@ export async function runUnsubscribePush(request: MailRequest): Promise<MailData
   });
 }
 
-/** A subscription ends with the login of its browser. @throws ApiError `SESSION_NEEDED` for API keys. */
+/** A subscription ends with the session of its browser. @throws ApiError `SESSION_NEEDED` for API keys. */
 function requireLogin({ caller }: RecordContext): { readonly userId: number; readonly loginId: number } {
   const userId = caller.user?.['id'];
   if (caller.type === 'session' && typeof userId === 'number' && caller.credentialId !== null)

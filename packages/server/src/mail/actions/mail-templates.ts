@@ -64,11 +64,11 @@ async function readFields(context: RecordContext, collection: string, key: numbe
   return JSON.parse((await getRecord(context, context.registry.get(collection), request)).data) as Fields;
 }
 
-/** @throws ApiError 400 if both name a template, and not the same one. */
+/** @throws ApiError 400 if both parameters are given and name different templates. */
 function parseTemplateKey(filterByTk: unknown, id: unknown): number {
   const key = parseKey(filterByTk ?? id, 'filterByTk');
   if (id !== undefined && parseKey(id, 'filterByTk') !== key)
-    throw new ApiError('PARAMETER_INVALID', '"filterByTk" and "id" name different templates. Send one of them.');
+    throw new ApiError('PARAMETER_INVALID', '"filterByTk" and "id" name different templates. Send only one of them.');
   return key;
 }
 

@@ -38,7 +38,7 @@ export function createSmtpConnector(parts: ConnectorParts): SmtpConnector {
   };
 }
 
-/** Makes each message create a span, which has the numbers of its recipients, and no addresses. */
+/** Makes each message create a span. It contains the numbers of accepted and rejected recipients, but no addresses. */
 function traceSends(tracing: Tracing, client: SmtpClient): SmtpClient {
   const send = client.send.bind(client);
   client.send = (envelope, message) =>

@@ -52,7 +52,7 @@ export interface ImportJobsParts extends RunImportParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly changes: ChangeLog;
-  /** Its `tracing` is null: no traces are sent. */
+  /** `tracing` is null if no traces are sent. */
   readonly outbound: { readonly tracing: Tracing | null };
 }
 

@@ -1,11 +1,11 @@
-/** The shades of the accent colour that the setting ACCENT_COLOR names. */
+/** Derives the shades of the accent colour from the setting ACCENT_COLOR. */
 
 /** Ten shades from light to dark; shade 7 is used for buttons, and has a contrast of at least 4.5:1 with white text. */
 export type Shades = readonly [string, string, string, string, string, string, string, string, string, string];
 
 export interface Accent {
   readonly shades: Shades;
-  /** The background of selected things in the dark colour scheme. */
+  /** The background of selected elements in the dark colour scheme. */
   readonly darkSoft: string;
 }
 
@@ -30,13 +30,13 @@ type Rgb = readonly [red: number, green: number, blue: number];
 
 const white: Rgb = [255, 255, 255];
 const black: Rgb = [0, 0, 0];
-/** The ground of the dark colour scheme. */
+/** The background of the dark colour scheme. */
 const darkGround: Rgb = [20, 27, 25];
 const minContrast = 4.5;
-/** The part of white in the lightest shade. */
+/** The proportion of white in the lightest shade. */
 const lightest = 0.94;
 
-/** The accent of a colour such as `#7a3cc2`, which is darkened as far as white text on it needs. @param color null: verdigris. */
+/** Creates the accent of a colour such as `#7a3cc2`, which is darkened until text has enough contrast. @param color null: verdigris. */
 export function createAccent(color: string | null): Accent {
   const given = color === null ? null : parseColor(color);
   if (given === null) return verdigris;
@@ -58,7 +58,7 @@ export function createAccent(color: string | null): Accent {
   return { shades, darkSoft: format(mix(base, darkGround, 0.72)) };
 }
 
-/** The contrast of two colours by WCAG, from 1 to 21. */
+/** Computes the contrast of two colours according to WCAG, from 1 to 21. */
 export function computeContrast(one: string, other: string): number {
   const values = [one, other].map((each) => computeLuminance(parseColor(each) ?? black)).sort((a, b) => b - a);
   const [lighter = 0, darker = 0] = values;

@@ -2,10 +2,10 @@
 export const backups = {
   title: 'Backups',
   description:
-    'A backup contains the data of applications, with the bytes of files and e-mails. Keep copies on another machine.',
+    'A backup contains the data of applications, including files and e-mails. Keep copies on another machine.',
   schedule: (next: string, keep: number) =>
     `The next scheduled backup is made on ${next}. The newest ${keep} scheduled backups are kept.`,
-  noSchedule: 'No schedule is set: backups are only made on request. Set a schedule under Access, Settings.',
+  noSchedule: 'No schedule is set: backups are only made on request. To set a schedule, open Settings.',
   encrypted: 'New backups are encrypted.',
   bucket: (name: string) => `New backups are stored in the bucket ${name}.`,
   create: 'Back up now',

@@ -30,8 +30,8 @@ export const settings = {
     OUTBOUND_ALLOW: 'Hosts that webhooks may call',
     PRODUCT_TITLE: 'Product title',
     ACCENT_COLOR: 'Accent colour',
-    BACKUP_SCHEDULE: 'Schedule of backups',
-    BACKUP_KEEP: 'Backups that are kept',
+    BACKUP_SCHEDULE: 'Backup schedule',
+    BACKUP_KEEP: 'Scheduled backups to keep',
   } as Readonly<Record<string, string>>,
   sources: {
     default: 'Default',
@@ -44,7 +44,7 @@ export const settings = {
     `The environment of the server sets ${name}. Remove it there, and restart the server, to change it here.`,
   range: (minimum: string, maximum: string, unit: string) => `${minimum} to ${maximum} ${unit}.`,
   secretSet: 'Set. Enter a value to replace it.',
-  restoreDefault: (label: string) => `Use default of ${label}`,
+  restoreDefault: (label: string) => `Use default for ${label}`,
   reset: 'Use default',
   saved: 'The settings were saved.',
 };
