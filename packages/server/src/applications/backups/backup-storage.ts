@@ -99,12 +99,13 @@ export class BackupStorage {
 
   /** Removes what interrupted jobs and removals have left. @param readJobs reads the list of `main`. */
   async sweep(readJobs: () => Promise<KnownJobs>, now: number): Promise<void> {
+    const folderParts = await this.folders.findParts();
     const parts = (await this.bucket?.findParts()) ?? [];
-    // The list is read later than the bucket, so a backup that has begun since is known to run.
+    // The list is read later than folder and bucket, so a backup that has begun since is known to run, or has no part in them.
     const { running, listed } = await readJobs();
     const isLeft = ({ name, changedAt }: PartialBackup): boolean =>
       ownName.test(name) && !running.has(name) && (listed.has(name) || changedAt < now - strangerMilliseconds);
     for (const { name } of parts.filter(isLeft)) await this.removePart(name);
-    await this.folders.sweep(running);
+    await this.folders.removeParts(folderParts, running);
   }
 }
