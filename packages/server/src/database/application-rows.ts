@@ -4,6 +4,9 @@ import type { Database, Transaction } from './database.ts';
 import { readRows, runInTransaction } from './run-statement.ts';
 import { listValue, sql, value } from './sql.ts';
 
+/** The names that applications may have. */
+export const applicationNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,59}$/;
+
 /** `destroying` stays until the store is removed, so that an interrupted removal is completed later. */
 export type ApplicationStatus = 'starting' | 'running' | 'stopped' | 'failed' | 'destroying';
 

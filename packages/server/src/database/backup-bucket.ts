@@ -120,12 +120,22 @@ export class BackupBucket {
   }
 
   async #complete(name: string, { at, files }: BackupManifest): Promise<void> {
+    const key = this.#completeKey(name);
+    await this.#requireFiles(name, files.length + 1);
+    await this.#client.request({ method: 'PUT', key, body: textBody(`${at}\n`) });
+    // The removal may have begun just before the backup was complete.
+    await this.#requireFiles(name, files.length + 1).catch(async (error: unknown) => {
+      await this.#client.request({ method: 'DELETE', key });
+      throw error;
+    });
+  }
+
+  /** @throws Error if another server assumed that this one had died, and has begun to remove the files. */
+  async #requireFiles(name: string, expected: number): Promise<void> {
     let count = 0;
     for await (const _ of listKeys(this.#client, this.#key(name, ''))) count += 1;
-    // Another server assumed that this one had died, and has begun to remove the files.
-    if (count !== files.length + 1)
+    if (count < expected)
       throw new Error(`Files of the backup "${name}" were removed from the bucket during the upload.`);
-    await this.#client.request({ method: 'PUT', key: this.#completeKey(name), body: textBody(`${at}\n`) });
   }
 
   /** Downloads files of a complete backup, and its manifest, to a folder. @throws UnusableBackup if a file is missing or damaged. */

@@ -4,6 +4,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { syncToDisk, syncTree } from '../base/sync-to-disk.ts';
+import { applicationNamePattern } from './application-rows.ts';
 
 /** A reader refuses a newer format than this one. Format 2 is encrypted; all others have format 1, which earlier versions read too. */
 export const backupFormat = 2;
@@ -97,8 +98,13 @@ export function parseManifest(backup: string, text: string): BackupManifest {
     );
   if (manifest.format !== (manifest.encryption ? 2 : 1) || digest !== digestOf(manifest)) throw damagedManifest(backup);
   for (const { path } of manifest.files) checkPath(backup, path);
-  // Names of files and schemas are made of it.
-  if (!manifest.applications.every(({ store }) => /^[0-9a-f-]{1,36}$/.test(store))) throw damagedManifest(backup);
+  // Names of files and schemas are made of the store, and an application is created with the name.
+  if (
+    !manifest.applications.every(
+      ({ store, name }) => /^[0-9a-f-]{1,36}$/.test(store) && applicationNamePattern.test(name),
+    )
+  )
+    throw damagedManifest(backup);
   return manifest;
 }
 

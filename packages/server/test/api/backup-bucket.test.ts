@@ -83,6 +83,20 @@ describeEngines('backups in a bucket', (engine) => {
     rmSync(root, { recursive: true });
   });
 
+  test('a sweep keeps the files of a backup that begins after it has read the list', async () => {
+    const { storage } = (await server.running.applications.backups()).backups;
+    const part = 'b20260101-000000-0000000a.part';
+    const none = { running: new Set<string>(), listed: new Set<string>() };
+    const readJobs = async (): Promise<typeof none> => {
+      mkdirSync(join(folder, part), { recursive: true });
+      return none;
+    };
+    await storage.sweep(readJobs, Date.now());
+    expect(readdirSync(folder)).toContain(part);
+    await storage.sweep(async () => none, Date.now());
+    expect(readdirSync(folder)).not.toContain(part);
+  });
+
   test('a backup is listed by all servers when its last byte is stored, and leaves nothing on the disk', async () => {
     const seen = new Set<number>();
     s3.fault = () => {

@@ -84,3 +84,29 @@ test('the process ignores the signals of a supervisor, and ends with the server'
   go();
   await server.boot();
 });
+
+test('a restore that a stop interrupts is undone at the next start', async () => {
+  await server.data('POST /api/applications:create', { body: { name: 'shop' } });
+  const { id } = (await server.call('POST /api/backups:create')).body.data;
+  expect(await end(id)).toMatchObject({ status: 'done' });
+  const { backups } = await server.running.applications.backups();
+  const stores = join(server.store.dataDir, 'applications');
+  const before = readdirSync(stores).filter((name) => name.endsWith('.db'));
+  const runTask = backups.runTask.bind(backups);
+  const created = Promise.withResolvers<void>();
+  const killed = Promise.withResolvers<void>();
+  backups.runTask = async (task, onProgress) => {
+    await runTask(task, onProgress);
+    created.resolve();
+    await killed.promise;
+  };
+  const body = { application: 'shop', confirm: 'shop' };
+  const restore = (await server.call(`POST /api/backups:restore?filterByTk=${id}`, { body })).body.data;
+  await created.promise;
+  const stopped = server.running.stop();
+  setTimeout(() => killed.reject(new Error('The server was stopped.')), 300);
+  await stopped;
+  await server.boot();
+  await expect.poll(() => end(restore.id)).toMatchObject({ status: 'failed' });
+  expect(readdirSync(stores).filter((name) => name.endsWith('.db'))).toEqual(before);
+});

@@ -111,6 +111,7 @@ test('a schedule that is no cron expression stops the start', async () => {
   for (const [schedule, message] of [
     ['daily', /BACKUP_SCHEDULE must be a cron expression/],
     ['0 25 * * *', /BACKUP_SCHEDULE is not a cron expression/],
+    ['0 0 30 2 *', /BACKUP_SCHEDULE is not a cron expression: It names a date that does not exist/],
   ] as const)
     await expect(TestServer.start(sqlite, { env: { BACKUP_SCHEDULE: schedule } })).rejects.toThrow(message);
 });

@@ -8,6 +8,7 @@ const partEnding = '.part';
 /** Removals are retried, because the backup process of a killed server may still write for some milliseconds. */
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 };
 const removedEnding = '.removed.part';
+const partName = /^([br]\d{8}-\d{6}-[0-9a-f]{8})(?:\.removed|\.part)?\.part$/;
 
 export class BackupFolders {
   readonly folder: string;
@@ -66,10 +67,16 @@ export class BackupFolders {
     for (const ending of [partEnding, partEnding + partEnding]) await rm(this.path(id) + ending, removal);
   }
 
-  /** Removes the files of jobs and removals that were interrupted. @param running the ids of running jobs. */
-  async sweep(running: ReadonlySet<string>): Promise<void> {
-    for (const name of await readdir(this.folder).catch(() => [])) {
-      const [, id] = /^([br]\d{8}-\d{6}-[0-9a-f]{8})(?:\.removed|\.part)?\.part$/.exec(name) ?? [];
+  /** The names of the folders of jobs and removals that are not complete. */
+  async findParts(): Promise<string[]> {
+    const names = await readdir(this.folder).catch(() => []);
+    return names.filter((name) => partName.test(name));
+  }
+
+  /** Removes the folders of interrupted jobs and removals. @param running the ids of running jobs. */
+  async removeParts(names: readonly string[], running: ReadonlySet<string>): Promise<void> {
+    for (const name of names) {
+      const [, id] = partName.exec(name) ?? [];
       if (id !== undefined && !running.has(id)) await rm(join(this.folder, name), removal);
     }
   }

@@ -124,7 +124,9 @@ export function findScheduleProblem(schedule: string): string | null {
 /** @throws Error naming the setting. */
 function parseSchedule(schedule: string): Cron {
   try {
-    return new Cron(schedule, { timezone: 'UTC', mode: '5-part' });
+    const cron = new Cron(schedule, { timezone: 'UTC', mode: '5-part' });
+    if (cron.nextRun() === null) throw new Error('It names a date that does not exist.');
+    return cron;
   } catch (cause) {
     throw new Error(
       `BACKUP_SCHEDULE is not a cron expression: ${(cause as Error).message} For 03:00 UTC every day, write "0 3 * * *".`,

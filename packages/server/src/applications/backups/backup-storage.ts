@@ -99,12 +99,13 @@ export class BackupStorage {
 
   /** Removes the remains of interrupted jobs and removals. @param readJobs reads the list of `main`. */
   async sweep(readJobs: () => Promise<KnownJobs>, now: number): Promise<void> {
+    const folderParts = await this.folders.findParts();
     const parts = (await this.bucket?.findParts()) ?? [];
-    // The list is read after the bucket, so that it contains every running backup that was found there.
+    // The list is read after folder and bucket, so that it contains every running backup that was found there.
     const { running, listed } = await readJobs();
     const isLeftover = ({ name, changedAt }: PartialBackup): boolean =>
       ownName.test(name) && !running.has(name) && (listed.has(name) || changedAt < now - unlistedMilliseconds);
+    await this.folders.removeParts(folderParts, running);
     for (const { name } of parts.filter(isLeftover)) await this.removePart(name);
-    await this.folders.sweep(running);
   }
 }

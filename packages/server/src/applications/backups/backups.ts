@@ -313,6 +313,8 @@ export class Backups {
     } catch (error) {
       const problem = (error as Error).message;
       logger.error({ err: error, backup: id }, `A ${kind} has failed.`);
+      // Its files cannot be removed now. The entry stays as of a crash, so that the next start, or another server, undoes it.
+      if (kind === 'restore' && this.#stopping.signal.aborted) return error as Error;
       if (kind === 'backup') {
         processCounters.backups.failed += 1;
         // A stopping server does not wait for the bucket. The next start removes the remains there.

@@ -1,10 +1,9 @@
-import { setApplicationOwner } from '../../database/application-rows.ts';
+import { applicationNamePattern, setApplicationOwner } from '../../database/application-rows.ts';
 import { ApiError, invalidDefinition } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import { findDescriptionProblems, findMalformedText, jsonSizeProblem } from '../../schema/definition-details.ts';
 import type { Body, PreparedBody, RecordRules } from '../record-rules.ts';
 
-const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,59}$/;
 /** Managed by the server. They are ignored in bodies, so that a client can send back a whole record that it has read. */
 const serverManaged = ['status', 'errorLog'];
 
@@ -38,7 +37,7 @@ export const applicationRules: RecordRules = {
 
 /** Whether an application may have the name. */
 export function isApplicationName(name: unknown): name is string {
-  return typeof name === 'string' && namePattern.test(name);
+  return typeof name === 'string' && applicationNamePattern.test(name);
 }
 
 function nameProblem(name: unknown): Record<string, string> {
