@@ -50,14 +50,14 @@ async function end(id: string): Promise<unknown> {
   return server.data(`GET /api/backups:get?filterByTk=${id}`);
 }
 
-test('all threads that copy data have a low priority', async () => {
+test('all threads that copy data have a lower priority than requests', async () => {
   const { id, pid, go } = await begin();
   const tasks = readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'));
   // The 17th value after the name, which is in parentheses, is the priority.
   const priorities = tasks.map((text) => [/\((.*)\)/.exec(text)?.[1], text.split(') ')[1]?.split(' ')[16]]);
   const copying = priorities.filter(([name]) => name === 'libuv-worker' || name === 'node' || name === 'MainThread');
   expect(copying.length).toBeGreaterThan(1);
-  expect(copying.every(([, priority]) => priority === '19')).toBe(true);
+  expect(copying.every(([, priority]) => priority === '10')).toBe(true);
   go();
   expect(await end(id)).toMatchObject({ status: 'done' });
   expect(findProcesses()).toEqual([]);

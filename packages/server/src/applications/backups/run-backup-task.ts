@@ -14,7 +14,7 @@ export interface TaskControl {
   readonly onProgress?: (progress: BackupProgress) => void;
 }
 
-/** Runs a task in a process of low priority. @throws Error of the task, with a message for administrators. */
+/** Runs a task in a process of lower priority. @throws Error of the task, with a message for administrators. */
 export async function runBackupTask(
   source: BackupSource,
   task: BackupTask,
@@ -30,7 +30,7 @@ export async function runBackupTask(
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   // Immediately: on Linux, a new thread inherits the priority of the thread that creates it.
-  lowerPriority(child);
+  if (!isUrgent(task)) lowerPriority(child);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const end = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', end);
@@ -51,10 +51,15 @@ export async function runBackupTask(
   await promise.finally(() => signal.removeEventListener('abort', end));
 }
 
-/** Gives requests priority over the process. */
+/** An application is stopped until what a restore replaces has been saved. */
+function isUrgent(task: BackupTask): boolean {
+  return task.kind === 'save' && task.request.reason === 'restore';
+}
+
+/** Gives requests priority over the process, which still gets about a tenth of a processor that is always busy. */
 function lowerPriority({ pid }: ChildProcess): void {
   try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // the process has ended, or the system does not allow it
   }
