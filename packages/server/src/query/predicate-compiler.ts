@@ -108,7 +108,9 @@ function compileProbed(related: Kind<'related'>, alias: string, scope: Statement
     of: conjuncts(of ?? placed).map((each) => (each === placed ? { ...placed, by: 'probe' } : each)),
   };
   const isRelated = sql`${compileColumn(inner, target, relation.targetField)}=${compileColumn(alias, source, relation.sourceField)}`;
-  const row = sql`EXISTS (SELECT 1 FROM ${table} ${identifier(inner)} WHERE ${isRelated} AND ${compilePredicate(probed, inner, target, scope)})`;
+  const tick = scope.dialect.deadlineCheck(inner, countTests(of));
+  const conditions = [isRelated, ...(tick ? [tick] : []), compilePredicate(probed, inner, target, scope)];
+  const row = sql`EXISTS (SELECT 1 FROM ${table} ${identifier(inner)} WHERE ${joinBalanced(conditions, ' AND ')})`;
   return sql`CASE WHEN (${inFolder})>=${folderSample.inFolder} THEN ${row} ELSE ${compileRelated(listed, alias, scope)} END`;
 }
 
