@@ -1,6 +1,6 @@
 /**
- * Signed addresses with which one file or backup can be read without a header, for `<img>` and for sharing. They act for the credential that asked for
- * them, with its permissions at the time of use, and end with it.
+ * Signed URLs of one file or backup, which need no credential in a header, for `<img>` and for sharing. They have the permissions that the
+ * credential which requested them has at the time of use, and are no longer valid when it ends.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '../identity/caller.ts';

@@ -30,7 +30,7 @@ describeEngines('merging contacts', (engine) => {
     server.data('POST /api/contactGroups', { as, body: { name, members } });
   const send = (to: string): Promise<Json> =>
     server.data('POST /api/emails:send', { as: 'ann', body: { account: 1, to, subject: 'Hello', text: 'Hello.' } });
-  /** A user who is a member of the account 1 in a role with some permissions. */
+  /** Creates a user in a role with the permissions, and makes the user a member of account 1. */
   const addMember = async (name: string, permissions: readonly object[]): Promise<void> => {
     await server.data('POST /api/roles:create', { body: { name } });
     for (const permission of permissions)
