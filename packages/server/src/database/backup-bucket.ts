@@ -191,7 +191,7 @@ export class BackupBucket {
     { path, bytes: size, sha256 }: BackupFile,
     onRead: (bytes: number) => void,
   ): Promise<void> {
-    const bytes = countBytes(createReadStream(from, { highWaterMark: readBytes }), onRead);
+    const bytes = countBytes(createReadStream(from, { highWaterMark: Math.min(readBytes, size + 1) }), onRead);
     const stored = await uploadObject(this.#client, { bytes, chooseKey: () => this.#key(name, path), size });
     if (stored.sha256 !== sha256 || stored.size !== size) throw new Error(`${path} was changed during the upload.`);
   }

@@ -1,11 +1,18 @@
 /** Encrypts the files of a backup with age, one by one, and decrypts them. The manifest stays readable. */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { type BackupFile, type BackupManifest, checkFiles, hashFile, UnusableBackup } from './backup-manifest.ts';
+import {
+  type BackupFile,
+  type BackupManifest,
+  checkFiles,
+  hashFile,
+  smallFileBytes,
+  UnusableBackup,
+} from './backup-manifest.ts';
 
 export const encryptedEnding = '.age';
 
@@ -33,7 +40,10 @@ export async function encryptFiles(
   const encrypted: BackupFile[] = [];
   for (const { path, bytes, sha256 } of files) {
     const [from, to] = [join(folder, path), join(folder, path + encryptedEnding)];
-    await transform(from, to, (stream) => encrypter.encrypt(stream));
+    await transform(from, to, {
+      stream: (source) => encrypter.encrypt(source),
+      bytes: (source) => encrypter.encrypt(source),
+    });
     await rm(from);
     const { size } = await stat(to);
     encrypted.push({
@@ -71,14 +81,15 @@ export async function decryptFiles(
       throw new UnusableBackup(`The manifest of "${folder}" is damaged: ${path} is not encrypted. Use another backup.`);
     const name = path.slice(0, -encryptedEnding.length);
     await mkdir(dirname(join(target, name)), { recursive: true, mode: 0o700 });
-    await transform(join(folder, path), join(target, name), (stream) => decrypter.decrypt(stream)).catch(
-      (error: unknown) => {
-        if ((error as { code?: string }).code === 'ENOSPC') throw error;
-        throw new UnusableBackup(
-          `${path} cannot be decrypted: ${(error as Error).message}. Use the identity of one of its recipients.`,
-        );
-      },
-    );
+    await transform(join(folder, path), join(target, name), {
+      stream: (source) => decrypter.decrypt(source),
+      bytes: (source) => decrypter.decrypt(source),
+    }).catch((error: unknown) => {
+      if ((error as { code?: string }).code === 'ENOSPC') throw error;
+      throw new UnusableBackup(
+        `${path} cannot be decrypted: ${(error as Error).message}. Use the identity of one of its recipients.`,
+      );
+    });
     files.push({ path: name, ...plain });
   }
   const { encryption: _, ...rest } = manifest;
@@ -88,13 +99,17 @@ export async function decryptFiles(
   return decrypted;
 }
 
-async function transform(
-  from: string,
-  to: string,
-  change: (stream: globalThis.ReadableStream<Uint8Array>) => Promise<globalThis.ReadableStream<Uint8Array>>,
-): Promise<void> {
-  const source = Readable.toWeb(createReadStream(from, { highWaterMark: 1024 * 1024 }));
-  const changed = await change(source as unknown as globalThis.ReadableStream<Uint8Array>);
+/** The same change of bytes in two forms. */
+interface Change {
+  readonly stream: (source: globalThis.ReadableStream<Uint8Array>) => Promise<globalThis.ReadableStream<Uint8Array>>;
+  readonly bytes: (source: Uint8Array) => Promise<Uint8Array>;
+}
+
+async function transform(from: string, to: string, change: Change): Promise<void> {
+  if ((await stat(from)).size <= smallFileBytes)
+    return writeFile(to, await change.bytes(await readFile(from)), { mode: 0o600 });
+  const source = Readable.toWeb(createReadStream(from, { highWaterMark: smallFileBytes }));
+  const changed = await change.stream(source as unknown as globalThis.ReadableStream<Uint8Array>);
   const bytes = Readable.fromWeb(changed as unknown as ReadableStream<Uint8Array>);
   await pipeline(bytes, createWriteStream(to, { mode: 0o600 }));
 }

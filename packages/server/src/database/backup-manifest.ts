@@ -184,10 +184,16 @@ async function listFiles(folder: string): Promise<string[]> {
     .sort();
 }
 
+/** Files up to this size are read at once: the buffers of a stream cost more than the files of most tables. */
+export const smallFileBytes = 1024 * 1024;
+
 /** The SHA-256 of a file, hexadecimal. */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(piece as Uint8Array);
+  if ((await stat(path)).size <= smallFileBytes) hash.update(await readFile(path));
+  else
+    for await (const piece of createReadStream(path, { highWaterMark: smallFileBytes }))
+      hash.update(piece as Uint8Array);
   return hash.digest('hex');
 }
 

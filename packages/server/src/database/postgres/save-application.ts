@@ -6,7 +6,7 @@ import type { PostgresClient } from './postgres-client.ts';
 import { runQuery } from './run-query.ts';
 import type { SchemaDefinition } from './schema-definition.ts';
 import { copySchema, type SchemaSnapshot, type SchemaSource } from './schema-snapshot.ts';
-import { type CopiedRows, saveTable } from './table-copy.ts';
+import { type CopiedRows, findFilledTables, saveNoRows, saveTable } from './table-copy.ts';
 
 /** The content of `schema.json`: the definition, and for each of its tables the copied rows and their file next to it. */
 export interface SavedSchema extends Omit<SchemaDefinition, 'tables'> {
@@ -49,12 +49,18 @@ async function saveTables(
   { root, path }: SaveParts,
 ): Promise<BackupTable[]> {
   const tables: SavedSchema['tables'][number][] = [];
+  await begin('READ ONLY');
+  const filled = await findFilledTables(client, definition.tables);
+  await runQuery(client, 'COMMIT');
   for (const [index, table] of definition.tables.entries()) {
     const file = `${String(index + 1).padStart(5, '0')}.copy.zst`;
-    await begin('READ ONLY');
-    const copied = await saveTable(client, table, join(root, path, file));
-    await runQuery(client, 'COMMIT');
-    tables.push({ ...table, file, ...copied });
+    const target = join(root, path, file);
+    if (filled.has(table.table)) {
+      await begin('READ ONLY');
+      const copied = await saveTable(client, table, target);
+      await runQuery(client, 'COMMIT');
+      tables.push({ ...table, file, ...copied });
+    } else tables.push({ ...table, file, ...(await saveNoRows(target)) });
   }
   const saved: SavedSchema = { ...definition, tables };
   await writeFile(join(root, path, schemaFile), JSON.stringify(saved, null, 1), { mode: 0o600 });

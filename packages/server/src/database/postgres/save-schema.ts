@@ -1,7 +1,6 @@
 import type { ConnectionBudget } from './connection-budget.ts';
 import { dropPostgres } from './postgres-open.ts';
-import { runQuery } from './run-query.ts';
-import type { SchemaDefinition } from './schema-definition.ts';
+import { runQuery, runStatements } from './run-query.ts';
 import { connectForCopies, copySchema, type SchemaSnapshot } from './schema-snapshot.ts';
 
 /**
@@ -27,20 +26,17 @@ async function createCopy(
   source: string,
   target: string,
 ): Promise<void> {
-  const run = async (statements: SchemaDefinition['create']): Promise<void> => {
-    for (const statement of statements) await runQuery(client, statement);
-  };
-  await run([`CREATE SCHEMA ${target}`, `SET search_path TO ${target},public`, ...definition.create]);
+  await runStatements(client, [`CREATE SCHEMA ${target}`, `SET search_path TO ${target},public`, ...definition.create]);
   for (const { table, columns } of definition.tables) {
     const name = `"${table.replaceAll('"', '""')}"`;
     const list = columns.join(',');
     await begin('READ WRITE');
-    await run([
+    await runStatements(client, [
       `INSERT INTO ${target}.${name} ${list && `(${list})`} OVERRIDING SYSTEM VALUE SELECT ${list} FROM ${source}.${name}`,
       'COMMIT',
     ]);
   }
-  await run([...definition.index, ...definition.relate]);
+  await runStatements(client, [...definition.index, ...definition.relate]);
 }
 
 /** Removes copies of a schema. @param prefix of their names. */
