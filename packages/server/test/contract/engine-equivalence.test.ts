@@ -4,7 +4,7 @@ import { RandomRequests } from '../support/random-requests.ts';
 import { programDefinitions, RecordPrograms } from '../support/record-programs.ts';
 import { TestServer } from '../support/scenario.ts';
 
-const programs = Number(process.env['RANDOM_PROGRAMS'] ?? 6);
+const programs = Number(process.env['RANDOM_PROGRAMS'] ?? 4);
 const length = Number(process.env['RANDOM_REQUESTS'] ?? 250);
 const seed = Number(process.env['RANDOM_SEED'] ?? 4711);
 const skipped = inject('postgresSkipped');
@@ -40,7 +40,7 @@ test.skipIf(skipped !== null)(
   },
 );
 
-const recordPrograms = Number(process.env['RECORD_PROGRAMS'] ?? 500);
+const recordPrograms = Number(process.env['RECORD_PROGRAMS'] ?? 300);
 
 test.skipIf(skipped !== null)(
   'random programs about records get the same replies on both engines, and leave the same records',

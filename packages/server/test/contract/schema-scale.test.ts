@@ -13,7 +13,7 @@ const definition = (name: string): object => ({
 });
 
 /** In sets of 250: on PostgreSQL fewer, since each takes four times as long there; `SCHEMA_SETS=8` for both. */
-const setsOf = ({ name }: Engine): number => Number(process.env['SCHEMA_SETS'] ?? (name === 'sqlite' ? 8 : 3));
+const setsOf = ({ name }: Engine): number => Number(process.env['SCHEMA_SETS'] ?? (name === 'sqlite' ? 4 : 2));
 
 describeEngines('very many collections', (engine) => {
   const sets = setsOf(engine);

@@ -6,9 +6,9 @@ import { TestServer } from '../support/scenario.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
 /** Requests of each kind: 10,000 by FLOOD_REQUESTS; the suite sends fewer. */
-const requests = Number(process.env['FLOOD_REQUESTS'] ?? 200);
+const requests = Number(process.env['FLOOD_REQUESTS'] ?? 100);
 /** Each costs the server tens of milliseconds of work that its limits allow. */
-const costlyRequests = Math.min(requests, Number(process.env['FLOOD_COSTLY_REQUESTS'] ?? 40));
+const costlyRequests = Math.min(requests, Number(process.env['FLOOD_COSTLY_REQUESTS'] ?? 24));
 const atOnce = Number(process.env['FLOOD_AT_ONCE'] ?? 4);
 /** A leak of what is reachable ends the process, or passes the bound of all its memory; garbage does neither. */
 const flags = ['--max-semi-space-size=4', '--max-old-space-size=128'];

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackupManifest, compareCounts, UnusableBackup } from '../backup-manifest.ts';
 import type { PostgresClient } from './postgres-client.ts';
-import { runQuery, runStatements } from './run-query.ts';
+import { runQueries, runQuery } from './run-query.ts';
 import { type SavedSchema, schemaFile } from './save-application.ts';
 import { findFilledTables, loadTable, noRows, saveTable, setForCopies } from './table-copy.ts';
 
@@ -22,12 +22,12 @@ export async function loadApplication(client: PostgresClient, schema: string, fo
   await runQuery(client, `CREATE SCHEMA ${schema}`);
   // Statements have no schema: names mean those of the new one, and extensions in `public`.
   await runQuery(client, `SET search_path TO ${schema},public; ${setForCopies('SESSION')}; SET jit TO off`);
-  await runStatements(client, saved.create);
+  await runQueries(client, saved.create);
   for (const table of saved.tables) {
     const { rows, sha256 } = await loadTable(client, table, join(folder, table.file));
     if (rows !== table.rows || sha256 !== table.sha256) throw differentRows(table, rows);
   }
-  await runStatements(client, [...saved.index, ...saved.relate]);
+  await runQueries(client, [...saved.index, ...saved.relate]);
   return saved;
 }
 

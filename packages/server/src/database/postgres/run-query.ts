@@ -18,7 +18,7 @@ export async function runQuery<R extends pg.QueryResultRow>(
 const statementsAtOnce = 50;
 
 /** Runs statements without values, many in one round trip. If one fails, earlier ones may have been carried out. @throws DatabaseFault */
-export async function runStatements(client: pg.Client, statements: readonly string[]): Promise<void> {
+export async function runQueries(client: pg.Client, statements: readonly string[]): Promise<void> {
   for (let at = 0; at < statements.length; at += statementsAtOnce)
     await runQuery(client, statements.slice(at, at + statementsAtOnce).join(';\n'));
 }

@@ -1,6 +1,6 @@
 import type { ConnectionBudget } from './connection-budget.ts';
 import { dropPostgres } from './postgres-open.ts';
-import { runQuery, runStatements } from './run-query.ts';
+import { runQueries, runQuery } from './run-query.ts';
 import { connectForCopies, copySchema, type SchemaSnapshot } from './schema-snapshot.ts';
 
 /**
@@ -26,17 +26,17 @@ async function createCopy(
   source: string,
   target: string,
 ): Promise<void> {
-  await runStatements(client, [`CREATE SCHEMA ${target}`, `SET search_path TO ${target},public`, ...definition.create]);
+  await runQueries(client, [`CREATE SCHEMA ${target}`, `SET search_path TO ${target},public`, ...definition.create]);
   for (const { table, columns } of definition.tables) {
     const name = `"${table.replaceAll('"', '""')}"`;
     const list = columns.join(',');
     await begin('READ WRITE');
-    await runStatements(client, [
+    await runQueries(client, [
       `INSERT INTO ${target}.${name} ${list && `(${list})`} OVERRIDING SYSTEM VALUE SELECT ${list} FROM ${source}.${name}`,
       'COMMIT',
     ]);
   }
-  await runStatements(client, [...definition.index, ...definition.relate]);
+  await runQueries(client, [...definition.index, ...definition.relate]);
 }
 
 /** Removes copies of a schema. @param prefix of their names. */

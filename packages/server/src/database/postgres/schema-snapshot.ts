@@ -2,7 +2,7 @@
 import type { ConnectionBudget } from './connection-budget.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { toPostgresFault } from './postgres-fault.ts';
-import { runQuery, runStatements } from './run-query.ts';
+import { runQueries, runQuery } from './run-query.ts';
 import { readDefinition, readStorage, type SchemaDefinition } from './schema-definition.ts';
 import { setForCopies } from './table-copy.ts';
 
@@ -86,7 +86,7 @@ async function begin(
   mode: 'READ ONLY' | 'READ WRITE',
   snapshot?: string,
 ): Promise<void> {
-  await runStatements(client, [
+  await runQueries(client, [
     `BEGIN ISOLATION LEVEL REPEATABLE READ ${mode}`,
     ...(snapshot === undefined ? [] : [`SET TRANSACTION SNAPSHOT '${snapshot}'`]),
     `SET LOCAL search_path TO ${schema},public`,
