@@ -19,4 +19,5 @@ registerHooks({
     return { url: new URL(specifier, context.parentURL).href, format: 'module-typescript', shortCircuit: true };
   },
 });
-await import('../src/cli.ts');
+// Servers of tests load this file first (`node --import`), and then a program of their own.
+if (import.meta.main) await import('../src/cli.ts');

@@ -44,7 +44,7 @@ describeEngines('kill -9', (engine) => {
         found = (await list()).find((each) => each.id === id);
         return found?.status === 'running';
       };
-      await expect.poll(isRunning, { timeout: 20_000, interval: 20 }).toBe(false);
+      await expect.poll(isRunning, { timeout: 20_000, interval: 50 }).toBe(false);
       return found;
     };
 

@@ -20,7 +20,7 @@ const rounds: readonly (readonly [string, object])[] = [
 /** Stays: every record, also one that was being written meanwhile, has the default. */
 const last = ['fields:create', { name: 'last', type: 'integer', required: true, defaultValue: 3 }] as const;
 
-const patience = { timeout: 60_000, interval: 5 };
+const patience = { timeout: 60_000, interval: 20 };
 
 describeEngines('definition changes under readers and writers', (engine) => {
   let store: Store;

@@ -65,6 +65,7 @@ describeEngines('delivery of mail by servers that die', (engine) => {
   async function readStatuses(server: ServerProcess): Promise<Map<string, string>> {
     const emails = (await server.data('emails:list', {
       pageSize: 1000,
+      fields: ['messageId', 'deliveryStatus'],
       filter: { folder: { $in: ['outbox', 'sent'] } },
     })) as Json[];
     return new Map(emails.map(({ messageId, deliveryStatus }) => [messageId as string, deliveryStatus as string]));
@@ -75,8 +76,8 @@ describeEngines('delivery of mail by servers that die', (engine) => {
       const statuses = await readStatuses(server);
       const isOver = [...statuses.values()].every((each) => each === 'sent' || each === 'unknown');
       if (statuses.size === count && isOver) return statuses;
-      if (attempt === 300) throw new Error(`${statuses.size} messages: ${[...new Set(statuses.values())]}`);
-      await pause(50);
+      if (attempt === 200) throw new Error(`${statuses.size} messages: ${[...new Set(statuses.values())]}`);
+      await pause(150);
     }
   }
 

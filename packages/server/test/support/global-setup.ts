@@ -1,14 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startThrowawayPostgres } from '../../../../scripts/throwaway-postgres.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
+import { serverProgram } from './server-program.ts';
 import { bootstrappedDatabase, serverSettings } from './server-settings.ts';
 
 /** `npm run test:quick` */
@@ -39,14 +40,19 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Node keeps what it has compiled when a process ends by itself, which servers that tests kill do not. */
+/**
+ * Node keeps what it has compiled when a process ends by itself, which servers that tests kill do not. A single source that
+ * was not kept makes a server load the TypeScript compiler, so this loads all sources, the later needed ones too.
+ */
 function fillCompileCache(): void {
-  const server = fileURLToPath(new URL('../../src/server.ts', import.meta.url));
-  spawnSync(process.execPath, [
-    '--input-type=module',
-    '--eval',
-    `await import(${JSON.stringify(server)});process.exit()`,
-  ]);
+  const folder = fileURLToPath(new URL('../../src/', import.meta.url));
+  const isNeeded = (name: string): boolean =>
+    name.endsWith('.ts') && !/\.(test|d)\.ts$/.test(name) && name !== 'cli.ts';
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(isNeeded);
+  const urls = [serverProgram.url, ...sources.map((name) => pathToFileURL(join(folder, name)).href)];
+  // The sources of threads and processes fail outside them, after they were compiled.
+  const load = `Promise.allSettled(${JSON.stringify(urls)}.map((url) => import(url))).then(() => process.exit())`;
+  spawnSync(process.execPath, [...serverProgram.flags, '--eval', load], { stdio: 'ignore' });
 }
 
 async function providePostgres(project: TestProject): Promise<() => Promise<void>> {

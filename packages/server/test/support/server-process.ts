@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Store } from './engines.ts';
+import { type ClientRequest, sendRequest } from './http-client.ts';
 import type { Json } from './json.ts';
+import { serverProgram } from './server-program.ts';
 
-const program = fileURLToPath(new URL('./server-process-main.ts', import.meta.url));
+const program = [...serverProgram.flags, fileURLToPath(serverProgram.url)];
 
 /** A server in a process of its own, with an admin's token. */
 export class ServerProcess {
@@ -24,7 +26,7 @@ export class ServerProcess {
     flags: readonly string[] = [],
   ): Promise<ServerProcess> {
     const settings = JSON.stringify({ RATE_LIMIT_ANONYMOUS: 'off', ...env });
-    const child = spawn(process.execPath, [...flags, program, store.dataDir, store.databaseUrl ?? '', settings], {
+    const child = spawn(process.execPath, [...flags, ...program, store.dataDir, store.databaseUrl ?? '', settings], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const url = await new Promise<string>((resolve, reject) => {
@@ -42,7 +44,21 @@ export class ServerProcess {
 
   /** The reply; null where the server is gone. */
   async call(action: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
-    return fetch(`${this.url}/api/${action}`, {
+    return fetch(this.#urlOf(action), this.#describe(body, headers)).catch(() => null);
+  }
+
+  /** The reply's data; null where the server is gone. Takes a third of the processor time of {@link call}. */
+  async data(action: string, body?: unknown): Promise<Json> {
+    const reply = await sendRequest(this.#urlOf(action), this.#describe(body)).catch(() => null);
+    return reply?.text ? JSON.parse(reply.text).data : null;
+  }
+
+  #urlOf(action: string): string {
+    return `${this.url}/api/${action}`;
+  }
+
+  #describe(body: unknown, headers: Readonly<Record<string, string>> = {}): ClientRequest & { readonly body?: string } {
+    return {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -50,14 +66,7 @@ export class ServerProcess {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-    }).catch(() => null);
-  }
-
-  /** The reply's data; null where the server is gone. */
-  async data(action: string, body?: unknown): Promise<Json> {
-    const reply = await this.call(action, body);
-    const text = await reply?.text().catch(() => null);
-    return text ? JSON.parse(text).data : null;
+    };
   }
 
   /** Resident memory in MB. */
