@@ -18,7 +18,10 @@ export function buildWebInterface(): void {
   if (status !== 0) throw new Error(`the web interface could not be built: ${stderr}`);
 }
 
-/** A page that is watched from its first moment on. */
+/**
+ * A page that is watched from its first moment on. Motion is reduced unless `options` say otherwise: what fades in is drawn
+ * once and not in 60 steps a second, and comes to rest at once.
+ */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -28,6 +31,7 @@ export async function openPage(
     viewport: { width: 1280, height: 800 },
     timezoneId: 'UTC',
     locale: 'en',
+    reducedMotion: 'reduce',
     ...options,
   });
   const page = await context.newPage();
@@ -63,7 +67,7 @@ export async function expectAccessible(page: Page, what: string): Promise<void> 
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const found = async (): Promise<string[]> =>
     (await page.evaluate(
-      "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
+      "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], resultTypes: ['violations'] }).then((r) => r.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary.slice(0, 200)).join(' | ')))",
     )) as string[];
   await expect.poll(found, { message: what, timeout: 60_000, interval: 200 }).toEqual([]);
 }
