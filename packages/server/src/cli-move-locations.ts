@@ -5,8 +5,13 @@ import { join, resolve } from 'node:path';
 import type { BlobStore } from './base/blob-store.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
-import type { MoveReader, MoveTarget } from './database/move/move-stores.ts';
+import type { MoveReader } from './database/move/move-stores.ts';
 import { mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
+import type { CopyTarget } from './transfer/move/copy-target.ts';
+import { LocalCopyTarget, type OpenTarget } from './transfer/move/local-target.ts';
+
+/** The settings that say where data is. */
+export type LocationConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'databaseConnections' | 's3'>;
 
 /** The stores of the application and its bytes, opened. */
 export interface OpenSource {
@@ -15,18 +20,22 @@ export interface OpenSource {
   close(): Promise<void>;
 }
 
-export interface OpenTarget {
-  readonly target: MoveTarget;
-  readonly blobs: BlobStore;
-  close(): Promise<void>;
-}
-
-/** A location with applications, and the `main` that lists them. */
-export interface MoveLocation {
+/** Where an application is moved to. */
+export interface MoveDestination {
   /** As the operator knows it; without a password. */
   readonly name: string;
   /** @returns null if `main` does not list the application. */
   findStore(application: string): Promise<string | null>;
+  /** Changes nothing. @throws Error if it cannot receive the application. @param move the id of the move. */
+  check(application: string, move: string): Promise<void>;
+  /** Opens the part of the location in which the copy is built. */
+  openCopy(store: string, move: string): Promise<CopyTarget>;
+  /** Puts the complete copy in the place of the store, which no server may have open. */
+  replace(store: string, move: string): Promise<void>;
+}
+
+/** A location with applications, and the `main` that lists them. */
+export interface MoveLocation extends Pick<MoveDestination, 'name' | 'findStore'> {
   openSource(store: string): Promise<OpenSource>;
   /** Opens the part of the location in which the copy is built. No server uses it. */
   openTarget(store: string): Promise<OpenTarget>;
@@ -34,12 +43,22 @@ export interface MoveLocation {
   replace(store: string): Promise<void>;
 }
 
+export function toDestination(location: MoveLocation): MoveDestination {
+  return {
+    name: location.name,
+    findStore: location.findStore,
+    check: async () => {},
+    openCopy: async (store) => new LocalCopyTarget(await location.openTarget(store)),
+    replace: location.replace,
+  };
+}
+
 /** The location that a configuration names. @throws Error if a server has never been started on it. */
-export async function openLocation(config: Config): Promise<MoveLocation> {
+export async function openLocation(config: LocationConfig): Promise<MoveLocation> {
   return config.databaseUrl === null ? openFolder(config) : openDatabase(config, config.databaseUrl);
 }
 
-async function openFolder(config: Config): Promise<MoveLocation> {
+async function openFolder(config: LocationConfig): Promise<MoveLocation> {
   const { SqliteMoveReader, SqliteMoveTarget, findSqliteStore, replaceFiles } = await import(
     './database/sqlite/sqlite-move.ts'
   );
@@ -81,7 +100,7 @@ async function openFolder(config: Config): Promise<MoveLocation> {
   };
 }
 
-async function openDatabase(config: Config, url: string): Promise<MoveLocation> {
+async function openDatabase(config: LocationConfig, url: string): Promise<MoveLocation> {
   const { PostgresMoveReader, PostgresMoveTarget, findPostgresStore, replaceSchema } = await import(
     './database/postgres/postgres-move.ts'
   );
@@ -130,7 +149,7 @@ async function openDatabase(config: Config, url: string): Promise<MoveLocation> 
 
 /** The bytes in the bucket of the source, if it has one, and those from before. */
 async function openBucket(
-  { s3 }: Config,
+  { s3 }: LocationConfig,
   store: string,
   earlier: BlobStore,
 ): Promise<{ readonly blobs: BlobStore; close(): void }> {

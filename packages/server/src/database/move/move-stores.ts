@@ -2,7 +2,7 @@
 import type { Transaction } from '../database.ts';
 import type { ColumnDefinition, IndexPlan } from '../dialect.ts';
 import type { ReadableStore } from '../run-statement.ts';
-import type { MovedRow, MovedTable } from './moved-table.ts';
+import type { KeyRange, MovedRow, MovedTable } from './moved-table.ts';
 
 /** The versions of the definitions, and of the store. */
 export interface MovedVersions {
@@ -15,7 +15,7 @@ export interface MovedVersions {
 /** Reads the stores of an application, which a server may be writing. */
 export interface MoveReader {
   /** The rows in the order of {@link MovedTable.key}, in batches. Each batch may show a later state than the one before. */
-  rows(table: MovedTable): AsyncGenerator<readonly MovedRow[]>;
+  rows(table: MovedTable, range?: KeyRange): AsyncGenerator<readonly MovedRow[]>;
   versions(): Promise<MovedVersions>;
   /** The largest key that was ever generated; null if none was. */
   lastGenerated(table: MovedTable): Promise<bigint | null>;

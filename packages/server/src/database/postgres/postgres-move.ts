@@ -10,10 +10,13 @@ import { indexedEmails } from '../mail/index-rows.ts';
 import type { MovedVersions, MoveReader, MoveTarget, NewTable, RowChanges } from '../move/move-stores.ts';
 import {
   chooseBatchSize,
+  isInRange,
+  type KeyRange,
   type MovedColumn,
   type MovedRow,
   type MovedTable,
   toDoubleText,
+  wholeTable,
 } from '../move/moved-table.ts';
 import { identifier, literal, Sql } from '../sql.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
@@ -70,7 +73,8 @@ export class PostgresMoveReader implements MoveReader {
   }
 
   /** One cursor reads the table as of one moment. */
-  async *rows({ table, columns, key }: MovedTable): AsyncGenerator<readonly MovedRow[]> {
+  async *rows(moved: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
+    const { table, columns, key } = moved;
     if (!(await hasTable(this.reader, table))) return;
     const list = columns.map((each, index) => `${selectText(each, this.#isTarget)} AS c${index}`).join(',');
     const order = key.map(orderBy).join(',');
@@ -78,11 +82,13 @@ export class PostgresMoveReader implements MoveReader {
     try {
       await runQuery(
         this.reader,
-        `DECLARE moved NO SCROLL CURSOR FOR SELECT ${list} FROM ${identifier(table)} ORDER BY ${order}`,
+        `DECLARE moved NO SCROLL CURSOR FOR SELECT ${list} FROM ${identifier(table)}${selectRange(moved, range)} ORDER BY ${order}`,
       );
+      // A key of several columns is compared here.
+      const isFiltered = range !== wholeTable && key.length > 1;
       for (let limit = 100; ; ) {
         const rows = await this.#fetch(columns, limit);
-        if (rows.length > 0) yield rows;
+        if (rows.length > 0) yield isFiltered ? rows.filter((row) => isInRange(moved, row, range)) : rows;
         if (rows.length < limit) return;
         limit = chooseBatchSize(rows);
       }
@@ -309,6 +315,15 @@ async function hasTable(client: PostgresClient, table: string): Promise<boolean>
 
 function orderBy({ name, storage }: MovedColumn): string {
   return storage === 'text' ? `${identifier(name)} COLLATE "C"` : identifier(name);
+}
+
+/** The condition for the rows of a range if the key is one column. A cursor takes no parameters. */
+function selectRange({ key: [only, ...others] }: MovedTable, { after, until }: KeyRange): string {
+  if (!only || others.length > 0) return '';
+  const bound = (operator: string, [value]: MovedRow): string =>
+    value == null ? '' : `${orderBy(only)}${operator}${literal(value)}::${castOf(only.storage)}`;
+  const conditions = [bound('>', after ?? []), bound('<=', until ?? [])].filter((each) => each !== '');
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
 }
 
 /** The text that PostgreSQL reads as the value. */

@@ -11,10 +11,13 @@ import { indexedEmails } from '../mail/index-rows.ts';
 import type { MovedVersions, MoveReader, MoveTarget, NewTable, RowChanges } from '../move/move-stores.ts';
 import {
   chooseBatchSize,
+  isInRange,
+  type KeyRange,
   type MovedColumn,
   type MovedRow,
   type MovedTable,
   toDoubleText,
+  wholeTable,
 } from '../move/moved-table.ts';
 import { identifier, Sql } from '../sql.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -71,7 +74,7 @@ export class SqliteMoveReader implements MoveReader {
     this.journal = options.readOnly && !existsSync(journal) ? null : new SqliteConnection(journal, options);
   }
 
-  async *rows(table: MovedTable): AsyncGenerator<readonly MovedRow[]> {
+  async *rows(table: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
     const connection = this.#connectionOf(table);
     if (!connection || !hasTable(connection, table.table)) return;
     const { columns, key } = table;
@@ -79,17 +82,23 @@ export class SqliteMoveReader implements MoveReader {
     const select = `SELECT ${columns.map(selectText).join(',')} FROM ${identifier(table.table)}`;
     const [only] = key;
     if (!only || key.length > 1) {
-      yield run(connection, `${select} ORDER BY ${order}`).map((row) => toMovedRow(columns, row));
+      const rows = run(connection, `${select} ORDER BY ${order}`).map((row) => toMovedRow(columns, row));
+      yield range === wholeTable ? rows : rows.filter((row) => isInRange(table, row, range));
       return;
     }
     const keyIndex = columns.indexOf(only);
-    const after = `${select} WHERE ${identifier(only.name)}>? ORDER BY ${identifier(only.name)} LIMIT ?`;
-    let last: string | null = null;
+    const bound = (operator: string, value: string | null): { text: string; values: unknown[] } =>
+      value === null
+        ? { text: 'TRUE', values: [] }
+        : { text: `${identifier(only.name)}${operator}?`, values: [toStored(only.storage, value)] };
+    const until = bound('<=', range.until?.[0] ?? null);
+    let last = range.after?.[0] ?? null;
     for (let limit = 100; ; ) {
-      const rows: MovedRow[] = (
-        last === null
-          ? run(connection, `${select} ORDER BY ${identifier(only.name)} LIMIT ?`, [BigInt(limit)])
-          : run(connection, after, [toStored(only.storage, last), BigInt(limit)])
+      const after = bound('>', last);
+      const rows: MovedRow[] = run(
+        connection,
+        `${select} WHERE ${after.text} AND ${until.text} ORDER BY ${identifier(only.name)} LIMIT ?`,
+        [...after.values, ...until.values, BigInt(limit)],
       ).map((row) => toMovedRow(columns, row));
       if (rows.length > 0) yield rows;
       if (rows.length < limit) return;
