@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { BlobStore } from './base/blob-store.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
-import type { MoveReader } from './database/move/move-stores.ts';
+import type { MoveSource } from './database/move/move-stores.ts';
 import { mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
 import type { CopyTarget } from './transfer/move/copy-target.ts';
 import { LocalCopyTarget, type OpenTarget } from './transfer/move/local-target.ts';
@@ -15,7 +15,7 @@ export type LocationConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'databaseC
 
 /** The stores of the application and its bytes, opened. */
 export interface OpenSource {
-  readonly reader: MoveReader;
+  readonly reader: MoveSource;
   readonly blobs: BlobStore;
   close(): Promise<void>;
 }
@@ -59,9 +59,8 @@ export async function openLocation(config: LocationConfig): Promise<MoveLocation
 }
 
 async function openFolder(config: LocationConfig): Promise<MoveLocation> {
-  const { SqliteMoveReader, SqliteMoveTarget, findSqliteStore, replaceFiles } = await import(
-    './database/sqlite/sqlite-move.ts'
-  );
+  const { SqliteMoveTarget, findSqliteStore, replaceFiles } = await import('./database/sqlite/sqlite-move.ts');
+  const { SqliteMoveSource } = await import('./database/sqlite/sqlite-move-snapshot.ts');
   const { FileBlobs } = await import('./base/file-blobs.ts');
   const folder = join(config.dataDir, 'applications');
   const main = join(folder, `${mainStoreName}.db`);
@@ -78,7 +77,7 @@ async function openFolder(config: LocationConfig): Promise<MoveLocation> {
     name: resolve(config.dataDir),
     findStore: async (application) => findSqliteStore(main, application),
     openSource: async (store) => {
-      const reader = new SqliteMoveReader(filesOf(folder, store));
+      const reader = new SqliteMoveSource(filesOf(folder, store));
       const bucket = await openBucket(config, store, new FileBlobs(join(folder, `${store}.files`)));
       return {
         reader,
@@ -101,9 +100,9 @@ async function openFolder(config: LocationConfig): Promise<MoveLocation> {
 }
 
 async function openDatabase(config: LocationConfig, url: string): Promise<MoveLocation> {
-  const { PostgresMoveReader, PostgresMoveTarget, findPostgresStore, replaceSchema } = await import(
-    './database/postgres/postgres-move.ts'
-  );
+  const { PostgresMoveTarget } = await import('./database/postgres/postgres-move.ts');
+  const { findPostgresStore, replaceSchema } = await import('./database/postgres/postgres-move-place.ts');
+  const { PostgresMoveSource } = await import('./database/postgres/postgres-move-snapshot.ts');
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
@@ -115,7 +114,7 @@ async function openDatabase(config: LocationConfig, url: string): Promise<MoveLo
     name: `postgres://${host}${pathname}`,
     findStore: (application) => findPostgresStore(locate(schemaName(mainStoreName)), application),
     openSource: async (store) => {
-      const reader = await PostgresMoveReader.openSource(locate(schemaName(store)));
+      const reader = await PostgresMoveSource.open(locate(schemaName(store)));
       const database = await openStore(store);
       const bucket = await openBucket(config, store, new DatabaseBlobs(database, systemClock));
       return {

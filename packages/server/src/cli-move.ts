@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import type { Config } from './base/config.ts';
 import { syncToDisk } from './base/sync-to-disk.ts';
 import { describeUsage, UsageError } from './cli-commands.ts';
+import { ApplicationCopy } from './cli-move-copy.ts';
 import {
   type MoveDestination,
   type MoveLocation,
@@ -19,8 +20,6 @@ import {
 import { isServerAddress, openServer } from './cli-move-remote.ts';
 import { isEqualSource, readStoppedSource, type StoppedSource } from './cli-move-source.ts';
 import { type OperatorConnection, withOperator } from './cli-operator.ts';
-import { type CopyParts, type CopyPass, copyOnce, copyToTheEnd } from './transfer/move/copy-application.ts';
-import type { CopyTarget } from './transfer/move/copy-target.ts';
 import { describeMovedApplication } from './transfer/move/move-protocol.ts';
 
 interface MoveRequest {
@@ -68,9 +67,6 @@ interface Move {
 type ApplicationRecord = Readonly<Record<'displayName' | 'options' | 'status' | 'description' | 'updatedAt', unknown>>;
 
 const defaultPauseSeconds = 5;
-/** Passes while the source is written, and the number of differences after which another one is not worth it. */
-const maxLivePasses = 6;
-const fewChanges = 500;
 const startMilliseconds = 60_000;
 
 /** Runs `tablinum move`. @throws UsageError; Error with a message for the operator. */
@@ -148,8 +144,8 @@ async function saveState(path: string, state: MoveState): Promise<void> {
 }
 
 async function runMove(move: Move): Promise<void> {
-  const { request, source, target, state } = move;
-  const { application } = request;
+  const { request, source, target, state, save } = move;
+  const { application, maxPauseSeconds } = request;
   const record = await findApplication(source, application);
   const store = await source.location.findStore(application);
   if (!record || store === null)
@@ -160,19 +156,15 @@ async function runMove(move: Move): Promise<void> {
   const startedAt = performance.now();
   let pausedAt = performance.now();
   if (!state.isComplete) {
-    const opened = {
-      from: await source.location.openSource(store),
-      into: await target.location.openCopy(targetStore, state.id),
-    };
+    const from = await source.location.openSource(store);
+    const into = await target.location.openCopy(targetStore, state.id);
+    const copy = new ApplicationCopy({ from, into, created: state.tables, save, maxPauseSeconds });
     try {
-      const parts = createCopyParts(move, opened);
-      if (record.status === 'running') await copyWhileRunning(move, parts, opened);
+      if (record.status === 'running') await copy.copyWhileRunning(application);
       pausedAt = performance.now();
-      const last = await copyPaused(move, parts, { opened, wasRunning: record.status === 'running' });
-      console.log(`Equal by count and SHA-256: ${last.plan.tables.length} tables, ${last.rows} rows.`);
+      console.log(await copyPaused(move, { copy, from, wasRunning: record.status === 'running' }));
     } finally {
-      await opened.from.close();
-      await opened.into.close();
+      await copy.close();
     }
   }
   await switchOver(move, { from: store, into: targetStore }, record);
@@ -256,62 +248,24 @@ async function waitUntilStarted(side: Side, application: string): Promise<void> 
   }
 }
 
-interface Opened {
-  readonly from: OpenSource;
-  readonly into: CopyTarget;
-}
-
-function createCopyParts({ state, save }: Move, { from, into }: Opened): CopyParts {
-  return { source: from.reader, target: into, created: state.tables, save, onTable: () => {} };
-}
-
-/** Copies while the source serves requests. @throws Error if the comparison in the pause would take too long. */
-async function copyWhileRunning(
-  { request: { application, maxPauseSeconds } }: Move,
-  parts: CopyParts,
-  opened: Opened,
-): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const startedAt = performance.now();
-    const { blobs, bytes } = await opened.into.copyBlobs(opened.from.blobs);
-    const pass = await copyOnce(parts);
-    const seconds = (performance.now() - startedAt) / 1000;
-    console.log(
-      `Pass ${attempt}: ${pass.rows} rows compared, ${pass.changed} differed; ${blobs} files copied (${(bytes / 1e6).toFixed(1)} MB); ${seconds.toFixed(1)} s.`,
-    );
-    if (attempt < 2 || (pass.changed > fewChanges && attempt < maxLivePasses)) continue;
-    if (seconds > maxPauseSeconds)
-      throw new Error(
-        `All rows are copied, but the last comparison took ${seconds.toFixed(1)} s, and --max-pause permits ${maxPauseSeconds} s. "${application}" still runs in the source. Repeat the command with a longer --max-pause.`,
-      );
-    await opened.into.analyse();
-    return;
-  }
-}
-
-/** Stops the application and copies the remaining changes. If that fails, the application is started again. */
+/** Stops the application and copies the remaining changes. If that fails, the application is started again. @returns what was compared. */
 async function copyPaused(
-  { request: { application, maxPauseSeconds }, source, state, save }: Move,
-  parts: CopyParts,
-  { opened, wasRunning }: { readonly opened: Opened; readonly wasRunning: boolean },
-): Promise<CopyPass> {
+  { request: { application }, source, state, save }: Move,
+  {
+    copy,
+    from,
+    wasRunning,
+  }: { readonly copy: ApplicationCopy; readonly from: OpenSource; readonly wasRunning: boolean },
+): Promise<string> {
   const startedAt = performance.now();
-  const requireTime = (): void => {
-    if (wasRunning && performance.now() - startedAt > maxPauseSeconds * 1000)
-      throw new Error(
-        `The remaining changes could not be copied within ${maxPauseSeconds} s, so the application runs in the source again. Repeat the command, with a longer --max-pause if necessary.`,
-      );
-  };
   try {
     await source.operator.call('applications:stop', {}, { filterByTk: application });
     const before = await findApplication(source, application);
-    state.copied = await readStoppedSource(opened.from.reader, before?.updatedAt);
-    const last = await copyToTheEnd(application, { ...parts, onTable: requireTime });
-    await opened.into.copyBlobs(opened.from.blobs);
-    requireTime();
+    state.copied = await readStoppedSource(from.reader, before?.updatedAt);
+    const compared = await copy.copyRest(application, wasRunning ? startedAt : null);
     state.isComplete = true;
     await save();
-    return last;
+    return compared;
   } catch (error) {
     state.isComplete = false;
     if (wasRunning) await source.operator.call('applications:start', {}, { filterByTk: application });

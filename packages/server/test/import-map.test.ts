@@ -53,6 +53,7 @@ const roots = [
   'cli-config.ts',
   'cli-doctor.ts',
   'cli-move.ts',
+  'cli-move-copy.ts',
   'cli-move-locations.ts',
   'cli-move-remote.ts',
   'cli-move-source.ts',

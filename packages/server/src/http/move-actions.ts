@@ -3,10 +3,11 @@ import { adminRole } from '../access/access-table.ts';
 import type { MoveKey, ReceivedCopy, ReceivedMoves } from '../applications/moves/received-moves.ts';
 import { storeVersion } from '../database/catalogue.ts';
 import { DatabaseFault } from '../database/database.ts';
-import { listFixedTables, type MovedRow, type MovedTable } from '../database/move/moved-table.ts';
+import { findPlainKey, listFixedTables, type MovedRow, type MovedTable } from '../database/move/moved-table.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { isObject } from '../protocol/json-text.ts';
 import { permissionDenied } from '../query/read-access.ts';
+import { applyChanges } from '../transfer/move/apply-changes.ts';
 import { isBlobName, receiveInto, requireSameName } from '../transfer/move/copy-blobs.ts';
 import { describeTable } from '../transfer/move/copy-target.ts';
 import { recreateTables } from '../transfer/move/local-target.ts';
@@ -155,6 +156,13 @@ const receivers: Receivers = {
       for (const row of rows) requireValues(row, moved.columns.length);
       const parts = { table: moved, rows: inOneBatch(rows), target: copy.target, range: checkRange(moved, range) };
       return { changed: (await syncTable(parts)).changed };
+    }),
+  apply: (moves, key, { table, removed, added }) =>
+    moves.use(key, async (copy) => {
+      const moved = await findTable(copy, table);
+      if (!findPlainKey(moved)) throw new ApiError('MOVE_REFUSED', 'Changes of this table cannot be applied by key.');
+      for (const row of [...removed, ...added]) requireValues(row, moved.columns.length);
+      return applyChanges(copy.target, moved, { removed, added });
     }),
   missing: (moves, key, { scope, names }) =>
     moves.use(key, async ({ opened }) => ({

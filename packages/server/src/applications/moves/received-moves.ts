@@ -62,7 +62,8 @@ class ReceivedCopy {
 
 interface Session {
   readonly copy: ReceivedCopy;
-  readonly timer: NodeJS.Timeout;
+  /** Closes it; null while a step runs. */
+  timer: NodeJS.Timeout | null;
 }
 
 export type { ReceivedCopy };
@@ -83,7 +84,14 @@ export class ReceivedMoves {
    * @throws ApiError if this move has not created the application, or it is not stopped.
    */
   use<T>(key: MoveKey, work: (copy: ReceivedCopy) => Promise<T>): Promise<T> {
-    return this.#withStore(key, async (store) => work((await this.#openSession(store)).copy));
+    return this.#withStore(key, async (store) => {
+      const session = await this.#openSession(store);
+      // Not while a step runs: a large file takes longer.
+      if (session.timer) clearTimeout(session.timer);
+      return work(session.copy).finally(() => {
+        session.timer = setTimeout(() => void this.#closeSession(store).catch(() => {}), idleMilliseconds).unref();
+      });
+    });
   }
 
   /** Completes the copy. It takes time, so another process does it. */
@@ -120,14 +128,10 @@ export class ReceivedMoves {
 
   async #openSession(store: string): Promise<Session> {
     const open = this.#sessions.get(store);
-    if (open) {
-      open.timer.refresh();
-      return open;
-    }
+    if (open) return open;
     this.#stopping.signal.throwIfAborted();
     const opened = await (await this.#parts.openStores()).openTarget(store);
-    const timer = setTimeout(() => void this.#closeSession(store).catch(() => {}), idleMilliseconds).unref();
-    const session = { copy: new ReceivedCopy(opened), timer };
+    const session: Session = { copy: new ReceivedCopy(opened), timer: null };
     this.#sessions.set(store, session);
     return session;
   }
@@ -136,7 +140,7 @@ export class ReceivedMoves {
     const session = this.#sessions.get(store);
     if (!session) return;
     this.#sessions.delete(store);
-    clearTimeout(session.timer);
+    if (session.timer) clearTimeout(session.timer);
     await session.copy.opened.close();
   }
 }

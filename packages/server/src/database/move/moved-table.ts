@@ -196,6 +196,27 @@ function compareDecimals(one: string, other: string): number {
   return BigInt(one.replace('.', '')) < BigInt(other.replace('.', '')) ? -1 : 1;
 }
 
+/** The only column of the key if changes of the table can be found by it. Positions in the event log change without a write to their row. */
+export function findPlainKey({ key, columns }: MovedTable): MovedColumn | null {
+  const [only, ...others] = key;
+  const isPlain = others.length === 0 && !columns.some(({ position }) => position);
+  return only && isPlain && ['integer', 'bigint', 'text'].includes(only.storage) ? only : null;
+}
+
+/** Changes from the keys of the rows that are no longer as they were, and the rows in their place. */
+export function toRowChanges(
+  table: MovedTable,
+  removedKeys: Iterable<string>,
+  added: readonly MovedRow[],
+): { readonly removed: MovedRow[]; readonly added: readonly MovedRow[] } {
+  const [key] = table.key;
+  const keyIndex = key ? table.columns.indexOf(key) : -1;
+  const removed = [...new Set(removedKeys)].map((each) =>
+    table.columns.map((_, index) => (index === keyIndex ? each : null)),
+  );
+  return { removed, added };
+}
+
 /** A double as text: the shortest one that means the same number. */
 export function toDoubleText(value: string | number): string {
   const number = Number(value);

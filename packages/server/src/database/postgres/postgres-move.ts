@@ -24,7 +24,6 @@ import type { PostgresClient } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { lowestTransaction } from './postgres-event-log.ts';
 import { toPostgresFault } from './postgres-fault.ts';
-import { dropPostgres } from './postgres-open.ts';
 import { runQuery } from './run-query.ts';
 import { connectForCopies } from './schema-snapshot.ts';
 import { setForCopies } from './table-copy.ts';
@@ -35,6 +34,7 @@ export interface PostgresMoveLocation {
   readonly schema: string;
 }
 
+export const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const firstEvents = `${lowestTransaction}.`;
 
 /** A column as text that is equal on every engine. Doubles are converted by {@link toDoubleText}. */
@@ -68,17 +68,13 @@ export class PostgresMoveReader implements MoveReader {
     this.#isTarget = isTarget;
   }
 
-  static async openSource(location: PostgresMoveLocation): Promise<PostgresMoveReader> {
-    return new PostgresMoveReader(await connect(location));
-  }
-
   /** One cursor reads the table as of one moment. */
   async *rows(moved: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
     const { table, columns, key } = moved;
     if (!(await hasTable(this.reader, table))) return;
-    const list = columns.map((each, index) => `${selectText(each, this.#isTarget)} AS c${index}`).join(',');
+    const list = this.#selectList(columns);
     const order = key.map(orderBy).join(',');
-    await runQuery(this.reader, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await this.beginRead();
     try {
       await runQuery(
         this.reader,
@@ -93,17 +89,43 @@ export class PostgresMoveReader implements MoveReader {
         limit = chooseBatchSize(rows);
       }
     } finally {
-      await runQuery(this.reader, 'ROLLBACK');
+      await this.endRead();
     }
   }
 
+  /** With names of their own, because the order is that of the columns and not of their texts. */
+  #selectList(columns: readonly MovedColumn[]): string {
+    return columns.map((each, index) => `${selectText(each, this.#isTarget)} AS c${index}`).join(',');
+  }
+
+  protected async beginRead(): Promise<void> {
+    await runQuery(this.reader, beginSnapshot);
+  }
+
+  protected async endRead(): Promise<void> {
+    await runQuery(this.reader, 'ROLLBACK');
+  }
+
+  rowsOf(table: MovedTable, keys: readonly string[]): Promise<MovedRow[]> {
+    return this.selectRows(this.reader, table, {
+      more: `JOIN unnest($1::text[]) AS u(moved_key) ON ${matchKey(table)}`,
+      values: [keys],
+    });
+  }
+
+  /** @param more a join or a condition. */
+  protected selectRows(
+    client: PostgresClient,
+    { table, columns, key }: MovedTable,
+    { more, values }: { readonly more: string; readonly values: readonly unknown[] },
+  ): Promise<MovedRow[]> {
+    const list = this.#selectList(columns);
+    const text = `SELECT ${list} FROM ${identifier(table)} ${more} ORDER BY ${key.map(orderBy).join(',')}`;
+    return queryRows(client, columns, { text, values: [...values] });
+  }
+
   async #fetch(columns: readonly MovedColumn[], limit: number): Promise<MovedRow[]> {
-    const { rows } = await this.reader
-      .query<(string | null)[]>({ text: `FETCH ${limit} FROM moved`, rowMode: 'array' })
-      .catch((error: unknown) => Promise.reject(toPostgresFault(error)));
-    return rows.map((row) =>
-      row.map((each, index) => (each !== null && columns[index]?.storage === 'double' ? toDoubleText(each) : each)),
-    );
+    return queryRows(this.reader, columns, { text: `FETCH ${limit} FROM moved` });
   }
 
   async versions(): Promise<MovedVersions> {
@@ -295,7 +317,7 @@ SELECT e.id,e.account,'' FROM (${indexedEmails.parts.join('')}) e`,
   }
 }
 
-async function connect({ url, budget, schema }: PostgresMoveLocation): Promise<PostgresClient> {
+export async function connect({ url, budget, schema }: PostgresMoveLocation): Promise<PostgresClient> {
   const client = await connectForCopies(url, budget);
   await runQuery(client, `SET search_path TO ${schema},public; ${setForCopies('SESSION')}`).catch(
     async (error: unknown) => {
@@ -306,7 +328,25 @@ async function connect({ url, budget, schema }: PostgresMoveLocation): Promise<P
   return client;
 }
 
-async function hasTable(client: PostgresClient, table: string): Promise<boolean> {
+async function queryRows(
+  client: PostgresClient,
+  columns: readonly MovedColumn[],
+  query: { readonly text: string; readonly values?: unknown[] },
+): Promise<MovedRow[]> {
+  const { rows } = await client
+    .query<(string | null)[]>({ ...query, rowMode: 'array' })
+    .catch((error: unknown) => Promise.reject(toPostgresFault(error)));
+  return rows.map((row) =>
+    row.map((each, index) => (each !== null && columns[index]?.storage === 'double' ? toDoubleText(each) : each)),
+  );
+}
+
+/** The condition that joins the key, which is one column, with the texts `moved_key`. */
+export function matchKey({ key: [only] }: MovedTable): string {
+  return only ? `${identifier(only.name)}=moved_key::${castOf(only.storage)}` : 'FALSE';
+}
+
+export async function hasTable(client: PostgresClient, table: string): Promise<boolean> {
   const rows = await runQuery(client, 'SELECT 1 FROM pg_tables WHERE schemaname=current_schema() AND tablename=$1', [
     table,
   ]);
@@ -343,35 +383,4 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 
 function escapeCopy(text: string | null): string {
   return text === null ? '\\N' : text.replaceAll(/[\\\n\r\t]/g, (each) => escapes[each] ?? each);
-}
-
-/** The store of an application that `main` lists; null where it is not listed. @throws Error if the database has no data of a server. */
-export async function findPostgresStore(
-  { url, budget, schema }: PostgresMoveLocation,
-  application: string,
-): Promise<string | null> {
-  const client = await connectForCopies(url, budget);
-  try {
-    const [row] = await runQuery<{ store: string | null }>(
-      client,
-      `SELECT store::text AS store FROM ${schema}.applications WHERE name=$1`,
-      [application],
-    );
-    return row?.store ?? null;
-  } finally {
-    await client.end();
-  }
-}
-
-/** Puts a complete schema in the place of another one. It can be repeated after an interruption. */
-export async function replaceSchema({ url, budget, schema }: PostgresMoveLocation, part: string): Promise<void> {
-  const client = await connectForCopies(url, budget);
-  try {
-    const exists = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [part]);
-    if (exists.length === 0) return;
-    await dropPostgres(url, schema, budget);
-    await runQuery(client, `ALTER SCHEMA ${part} RENAME TO ${schema}`);
-  } finally {
-    await client.end();
-  }
 }

@@ -11,6 +11,7 @@ import { indexedEmails } from '../mail/index-rows.ts';
 import type { MovedVersions, MoveReader, MoveTarget, NewTable, RowChanges } from '../move/move-stores.ts';
 import {
   chooseBatchSize,
+  compareRowKeys,
   isInRange,
   type KeyRange,
   type MovedColumn,
@@ -75,7 +76,7 @@ export class SqliteMoveReader implements MoveReader {
   }
 
   async *rows(table: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
-    const connection = this.#connectionOf(table);
+    const connection = this.connectionOf(table);
     if (!connection || !hasTable(connection, table.table)) return;
     const { columns, key } = table;
     const order = key.map(({ name }) => `${identifier(name)} NULLS LAST`).join(',');
@@ -109,6 +110,22 @@ export class SqliteMoveReader implements MoveReader {
     }
   }
 
+  async rowsOf(table: MovedTable, keys: readonly string[]): Promise<MovedRow[]> {
+    return this.selectRows(table, keys, 'main');
+  }
+
+  /** @param schema the name of an attached database. */
+  protected selectRows(table: MovedTable, keys: readonly string[], schema: string): MovedRow[] {
+    const connection = this.connectionOf(table);
+    const [key] = table.key;
+    if (!connection || !key) return [];
+    const select = `SELECT ${table.columns.map(selectText).join(',')} FROM ${schema}.${identifier(table.table)} WHERE ${identifier(key.name)}=?`;
+    return keys
+      .flatMap((each) => run(connection, select, [toStored(key.storage, each)]))
+      .map((row) => toMovedRow(table.columns, row))
+      .sort((one, other) => compareRowKeys(table, one, other));
+  }
+
   async versions(): Promise<MovedVersions> {
     const [meta] = run(this.main, 'SELECT CAST(version AS TEXT),CAST(schema_version AS TEXT) FROM _meta');
     const [migration] = run(this.main, 'SELECT max(number) FROM _migrations');
@@ -128,7 +145,7 @@ export class SqliteMoveReader implements MoveReader {
     this.journal?.close();
   }
 
-  #connectionOf({ isJournal }: MovedTable): SqliteConnection | null {
+  protected connectionOf({ isJournal }: MovedTable): SqliteConnection | null {
     return isJournal ? this.journal : this.main;
   }
 }
@@ -260,11 +277,11 @@ async function inTransactionOf<T>(
   }
 }
 
-function run(connection: SqliteConnection, text: string, values: readonly unknown[] = []): Row[] {
+export function run(connection: SqliteConnection, text: string, values: readonly unknown[] = []): Row[] {
   return connection.run({ text, values });
 }
 
-function hasTable(connection: SqliteConnection, table: string): boolean {
+export function hasTable(connection: SqliteConnection, table: string): boolean {
   return run(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", [table]).length > 0;
 }
 

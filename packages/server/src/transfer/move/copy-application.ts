@@ -1,5 +1,6 @@
 /** Copies the tables of an application to a target that is being built, in passes that each write what differs. */
-import type { MoveReader } from '../../database/move/move-stores.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { MoveReader, MoveSnapshot } from '../../database/move/move-stores.ts';
 import { listFixedTables, type MovedTable } from '../../database/move/moved-table.ts';
 import type { CopyTarget, CreatedParts } from './copy-target.ts';
 import { planTables, type TablePlan } from './plan-tables.ts';
@@ -56,27 +57,74 @@ export async function copyOnce(parts: CopyParts): Promise<CopyPass> {
 }
 
 /**
- * Copies the rest while nothing writes to the source, and completes the target. Tables that were not equal are compared again, until all
- * are equal by count and checksum.
+ * Copies the rest while nothing writes to the source, and completes the target.
  *
  * @returns the pass over all tables.
  */
 export async function copyToTheEnd(application: string, parts: CopyParts): Promise<CopyPass> {
-  const { source, target } = parts;
+  const pass = await copyUntilEqual(parts);
+  await complete(application, pass.plan, parts);
+  return pass;
+}
+
+/** Copies a source that nothing changes. Tables that were not equal are compared again, until all are equal by count and checksum. */
+export async function copyUntilEqual(parts: CopyParts): Promise<CopyPass> {
   const pass = await copyOnce(parts);
-  let { changedTables } = pass;
+  await syncUntilEqual(pass.changedTables, parts);
+  return pass;
+}
+
+async function syncUntilEqual(tables: readonly MovedTable[], parts: CopyParts): Promise<void> {
+  let changedTables = tables;
   for (let attempt = 1; changedTables.length > 0; attempt += 1) {
     if (attempt === maxFinalPasses)
       throw new Error('The copy still differs from the source. Make sure that no server writes to it, and try again.');
     ({ changedTables } = await syncTables(changedTables, parts));
   }
+}
+
+/** The target is equal to a snapshot of the source. */
+export interface EqualCopy {
+  readonly snapshot: MoveSnapshot;
+  readonly pass: CopyPass;
+}
+
+/**
+ * Copies what has changed since the snapshot, while nothing writes to the source, and completes the target. Other rows are not read again
+ * by the target.
+ *
+ * @returns the number of rows that were added or removed; null if the definitions have changed, so that all must be compared again.
+ */
+export async function copyChanges(
+  application: string,
+  { snapshot, pass }: EqualCopy,
+  parts: CopyParts,
+): Promise<number | null> {
+  const plan = await planTables(parts.source);
+  if (!isDeepStrictEqual([plan.tables, plan.created], [pass.plan.tables, pass.plan.created])) return null;
+  let changed = 0;
+  const others: MovedTable[] = [];
+  for (const table of plan.tables) {
+    const changes = await snapshot.changes(table);
+    if (changes === null) others.push(table);
+    else if (changes.removed.length + changes.added.length > 0) {
+      await parts.target.applyChanges(table, changes);
+      changed += changes.removed.length + changes.added.length;
+    }
+    parts.onTable();
+  }
+  await syncUntilEqual(others, parts);
+  await complete(application, plan, parts);
+  return changed;
+}
+
+async function complete(application: string, plan: TablePlan, { source, target }: CopyParts): Promise<void> {
   const generated: Record<string, string> = {};
-  for (const table of pass.plan.tables) {
+  for (const table of plan.tables) {
     const last = table.generated === null ? null : await source.lastGenerated(table);
     if (last !== null) generated[table.table] = String(last);
   }
-  await target.complete({ application, versions: await source.versions(), generated }, pass.plan);
-  return pass;
+  await target.complete({ application, versions: await source.versions(), generated }, plan);
 }
 
 async function syncTables(

@@ -1,7 +1,7 @@
 /** Where a move builds the copy of an application: in stores that this process opens, or on another server. */
 import { createHash } from 'node:crypto';
 import type { BlobStore } from '../../base/blob-store.ts';
-import type { MovedVersions, MoveReader } from '../../database/move/move-stores.ts';
+import type { MovedVersions, MoveReader, RowChanges } from '../../database/move/move-stores.ts';
 import type { MovedTable } from '../../database/move/moved-table.ts';
 import type { TablePlan } from './plan-tables.ts';
 import type { TableComparison } from './sync-table.ts';
@@ -41,6 +41,8 @@ export interface CopyTarget {
   createTables(plan: TablePlan, parts: CreatedParts): Promise<boolean>;
   /** Makes a table equal to that of the source. */
   syncTable(source: MoveReader, table: MovedTable): Promise<TableComparison>;
+  /** Writes changes, and compares what was written. The key of the table is one column. @throws Error if it differs. */
+  applyChanges(table: MovedTable, changes: RowChanges): Promise<void>;
   /** @throws Error if the bytes of a blob do not match its name. */
   copyBlobs(from: BlobStore): Promise<CopiedBlobs>;
   /** Informs the planner about the copied rows. */

@@ -1,8 +1,9 @@
 /** A copy in stores that this process opens. */
 import type { BlobStore } from '../../base/blob-store.ts';
 import { reconcileSearchIndexes } from '../../collections/reconcile-search-indexes.ts';
-import type { MoveReader, MoveTarget } from '../../database/move/move-stores.ts';
+import type { MoveReader, MoveTarget, RowChanges } from '../../database/move/move-stores.ts';
 import type { MovedTable } from '../../database/move/moved-table.ts';
+import { applyChanges, requireApplied, splitChanges } from './apply-changes.ts';
 import { copyBlobs, receiveInto } from './copy-blobs.ts';
 import {
   type CopiedBlobs,
@@ -46,6 +47,11 @@ export class LocalCopyTarget implements CopyTarget {
 
   syncTable(source: MoveReader, table: MovedTable): Promise<TableComparison> {
     return syncTable({ table, rows: source.rows(table), target: this.#opened.target });
+  }
+
+  async applyChanges(table: MovedTable, changes: RowChanges): Promise<void> {
+    for (const piece of splitChanges(changes))
+      await requireApplied(table, piece, await applyChanges(this.#opened.target, table, piece));
   }
 
   copyBlobs(from: BlobStore): Promise<CopiedBlobs> {

@@ -2,6 +2,7 @@
  * The messages of a move to another server, which are bodies of `applications:receive`. Only `tablinum move` sends them, and both sides
  * have the same version of the store.
  */
+import type { RowChanges } from '../../database/move/move-stores.ts';
 import type { MovedRow } from '../../database/move/moved-table.ts';
 import type { CopyEnd, CreatedTables } from './copy-target.ts';
 import type { RowsDigest } from './sync-table.ts';
@@ -13,6 +14,7 @@ export const moveSteps = [
   'create',
   'compare',
   'rows',
+  'apply',
   'missing',
   'blobs',
   'blob',
@@ -46,6 +48,8 @@ export interface MoveMessages {
     sent: RangeBounds & { readonly table: string; readonly rows: readonly MovedRow[] };
     reply: { readonly changed: number };
   };
+  /** The reply describes the rows that the table then has with the keys of the message. */
+  readonly apply: { sent: RowChanges & { readonly table: string }; reply: RowsDigest };
   readonly missing: {
     sent: { readonly scope: number; readonly names: readonly string[] };
     reply: { readonly missing: readonly string[] };

@@ -1,8 +1,9 @@
 /** A copy that another server builds. Only rows that it lacks are sent; it never replies with rows, only with their digests. */
 import { Readable } from 'node:stream';
 import type { BlobScope, BlobStore, OpenBlob } from '../../base/blob-store.ts';
-import type { MoveReader } from '../../database/move/move-stores.ts';
+import type { MoveReader, RowChanges } from '../../database/move/move-stores.ts';
 import { type MovedRow, type MovedTable, readRowKey } from '../../database/move/moved-table.ts';
+import { requireApplied, splitChanges } from './apply-changes.ts';
 import { type BlobReceiver, copyBlobs } from './copy-blobs.ts';
 import { type CopiedBlobs, type CopyEnd, type CopyTarget, type CreatedParts, describeTable } from './copy-target.ts';
 import { listTableChanges } from './local-target.ts';
@@ -73,6 +74,11 @@ export class RemoteCopyTarget implements CopyTarget {
     // The last range has no end, so that rows of the target that follow are removed.
     await comparison.add({ after, until: null, rows: rows ?? [] });
     return comparison.end();
+  }
+
+  async applyChanges(table: MovedTable, changes: RowChanges): Promise<void> {
+    for (const piece of splitChanges(changes))
+      await requireApplied(table, piece, await this.#channel.send('apply', { table: table.table, ...piece }));
   }
 
   copyBlobs(from: BlobStore): Promise<CopiedBlobs> {
