@@ -6,7 +6,7 @@ import type { PostgresClient } from './postgres-client.ts';
 import {
   beginSnapshot,
   connect,
-  hasTable,
+  hasPostgresTable,
   matchKey,
   type PostgresMoveLocation,
   PostgresMoveReader,
@@ -70,7 +70,7 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
 
   async changes(table: MovedTable): Promise<RowChanges | null> {
     const column = findPlainKey(table);
-    if (!column || !(await hasTable(this.reader, table.table))) return null;
+    if (!column || !(await hasPostgresTable(this.reader, table.table))) return null;
     if (!this.#isNow) await runQuery(this.#now, beginSnapshot);
     this.#isNow = true;
     const name = identifier(table.table);

@@ -71,7 +71,7 @@ export class PostgresMoveReader implements MoveReader {
   /** One cursor reads the table as of one moment. */
   async *rows(moved: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
     const { table, columns, key } = moved;
-    if (!(await hasTable(this.reader, table))) return;
+    if (!(await hasPostgresTable(this.reader, table))) return;
     const list = this.#selectList(columns);
     const order = key.map(orderBy).join(',');
     await this.beginRead();
@@ -182,8 +182,8 @@ export class PostgresMoveTarget extends PostgresMoveReader implements MoveTarget
   async createFixedTables(): Promise<void> {
     await this.inTransaction(async () => {
       for (const [table, statements] of Object.entries(postgresDialect.catalogue))
-        if (!(await hasTable(this.#writer, table))) await this.#runAll(statements);
-      if (!(await hasTable(this.#writer, Object.keys(auditTables)[0] ?? '')))
+        if (!(await hasPostgresTable(this.#writer, table))) await this.#runAll(statements);
+      if (!(await hasPostgresTable(this.#writer, Object.keys(auditTables)[0] ?? '')))
         await this.#runAll(createAuditStatements(postgresDialect));
       // Those of an earlier attempt, too: rows are copied one table after the other.
       const references = await runQuery<{ table: string; name: string }>(
@@ -346,7 +346,7 @@ export function matchKey({ key: [only] }: MovedTable): string {
   return only ? `${identifier(only.name)}=moved_key::${castOf(only.storage)}` : 'FALSE';
 }
 
-export async function hasTable(client: PostgresClient, table: string): Promise<boolean> {
+export async function hasPostgresTable(client: PostgresClient, table: string): Promise<boolean> {
   const rows = await runQuery(client, 'SELECT 1 FROM pg_tables WHERE schemaname=current_schema() AND tablename=$1', [
     table,
   ]);
