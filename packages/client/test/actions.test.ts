@@ -46,6 +46,7 @@ afterAll(() => server.stop());
 const otherOperations = new Set([
   'GET realtime',
   'GET files/{key}', // files.bytes
+  'POST applications:receive', // tablinum move
   'GET collections/{collection}/fields:list',
   ...['create', 'update', 'destroy'].map((action) => `POST collections/{collection}/fields:${action}`),
 ]);

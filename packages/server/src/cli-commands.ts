@@ -118,8 +118,9 @@ The credential is TABLINUM_TOKEN.`,
     name: 'move',
     summary: 'Moves an application to the other engine or to another server, while both run.',
     actions: [],
-    usage: `tablinum move --app <name> --to <database or folder> [--max-pause <seconds>]
-Set DATA_DIR or DATABASE_URL as for the server that has the application. --to is the DATABASE_URL or the DATA_DIR of the other server.
+    usage: `tablinum move --app <name> --to <database, folder or address> [--max-pause <seconds>]
+Set DATA_DIR or DATABASE_URL as for the server that has the application. --to is the DATABASE_URL, the DATA_DIR or the
+address (https://…) of the other server. With an address, set TABLINUM_TO_TOKEN to an API key of an administrator of its application "main".
 Requests are refused for at most --max-pause seconds (default: 5). Repeat the command to continue an interrupted move.`,
   },
   {

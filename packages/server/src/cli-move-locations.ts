@@ -5,28 +5,37 @@ import { join, resolve } from 'node:path';
 import type { BlobStore } from './base/blob-store.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
-import type { MoveReader, MoveTarget } from './database/move/move-stores.ts';
+import type { MoveSource } from './database/move/move-stores.ts';
 import { mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
+import type { CopyTarget } from './transfer/move/copy-target.ts';
+import { LocalCopyTarget, type OpenTarget } from './transfer/move/local-target.ts';
+
+/** The settings that say where data is. */
+export type LocationConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'databaseConnections' | 's3'>;
 
 /** The stores of the application and its bytes, opened. */
 export interface OpenSource {
-  readonly reader: MoveReader;
+  readonly reader: MoveSource;
   readonly blobs: BlobStore;
   close(): Promise<void>;
 }
 
-export interface OpenTarget {
-  readonly target: MoveTarget;
-  readonly blobs: BlobStore;
-  close(): Promise<void>;
-}
-
-/** A location with applications, and the `main` that lists them. */
-export interface MoveLocation {
+/** Where an application is moved to. */
+export interface MoveDestination {
   /** As the operator knows it; without a password. */
   readonly name: string;
   /** @returns null if `main` does not list the application. */
   findStore(application: string): Promise<string | null>;
+  /** Changes nothing. @throws Error if it cannot receive the application. @param move the id of the move. */
+  check(application: string, move: string): Promise<void>;
+  /** Opens the part of the location in which the copy is built. */
+  openCopy(store: string, move: string): Promise<CopyTarget>;
+  /** Puts the complete copy in the place of the store, which no server may have open. */
+  replace(store: string, move: string): Promise<void>;
+}
+
+/** A location with applications, and the `main` that lists them. */
+export interface MoveLocation extends Pick<MoveDestination, 'name' | 'findStore'> {
   openSource(store: string): Promise<OpenSource>;
   /** Opens the part of the location in which the copy is built. No server uses it. */
   openTarget(store: string): Promise<OpenTarget>;
@@ -34,15 +43,24 @@ export interface MoveLocation {
   replace(store: string): Promise<void>;
 }
 
+export function toDestination(location: MoveLocation): MoveDestination {
+  return {
+    name: location.name,
+    findStore: location.findStore,
+    check: async () => {},
+    openCopy: async (store) => new LocalCopyTarget(await location.openTarget(store)),
+    replace: location.replace,
+  };
+}
+
 /** The location that a configuration names. @throws Error if a server has never been started on it. */
-export async function openLocation(config: Config): Promise<MoveLocation> {
+export async function openLocation(config: LocationConfig): Promise<MoveLocation> {
   return config.databaseUrl === null ? openFolder(config) : openDatabase(config, config.databaseUrl);
 }
 
-async function openFolder(config: Config): Promise<MoveLocation> {
-  const { SqliteMoveReader, SqliteMoveTarget, findSqliteStore, replaceFiles } = await import(
-    './database/sqlite/sqlite-move.ts'
-  );
+async function openFolder(config: LocationConfig): Promise<MoveLocation> {
+  const { SqliteMoveTarget, findSqliteStore, replaceFiles } = await import('./database/sqlite/sqlite-move.ts');
+  const { SqliteMoveSource } = await import('./database/sqlite/sqlite-move-snapshot.ts');
   const { FileBlobs } = await import('./base/file-blobs.ts');
   const folder = join(config.dataDir, 'applications');
   const main = join(folder, `${mainStoreName}.db`);
@@ -59,7 +77,7 @@ async function openFolder(config: Config): Promise<MoveLocation> {
     name: resolve(config.dataDir),
     findStore: async (application) => findSqliteStore(main, application),
     openSource: async (store) => {
-      const reader = new SqliteMoveReader(filesOf(folder, store));
+      const reader = new SqliteMoveSource(filesOf(folder, store));
       const bucket = await openBucket(config, store, new FileBlobs(join(folder, `${store}.files`)));
       return {
         reader,
@@ -81,10 +99,10 @@ async function openFolder(config: Config): Promise<MoveLocation> {
   };
 }
 
-async function openDatabase(config: Config, url: string): Promise<MoveLocation> {
-  const { PostgresMoveReader, PostgresMoveTarget, findPostgresStore, replaceSchema } = await import(
-    './database/postgres/postgres-move.ts'
-  );
+async function openDatabase(config: LocationConfig, url: string): Promise<MoveLocation> {
+  const { PostgresMoveTarget } = await import('./database/postgres/postgres-move.ts');
+  const { findPostgresStore, replaceSchema } = await import('./database/postgres/postgres-move-place.ts');
+  const { PostgresMoveSource } = await import('./database/postgres/postgres-move-snapshot.ts');
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
@@ -96,7 +114,7 @@ async function openDatabase(config: Config, url: string): Promise<MoveLocation> 
     name: `postgres://${host}${pathname}`,
     findStore: (application) => findPostgresStore(locate(schemaName(mainStoreName)), application),
     openSource: async (store) => {
-      const reader = await PostgresMoveReader.openSource(locate(schemaName(store)));
+      const reader = await PostgresMoveSource.open(locate(schemaName(store)));
       const database = await openStore(store);
       const bucket = await openBucket(config, store, new DatabaseBlobs(database, systemClock));
       return {
@@ -130,7 +148,7 @@ async function openDatabase(config: Config, url: string): Promise<MoveLocation> 
 
 /** The bytes in the bucket of the source, if it has one, and those from before. */
 async function openBucket(
-  { s3 }: Config,
+  { s3 }: LocationConfig,
   store: string,
   earlier: BlobStore,
 ): Promise<{ readonly blobs: BlobStore; close(): void }> {

@@ -6,19 +6,25 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { syncToDisk } from './base/sync-to-disk.ts';
 import { describeUsage, UsageError } from './cli-commands.ts';
-import { type MoveLocation, type OpenSource, type OpenTarget, openLocation } from './cli-move-locations.ts';
+import { ApplicationCopy } from './cli-move-copy.ts';
+import {
+  type MoveDestination,
+  type MoveLocation,
+  type OpenSource,
+  openLocation,
+  toDestination,
+} from './cli-move-locations.ts';
+import { isServerAddress, openServer } from './cli-move-remote.ts';
 import { isEqualSource, readStoppedSource, type StoppedSource } from './cli-move-source.ts';
 import { type OperatorConnection, withOperator } from './cli-operator.ts';
-import { type CopyParts, type CopyPass, copyOnce, copyToTheEnd } from './transfer/move/copy-application.ts';
-import { copyBlobs } from './transfer/move/copy-blobs.ts';
+import { describeMovedApplication } from './transfer/move/move-protocol.ts';
 
 interface MoveRequest {
   readonly application: string;
-  /** A folder or the URL of a database. */
+  /** A folder, the URL of a database, or the address of a server. */
   readonly to: string;
   /** How long requests may be refused. */
   readonly maxPauseSeconds: number;
@@ -38,15 +44,22 @@ interface MoveState {
   isSwitching?: boolean;
 }
 
-interface Side {
+interface Source {
   readonly location: MoveLocation;
   readonly operator: OperatorConnection;
 }
 
+interface Target {
+  readonly location: MoveDestination;
+  readonly operator: OperatorConnection;
+}
+
+type Side = Pick<Source, 'operator'> & { readonly location: Pick<MoveLocation, 'name'> };
+
 interface Move {
   readonly request: MoveRequest;
-  readonly source: Side;
-  readonly target: Side;
+  readonly source: Source;
+  readonly target: Target;
   readonly state: MoveState;
   readonly save: () => Promise<void>;
 }
@@ -54,15 +67,31 @@ interface Move {
 type ApplicationRecord = Readonly<Record<'displayName' | 'options' | 'status' | 'description' | 'updatedAt', unknown>>;
 
 const defaultPauseSeconds = 5;
-/** Passes while the source is written, and the number of differences after which another one is not worth it. */
-const maxLivePasses = 6;
-const fewChanges = 500;
 const startMilliseconds = 60_000;
 
 /** Runs `tablinum move`. @throws UsageError; Error with a message for the operator. */
 export async function runMoveCommand(args: readonly string[], config: Config): Promise<void> {
   const request = readArguments(args);
-  const { application, to } = request;
+  const { application } = request;
+  const locations = { source: await openLocation(config) };
+  await withDestination(request.to, config, async (target) => {
+    if (locations.source.name === target.location.name)
+      throw new Error(
+        `The application is already in ${target.location.name}. Name another folder, database or server with --to.`,
+      );
+    const path = join(config.dataDir, 'moves', `${application}.json`);
+    const state = readState(path, target.location.name);
+    await withOperator(config, 'main', async (operator) => {
+      const source = { location: locations.source, operator };
+      await runMove({ request, source, target, state, save: () => saveState(path, state) });
+      await rm(path, { force: true });
+    });
+  });
+}
+
+/** Runs work with the target that `--to` names. */
+async function withDestination(to: string, config: Config, work: (target: Target) => Promise<void>): Promise<void> {
+  if (isServerAddress(to)) return work(openServer(to, process.env['TABLINUM_TO_TOKEN']));
   const isDatabase = /^postgres(ql)?:\/\//.test(to);
   // The folder of the target's servers is not known: a server of its own creates the application in their database.
   const ownFolder = isDatabase ? await mkdtemp(join(tmpdir(), 'tablinum-move-')) : null;
@@ -73,23 +102,8 @@ export async function runMoveCommand(args: readonly string[], config: Config): P
     dataDir: ownFolder ?? resolve(to),
   };
   try {
-    const locations = { source: await openLocation(config), target: await openLocation(targetConfig) };
-    if (locations.source.name === locations.target.name)
-      throw new Error(
-        `The application is already in ${locations.target.name}. Name another folder or database with --to.`,
-      );
-    const path = join(config.dataDir, 'moves', `${application}.json`);
-    const state = readState(path, locations.target.name);
-    await withOperator(config, 'main', (from) =>
-      withOperator(targetConfig, 'main', async (into) => {
-        const sides = {
-          source: { location: locations.source, operator: from },
-          target: { location: locations.target, operator: into },
-        };
-        await runMove({ request, ...sides, state, save: () => saveState(path, state) });
-        await rm(path, { force: true });
-      }),
-    );
+    const location = toDestination(await openLocation(targetConfig));
+    await withOperator(targetConfig, 'main', (operator) => work({ location, operator }));
   } finally {
     if (ownFolder !== null) await rm(ownFolder, { recursive: true, force: true });
   }
@@ -103,10 +117,6 @@ function readArguments(args: readonly string[]): MoveRequest {
     if (values.app && values.to && maxPauseSeconds > 0) {
       if (values.app === 'main')
         throw new UsageError('The application "main" contains the list of all others and cannot be moved.');
-      if (/^https?:/.test(values.to))
-        throw new UsageError(
-          '--to must be the folder (DATA_DIR) or the database (DATABASE_URL) of the other server, not its address.',
-        );
       return { application: values.app, to: values.to, maxPauseSeconds };
     }
   } catch (error) {
@@ -134,30 +144,27 @@ async function saveState(path: string, state: MoveState): Promise<void> {
 }
 
 async function runMove(move: Move): Promise<void> {
-  const { request, source, target, state } = move;
-  const { application } = request;
+  const { request, source, target, state, save } = move;
+  const { application, maxPauseSeconds } = request;
   const record = await findApplication(source, application);
   const store = await source.location.findStore(application);
   if (!record || store === null)
     throw new Error(`There is no application "${application}" in ${source.location.name}. See "tablinum app list".`);
+  await target.location.check(application, state.id);
   await resetOutdated(move, store);
   const targetStore = await prepareTarget(move);
   const startedAt = performance.now();
   let pausedAt = performance.now();
   if (!state.isComplete) {
-    const opened = {
-      from: await source.location.openSource(store),
-      into: await target.location.openTarget(targetStore),
-    };
+    const from = await source.location.openSource(store);
+    const into = await target.location.openCopy(targetStore, state.id);
+    const copy = new ApplicationCopy({ from, into, created: state.tables, save, maxPauseSeconds });
     try {
-      const parts = createCopyParts(move, opened);
-      if (record.status === 'running') await copyWhileRunning(move, parts, opened);
+      if (record.status === 'running') await copy.copyWhileRunning(application);
       pausedAt = performance.now();
-      const last = await copyPaused(move, parts, { opened, wasRunning: record.status === 'running' });
-      console.log(`Equal by count and SHA-256: ${last.plan.tables.length} tables, ${last.rows} rows.`);
+      console.log(await copyPaused(move, { copy, from, wasRunning: record.status === 'running' }));
     } finally {
-      await opened.from.close();
-      await opened.into.close();
+      await copy.close();
     }
   }
   await switchOver(move, { from: store, into: targetStore }, record);
@@ -210,7 +217,7 @@ function describeBothServed({ request: { application }, source, target }: Move):
 
 /** Creates the application in the target, stopped. @returns its store. @throws Error if another one has the name. */
 async function prepareTarget({ request: { application }, target, state, save }: Move): Promise<string> {
-  const displayName = `Being moved (${state.id})`;
+  const displayName = describeMovedApplication(state.id);
   const existing = await findApplication(target, application);
   if (existing && existing.displayName !== displayName && !state.isComplete)
     throw new Error(`The application "${application}" exists in ${target.location.name}. Destroy it there first.`);
@@ -241,62 +248,24 @@ async function waitUntilStarted(side: Side, application: string): Promise<void> 
   }
 }
 
-interface Opened {
-  readonly from: OpenSource;
-  readonly into: OpenTarget;
-}
-
-function createCopyParts({ state, save }: Move, { from, into }: Opened): CopyParts {
-  return { source: from.reader, target: into.target, created: state.tables, save, onTable: () => {} };
-}
-
-/** Copies while the source serves requests. @throws Error if the comparison in the pause would take too long. */
-async function copyWhileRunning(
-  { request: { application, maxPauseSeconds } }: Move,
-  parts: CopyParts,
-  opened: Opened,
-): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const startedAt = performance.now();
-    const { blobs, bytes } = await copyBlobs(opened.from.blobs, opened.into.blobs, inAnHour());
-    const pass = await copyOnce(parts);
-    const seconds = (performance.now() - startedAt) / 1000;
-    console.log(
-      `Pass ${attempt}: ${pass.rows} rows compared, ${pass.changed} differed; ${blobs} files copied (${(bytes / 1e6).toFixed(1)} MB); ${seconds.toFixed(1)} s.`,
-    );
-    if (attempt < 2 || (pass.changed > fewChanges && attempt < maxLivePasses)) continue;
-    if (seconds > maxPauseSeconds)
-      throw new Error(
-        `All rows are copied, but the last comparison took ${seconds.toFixed(1)} s, and --max-pause permits ${maxPauseSeconds} s. "${application}" still runs in the source. Repeat the command with a longer --max-pause.`,
-      );
-    await opened.into.target.analyse();
-    return;
-  }
-}
-
-/** Stops the application and copies the remaining changes. If that fails, the application is started again. */
+/** Stops the application and copies the remaining changes. If that fails, the application is started again. @returns what was compared. */
 async function copyPaused(
-  { request: { application, maxPauseSeconds }, source, state, save }: Move,
-  parts: CopyParts,
-  { opened, wasRunning }: { readonly opened: Opened; readonly wasRunning: boolean },
-): Promise<CopyPass> {
+  { request: { application }, source, state, save }: Move,
+  {
+    copy,
+    from,
+    wasRunning,
+  }: { readonly copy: ApplicationCopy; readonly from: OpenSource; readonly wasRunning: boolean },
+): Promise<string> {
   const startedAt = performance.now();
-  const requireTime = (): void => {
-    if (wasRunning && performance.now() - startedAt > maxPauseSeconds * 1000)
-      throw new Error(
-        `The remaining changes could not be copied within ${maxPauseSeconds} s, so the application runs in the source again. Repeat the command, with a longer --max-pause if necessary.`,
-      );
-  };
   try {
     await source.operator.call('applications:stop', {}, { filterByTk: application });
     const before = await findApplication(source, application);
-    state.copied = await readStoppedSource(opened.from.reader, before?.updatedAt);
-    const last = await copyToTheEnd(application, { ...parts, onTable: requireTime });
-    await copyBlobs(opened.from.blobs, opened.into.blobs, inAnHour());
-    requireTime();
+    state.copied = await readStoppedSource(from.reader, before?.updatedAt);
+    const compared = await copy.copyRest(application, wasRunning ? startedAt : null);
     state.isComplete = true;
     await save();
-    return last;
+    return compared;
   } catch (error) {
     state.isComplete = false;
     if (wasRunning) await source.operator.call('applications:start', {}, { filterByTk: application });
@@ -322,7 +291,7 @@ async function switchOver(
     );
   state.isSwitching = true;
   await save();
-  await target.location.replace(stores.into);
+  await target.location.replace(stores.into, state.id);
   if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
   const { displayName, description, options } = record;
   await target.operator.call('applications:update', { displayName, description, options }, key);
@@ -333,9 +302,4 @@ async function switchOver(
     );
   });
   if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
-}
-
-/** Later than the time of any blob, which may come from the clock of another machine. */
-function inAnHour(): number {
-  return systemClock.now() + 3_600_000;
 }

@@ -58,13 +58,13 @@ export async function withOperator<T>(
   work: (connection: OperatorConnection) => Promise<T>,
 ): Promise<T> {
   const running = await findRunningServer(config.dataDir);
-  if (running) return work(connect(running, application));
+  if (running) return work(connectServer(running, application));
   const { startServer } = await import('./server.ts');
   const own = await startServer({ config: toCommandConfig(config), isForCommand: true }).catch((error: unknown) => {
     throw new Error(describeStartFailure(error));
   });
   try {
-    return await work(connect({ url: own.url, token: own.operatorToken }, application));
+    return await work(connectServer({ url: own.url, token: own.operatorToken }, application));
   } finally {
     await own.stop();
   }
@@ -89,7 +89,7 @@ export async function findRunningServer(dataDir: string): Promise<Server | null>
 /** A connection to `main` of the running server of a folder; null if none runs. */
 export async function connectRunningServer(dataDir: string): Promise<OperatorConnection | null> {
   const running = await findRunningServer(dataDir);
-  return running && connect(running, 'main');
+  return running && connectServer(running, 'main');
 }
 
 /** A server for one command: it listens on this machine only, and sends and fetches nothing. */
@@ -110,7 +110,8 @@ function toCommandConfig(config: Config): Config {
   };
 }
 
-function connect({ url, token }: Server, application: string): OperatorConnection {
+/** A connection to a server with its operator token, or with a credential that the server knows. */
+export function connectServer({ url, token }: Server, application: string): OperatorConnection {
   return {
     call: async (action, body, parameters = {}, milliseconds = requestMilliseconds) => {
       const query = new URLSearchParams(parameters).toString();
@@ -118,16 +119,53 @@ function connect({ url, token }: Server, application: string): OperatorConnectio
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-app': application },
         body: JSON.stringify(body),
+        redirect: 'manual',
         signal: AbortSignal.timeout(milliseconds),
+      }).catch((error: unknown) => {
+        throw readFailure(url, error);
       });
-      const { data, message, details } = (await reply.json()) as {
-        data?: unknown;
-        message?: string;
-        details?: Record<string, string>;
-      };
+      const { data, message, details } = await readReply(url, reply);
       if (!reply.ok)
         throw new OperatorRefusal(message ?? `The server replied with the status ${reply.status}.`, details);
       return data;
     },
   };
+}
+
+interface ServerReply {
+  readonly data?: unknown;
+  readonly message?: string;
+  readonly details?: Record<string, string>;
+}
+
+/** @throws OperatorRefusal if it is no reply of this API. */
+async function readReply(url: string, reply: Response): Promise<ServerReply> {
+  const text = await reply.text();
+  try {
+    return JSON.parse(text) as ServerReply;
+  } catch {
+    throw new OperatorRefusal(
+      `The reply of ${url} with the status ${reply.status} is not one of a Tablinum server. Check the address.`,
+    );
+  }
+}
+
+/** Why no server replied, with a message for the operator. */
+export function readFailure(url: string, error: unknown): Error {
+  const { hostname, host } = new URL(url);
+  const cause = (error as Error).cause as (Error & { code?: string }) | undefined;
+  const code = cause?.code ?? '';
+  const options = { cause: error };
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new Error(`The host "${hostname}" is not known. Check the address.`, options);
+  if (code === 'ECONNREFUSED')
+    return new Error(`No server listens at ${host}. Check the address and the port.`, options);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code))
+    return new Error(
+      `The certificate of ${host} is not valid: ${cause?.message}. If it is from your own authority, set NODE_EXTRA_CA_CERTS to the file of that authority.`,
+      options,
+    );
+  if (code.startsWith('ERR_SSL') || code === 'EPROTO')
+    return new Error(`${host} does not speak TLS. Check the address and the port.`, options);
+  return new Error(`${host} cannot be reached: ${cause?.message ?? (error as Error).message}`, options);
 }

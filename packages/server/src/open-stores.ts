@@ -135,7 +135,8 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
       return saveStore(storePath(`${store}.db`), join(dataDir, 'upgrade-backups'), version);
     },
     remove: async (store) => {
-      await rm(storePath(`${store}.files`), { recursive: true, force: true });
+      for (const path of [storePath(`${store}.files`), join(dataDir, `move-${store}`)])
+        await rm(path, { recursive: true, force: true });
       for (const name of [`${store}.db`, `${store}.audit.db`]) removeSqlite(storePath(name));
       const { removeSavedStore } = await import('./database/sqlite/save-store.ts');
       await removeSavedStore(store, join(dataDir, 'upgrade-backups'));
@@ -159,7 +160,10 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
 }
 
 /** How a command opens the stores of PostgreSQL, which must exist. */
-export async function openPostgresStore(config: Config, url: string): Promise<(store: string) => Promise<Database>> {
+export async function openPostgresStore(
+  config: Pick<Config, 'databaseConnections'>,
+  url: string,
+): Promise<(store: string) => Promise<Database>> {
   const { openPostgres } = await import('./database/postgres/postgres-open.ts');
   const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const budget = new ConnectionBudget(config.databaseConnections);
@@ -202,7 +206,7 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
       return `schema ${copy}`;
     },
     remove: async (store) => {
-      await dropPostgres(url, schemaName(store), budget);
+      for (const schema of [schemaName(store), `${schemaName(store)}_part`]) await dropPostgres(url, schema, budget);
       const { removeSavedSchemas } = await import('./database/postgres/save-schema.ts');
       await removeSavedSchemas(url, budget, `${schemaName(store)}_version_`);
     },

@@ -12,6 +12,7 @@ import { expect, test } from 'vitest';
 const bounded: Readonly<Record<string, string>> = {
   'access/grants.ts cache': 'LruMap',
   'applications/backups/backups.ts #found': 'backups in the folder',
+  'applications/moves/received-moves.ts #sessions': 'applications that exist; closed after 20 seconds without a step',
   'applications/open-applications.ts #failures': 'applications that exist',
   'applications/open-applications.ts #transitions': 'applications that exist',
   'applications/open-applications.ts #slots': 'applications that exist',
@@ -152,6 +153,8 @@ const bounded: Readonly<Record<string, string>> = {
   'transfer/import/write-rows.ts #updates': 'rows of a transaction',
   'transfer/import/write-rows.ts #accepted': 'rows of a transaction',
   'transfer/import/write-rows.ts #refused': 'rows of a transaction',
+  'transfer/move/remote-target.ts #ranges': 'about 4 MB; lives as long as a move',
+  'transfer/move/remote-target.ts #small': 'about 4 MB; lives as long as a move',
   'transfer/move/sync-table.ts #added': 'about 1,000 rows or 2 MB; lives as long as a move',
   'transfer/move/sync-table.ts #batch': 'about 2 MB; lives as long as a move',
   'transfer/move/sync-table.ts #removed': 'about 1,000 rows or 2 MB; lives as long as a move',

@@ -10,6 +10,7 @@ import {
   insertTokenApplication,
   readApplicationsByStatus,
   readAutoStartedNames,
+  readDisplayName,
   readStores,
 } from '../database/application-rows.ts';
 import { bumpVersion } from '../database/catalogue.ts';
@@ -24,6 +25,7 @@ import {
 } from './application-list.ts';
 import type { ServerBackups, ServerBackupsParts } from './backups/server-backups.ts';
 import { runHousekeeping } from './housekeeping.ts';
+import type { ReceivedMoves, ReceivedMovesParts } from './moves/received-moves.ts';
 import { createPermanentLease, type Lease, OpenApplications, type OpenApplicationsParts } from './open-applications.ts';
 
 const tickMilliseconds = 15_000;
@@ -33,6 +35,13 @@ export interface ApplicationsParts extends Omit<OpenApplicationsParts, 'list'> {
     /** False: no background work is started. */
     readonly begins: boolean;
   };
+  readonly openMoveStores: ReceivedMovesParts['openStores'];
+}
+
+/** A stopped application in the list. */
+export interface StoppedApplication {
+  readonly store: string;
+  readonly displayName: string | null;
 }
 
 /** Callbacks around the replacement of a store. */
@@ -47,6 +56,7 @@ export class Applications {
   readonly main: Application;
   readonly #parts: ApplicationsParts;
   #backups: Promise<ServerBackups> | null = null;
+  #receivedMoves: ReceivedMoves | null = null;
   readonly #logger: Logger;
   readonly #list: ApplicationList;
   readonly #open: OpenApplications;
@@ -75,6 +85,15 @@ export class Applications {
     const { backups, stores } = this.#parts;
     this.#backups ??= openServerBackups({ ...backups, stores, applications: this });
     return this.#backups;
+  }
+
+  /** The moves to this server. */
+  async receivedMoves(): Promise<ReceivedMoves> {
+    const { ReceivedMoves } = await import('./moves/received-moves.ts');
+    const { openMoveStores, backups } = this.#parts;
+    const parts = { applications: this, openStores: openMoveStores, source: backups.source };
+    this.#receivedMoves ??= new ReceivedMoves(parts);
+    return this.#receivedMoves;
   }
 
   /** Finishes or undoes interrupted backups and starts the schedule, if there may be backups. */
@@ -181,6 +200,15 @@ export class Applications {
     await this.#remove(name, store);
   }
 
+  /** Runs work on the store of a stopped application, which cannot be started meanwhile. @throws ApiError 404, or 409 if it is not stopped. */
+  whileStopped<T>(name: string, work: (stopped: StoppedApplication) => Promise<T>): Promise<T> {
+    return this.#open.whileClosed(name, async () => {
+      const { store, status } = await this.#list.findRow(name);
+      if (status !== 'stopped') throw new ApiError('MOVE_REFUSED', `The application "${name}" is not stopped.`);
+      return work({ store, displayName: await readDisplayName(this.main.database, name) });
+    });
+  }
+
   /** @throws ApiError 404. */
   async requireListed(name: string): Promise<void> {
     await this.#list.findRow(name);
@@ -254,6 +282,7 @@ export class Applications {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
     await (await this.#backups?.catch(() => null))?.close();
+    await this.#receivedMoves?.close();
     await this.#open.closeAll();
     await this.main.close();
   }

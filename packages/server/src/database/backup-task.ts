@@ -1,5 +1,6 @@
-/** The tasks of the process that makes and reads backups. All values can be sent between processes. */
+/** The tasks of the process that makes and reads backups, and completes copies of moves. All values can be sent between processes. */
 import type { BackupReason } from './backup-manifest.ts';
+import type { MovedVersions } from './move/move-stores.ts';
 
 /** Where a backup is. */
 export interface StoredBackup {
@@ -34,11 +35,21 @@ export interface NewStoreRequest extends StoredBackup {
   readonly isCopy: boolean;
 }
 
+/** A copy of a move that has all rows. */
+export interface CompleteMoveRequest {
+  readonly application: string;
+  readonly store: string;
+  readonly versions: MovedVersions;
+  /** The largest keys that were ever generated, by table. */
+  readonly generated: Readonly<Record<string, string>>;
+}
+
 export type BackupTask =
   | { readonly kind: 'save'; readonly request: SaveRequest }
   | { readonly kind: 'upload'; readonly request: UploadRequest }
   | { readonly kind: 'createStore'; readonly request: NewStoreRequest }
-  | { readonly kind: 'removeStorePart'; readonly store: string };
+  | { readonly kind: 'removeStorePart'; readonly store: string }
+  | { readonly kind: 'completeMove'; readonly request: CompleteMoveRequest };
 
 /** Copies the blobs of a store that are only in the bucket of files to a folder. */
 export type CopyBlobs = (store: string, folder: string) => Promise<void>;

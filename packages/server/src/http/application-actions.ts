@@ -22,6 +22,11 @@ export const applicationActions: Readonly<Record<string, SystemAction>> = {
   'applications:destroy': { reads: false, run: inMainApplication(destroyApplication) },
   'serverActivity:get': { reads: true, run: inMainApplication(readActivity) },
   'applications:enter': { reads: false, journaled: true, run: inMainApplication(enterApplication) },
+  'applications:receive': {
+    reads: false,
+    journaled: true,
+    run: inMainApplication(async (request) => (await import('./move-actions.ts')).receiveStep(request)),
+  },
   'backups:list': { reads: true, run: backupAction('list') },
   'backups:get': { reads: true, run: backupAction('get') },
   'backups:create': { reads: false, journaled: true, run: backupAction('create') },

@@ -8,7 +8,7 @@ import { limitIdleTime } from './idle-limit.ts';
 
 /** The type of bodies that contain files. */
 export const multipartType = 'multipart/form-data';
-const fileUploads = { 'files:upload': [multipartType] };
+const fileUploads = { 'files:upload': [multipartType], 'applications:receive': ['application/octet-stream'] };
 /** Creates and updates of records take files too. */
 const recordWrite = /^\/api\/[^/?]+?(?::|%3a)(?:create|update)(?:[?/]|$)/i;
 

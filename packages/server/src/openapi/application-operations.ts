@@ -1,6 +1,8 @@
 /** The `applications` actions, which only `main` has. */
 import { adminRole } from '../access/access-table.ts';
 import { mainApplicationName } from '../applications/application.ts';
+import { moveSteps } from '../transfer/move/move-protocol.ts';
+import { isBackupAdministrator } from './backup-operations.ts';
 import { jsonBody, jsonReply, responseRef } from './operation.ts';
 import { nameParameter, type OperationDefinition, oneSchema } from './operation-definition.ts';
 import { parametersFor } from './record-operations.ts';
@@ -84,5 +86,38 @@ export const applicationOperations: readonly OperationDefinition[] = [
     may: (subject) => subject.caller.role === adminRole && isGrantedInMain('update')(subject),
     parameters: [applicationParameter],
     success: jsonReply('The user of that application, and the token.', schemaRef('SignedIn')),
+  },
+  {
+    action: 'applications:receive',
+    summary: 'Receive a part of an application that is moved to this server',
+    description:
+      'Only the command "tablinum move --to <address>" sends these requests. They only write to an application that the same move has created, and that is stopped. The reply contains numbers of rows and checksums, and no data.',
+    may: isBackupAdministrator,
+    parameters: [
+      applicationParameter,
+      {
+        name: 'move',
+        in: 'query',
+        required: true,
+        description: 'The id of the move.',
+        schema: { type: 'string', format: 'uuid' },
+      },
+      {
+        name: 'step',
+        in: 'query',
+        required: true,
+        description: 'What the body contains: bytes for "blob" and "blobs", otherwise JSON.',
+        schema: { enum: moveSteps },
+      },
+      {
+        name: 'scope',
+        in: 'query',
+        description: 'For blobs: 0 for files, or the id of a mail account.',
+        schema: { type: 'integer', minimum: 0 },
+      },
+      { name: 'name', in: 'query', description: 'For one blob: its SHA-256.', schema: { type: 'string' } },
+    ],
+    body: { required: true, content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } },
+    success: jsonReply('The result of the step.', { type: 'object' }),
   },
 ];

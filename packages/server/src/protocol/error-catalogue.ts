@@ -140,6 +140,10 @@ export const errorCatalogue = {
     'Conflict',
     'The backup cannot be used: it is incomplete, damaged or encrypted, was made on the other engine, or its files are on another machine. The message says which, and names the cure.',
   ),
+  MOVE_REFUSED: entry(
+    'Conflict',
+    'A move cannot write the application on this server: it is not stopped, was not created by this move, or its data does not fit. The message says which.',
+  ),
   KEY_ENDED: entry(
     'Conflict',
     'The API key has expired, or has already been rotated. Rotate its successor, or create another key.',

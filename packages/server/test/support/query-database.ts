@@ -2,8 +2,14 @@ import pg from 'pg';
 
 /** Runs statements on a connection of its own. @returns the rows of a single statement. */
 export async function queryDatabase(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connectDatabase(url);
   const { rows } = await client.query(text).finally(() => client.end());
   return rows;
+}
+
+/** A connection for several statements. End it afterwards. */
+export async function connectDatabase(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
 }

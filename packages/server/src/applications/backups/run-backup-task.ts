@@ -51,9 +51,9 @@ export async function runBackupTask(
   await promise.finally(() => signal.removeEventListener('abort', end));
 }
 
-/** An application is stopped until what a restore replaces has been saved. */
+/** An application is stopped until what a restore replaces has been saved, and until a move is complete. */
 function isUrgent(task: BackupTask): boolean {
-  return task.kind === 'save' && task.request.reason === 'restore';
+  return task.kind === 'completeMove' || (task.kind === 'save' && task.request.reason === 'restore');
 }
 
 /** Gives requests priority over the process, which still gets about a tenth of a processor that is always busy. */

@@ -2,7 +2,7 @@
 import type { Transaction } from '../database.ts';
 import type { ColumnDefinition, IndexPlan } from '../dialect.ts';
 import type { ReadableStore } from '../run-statement.ts';
-import type { MovedRow, MovedTable } from './moved-table.ts';
+import type { KeyRange, MovedRow, MovedTable } from './moved-table.ts';
 
 /** The versions of the definitions, and of the store. */
 export interface MovedVersions {
@@ -15,11 +15,29 @@ export interface MovedVersions {
 /** Reads the stores of an application, which a server may be writing. */
 export interface MoveReader {
   /** The rows in the order of {@link MovedTable.key}, in batches. Each batch may show a later state than the one before. */
-  rows(table: MovedTable): AsyncGenerator<readonly MovedRow[]>;
+  rows(table: MovedTable, range?: KeyRange): AsyncGenerator<readonly MovedRow[]>;
+  /** The rows with these keys, in the order of the key, which is one column. */
+  rowsOf(table: MovedTable, keys: readonly string[]): Promise<MovedRow[]>;
   versions(): Promise<MovedVersions>;
   /** The largest key that was ever generated; null if none was. */
   lastGenerated(table: MovedTable): Promise<bigint | null>;
   close(): Promise<void>;
+}
+
+/** Reads an application that is moved. */
+export interface MoveSource extends MoveReader {
+  snapshot(): Promise<MoveSnapshot>;
+}
+
+/** Reads an application as it was at one moment, while servers write it. It is closed soon, because it keeps engines from cleaning up. */
+export interface MoveSnapshot extends MoveReader {
+  /**
+   * The rows that differ now: first all removed ones, of which only the key is set, then the added ones in the order of the key. An updated
+   * row is removed and added. `Now` is one moment for all tables: that of the first call.
+   *
+   * @returns null if they cannot be found without a comparison of all rows.
+   */
+  changes(table: MovedTable): Promise<RowChanges | null>;
 }
 
 /** A table as definitions describe it. */

@@ -146,11 +146,36 @@ export function toMovedTable(table: string, definitions: readonly ColumnDefiniti
   };
 }
 
+/** Consecutive rows of a table. The bounds are values of {@link MovedTable.key}; null: there is none. */
+export interface KeyRange {
+  /** The last key before the range. */
+  readonly after: MovedRow | null;
+  /** The last key of the range. */
+  readonly until: MovedRow | null;
+}
+
+export const wholeTable: KeyRange = { after: null, until: null };
+
+/** The values of the key of a row. */
+export function readRowKey(table: MovedTable, row: MovedRow): MovedRow {
+  return table.key.map((column) => row[table.columns.indexOf(column)] ?? null);
+}
+
+export function isInRange(table: MovedTable, row: MovedRow, { after, until }: KeyRange): boolean {
+  const key = readRowKey(table, row);
+  return (
+    (after === null || compareKeys(table, key, after) > 0) && (until === null || compareKeys(table, key, until) <= 0)
+  );
+}
+
 /** Compares the keys of two rows as both engines order them: numbers by value, texts by code point. */
 export function compareRowKeys(table: MovedTable, one: MovedRow, other: MovedRow): number {
-  for (const column of table.key) {
-    const index = table.columns.indexOf(column);
-    const order = compareValues(column.storage, one[index] ?? null, other[index] ?? null);
+  return compareKeys(table, readRowKey(table, one), readRowKey(table, other));
+}
+
+function compareKeys({ key }: MovedTable, one: MovedRow, other: MovedRow): number {
+  for (const [index, { storage }] of key.entries()) {
+    const order = compareValues(storage, one[index] ?? null, other[index] ?? null);
     if (order !== 0) return order;
   }
   return 0;
@@ -169,6 +194,27 @@ function compareValues(storage: Storage, one: string | null, other: string | nul
 /** Both have the same number of digits after the point. */
 function compareDecimals(one: string, other: string): number {
   return BigInt(one.replace('.', '')) < BigInt(other.replace('.', '')) ? -1 : 1;
+}
+
+/** The only column of the key if changes of the table can be found by it. Positions in the event log change without a write to their row. */
+export function findPlainKey({ key, columns }: MovedTable): MovedColumn | null {
+  const [only, ...others] = key;
+  const isPlain = others.length === 0 && !columns.some(({ position }) => position);
+  return only && isPlain && ['integer', 'bigint', 'text'].includes(only.storage) ? only : null;
+}
+
+/** Changes from the keys of the rows that are no longer as they were, and the rows in their place. */
+export function toRowChanges(
+  table: MovedTable,
+  removedKeys: Iterable<string>,
+  added: readonly MovedRow[],
+): { readonly removed: MovedRow[]; readonly added: readonly MovedRow[] } {
+  const [key] = table.key;
+  const keyIndex = key ? table.columns.indexOf(key) : -1;
+  const removed = [...new Set(removedKeys)].map((each) =>
+    table.columns.map((_, index) => (index === keyIndex ? each : null)),
+  );
+  return { removed, added };
 }
 
 /** A double as text: the shortest one that means the same number. */

@@ -10,10 +10,13 @@ import { indexedEmails } from '../mail/index-rows.ts';
 import type { MovedVersions, MoveReader, MoveTarget, NewTable, RowChanges } from '../move/move-stores.ts';
 import {
   chooseBatchSize,
+  isInRange,
+  type KeyRange,
   type MovedColumn,
   type MovedRow,
   type MovedTable,
   toDoubleText,
+  wholeTable,
 } from '../move/moved-table.ts';
 import { identifier, literal, Sql } from '../sql.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
@@ -21,7 +24,6 @@ import type { PostgresClient } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { lowestTransaction } from './postgres-event-log.ts';
 import { toPostgresFault } from './postgres-fault.ts';
-import { dropPostgres } from './postgres-open.ts';
 import { runQuery } from './run-query.ts';
 import { connectForCopies } from './schema-snapshot.ts';
 import { setForCopies } from './table-copy.ts';
@@ -32,6 +34,7 @@ export interface PostgresMoveLocation {
   readonly schema: string;
 }
 
+export const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const firstEvents = `${lowestTransaction}.`;
 
 /** A column as text that is equal on every engine. Doubles are converted by {@link toDoubleText}. */
@@ -65,39 +68,64 @@ export class PostgresMoveReader implements MoveReader {
     this.#isTarget = isTarget;
   }
 
-  static async openSource(location: PostgresMoveLocation): Promise<PostgresMoveReader> {
-    return new PostgresMoveReader(await connect(location));
-  }
-
   /** One cursor reads the table as of one moment. */
-  async *rows({ table, columns, key }: MovedTable): AsyncGenerator<readonly MovedRow[]> {
-    if (!(await hasTable(this.reader, table))) return;
-    const list = columns.map((each, index) => `${selectText(each, this.#isTarget)} AS c${index}`).join(',');
+  async *rows(moved: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
+    const { table, columns, key } = moved;
+    if (!(await hasPostgresTable(this.reader, table))) return;
+    const list = this.#selectList(columns);
     const order = key.map(orderBy).join(',');
-    await runQuery(this.reader, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await this.beginRead();
     try {
       await runQuery(
         this.reader,
-        `DECLARE moved NO SCROLL CURSOR FOR SELECT ${list} FROM ${identifier(table)} ORDER BY ${order}`,
+        `DECLARE moved NO SCROLL CURSOR FOR SELECT ${list} FROM ${identifier(table)}${selectRange(moved, range)} ORDER BY ${order}`,
       );
+      // A key of several columns is compared here.
+      const isFiltered = range !== wholeTable && key.length > 1;
       for (let limit = 100; ; ) {
         const rows = await this.#fetch(columns, limit);
-        if (rows.length > 0) yield rows;
+        if (rows.length > 0) yield isFiltered ? rows.filter((row) => isInRange(moved, row, range)) : rows;
         if (rows.length < limit) return;
         limit = chooseBatchSize(rows);
       }
     } finally {
-      await runQuery(this.reader, 'ROLLBACK');
+      await this.endRead();
     }
   }
 
+  /** With names of their own, because the order is that of the columns and not of their texts. */
+  #selectList(columns: readonly MovedColumn[]): string {
+    return columns.map((each, index) => `${selectText(each, this.#isTarget)} AS c${index}`).join(',');
+  }
+
+  protected async beginRead(): Promise<void> {
+    await runQuery(this.reader, beginSnapshot);
+  }
+
+  protected async endRead(): Promise<void> {
+    await runQuery(this.reader, 'ROLLBACK');
+  }
+
+  rowsOf(table: MovedTable, keys: readonly string[]): Promise<MovedRow[]> {
+    return this.selectRows(this.reader, table, {
+      more: `JOIN unnest($1::text[]) AS u(moved_key) ON ${matchKey(table)}`,
+      values: [keys],
+    });
+  }
+
+  /** @param more a join or a condition. */
+  protected selectRows(
+    client: PostgresClient,
+    { table, columns, key }: MovedTable,
+    { more, values }: { readonly more: string; readonly values: readonly unknown[] },
+  ): Promise<MovedRow[]> {
+    const list = this.#selectList(columns);
+    const text = `SELECT ${list} FROM ${identifier(table)} ${more} ORDER BY ${key.map(orderBy).join(',')}`;
+    return queryRows(client, columns, { text, values: [...values] });
+  }
+
   async #fetch(columns: readonly MovedColumn[], limit: number): Promise<MovedRow[]> {
-    const { rows } = await this.reader
-      .query<(string | null)[]>({ text: `FETCH ${limit} FROM moved`, rowMode: 'array' })
-      .catch((error: unknown) => Promise.reject(toPostgresFault(error)));
-    return rows.map((row) =>
-      row.map((each, index) => (each !== null && columns[index]?.storage === 'double' ? toDoubleText(each) : each)),
-    );
+    return queryRows(this.reader, columns, { text: `FETCH ${limit} FROM moved` });
   }
 
   async versions(): Promise<MovedVersions> {
@@ -154,8 +182,8 @@ export class PostgresMoveTarget extends PostgresMoveReader implements MoveTarget
   async createFixedTables(): Promise<void> {
     await this.inTransaction(async () => {
       for (const [table, statements] of Object.entries(postgresDialect.catalogue))
-        if (!(await hasTable(this.#writer, table))) await this.#runAll(statements);
-      if (!(await hasTable(this.#writer, Object.keys(auditTables)[0] ?? '')))
+        if (!(await hasPostgresTable(this.#writer, table))) await this.#runAll(statements);
+      if (!(await hasPostgresTable(this.#writer, Object.keys(auditTables)[0] ?? '')))
         await this.#runAll(createAuditStatements(postgresDialect));
       // Those of an earlier attempt, too: rows are copied one table after the other.
       const references = await runQuery<{ table: string; name: string }>(
@@ -289,7 +317,7 @@ SELECT e.id,e.account,'' FROM (${indexedEmails.parts.join('')}) e`,
   }
 }
 
-async function connect({ url, budget, schema }: PostgresMoveLocation): Promise<PostgresClient> {
+export async function connect({ url, budget, schema }: PostgresMoveLocation): Promise<PostgresClient> {
   const client = await connectForCopies(url, budget);
   await runQuery(client, `SET search_path TO ${schema},public; ${setForCopies('SESSION')}`).catch(
     async (error: unknown) => {
@@ -300,7 +328,25 @@ async function connect({ url, budget, schema }: PostgresMoveLocation): Promise<P
   return client;
 }
 
-async function hasTable(client: PostgresClient, table: string): Promise<boolean> {
+async function queryRows(
+  client: PostgresClient,
+  columns: readonly MovedColumn[],
+  query: { readonly text: string; readonly values?: unknown[] },
+): Promise<MovedRow[]> {
+  const { rows } = await client
+    .query<(string | null)[]>({ ...query, rowMode: 'array' })
+    .catch((error: unknown) => Promise.reject(toPostgresFault(error)));
+  return rows.map((row) =>
+    row.map((each, index) => (each !== null && columns[index]?.storage === 'double' ? toDoubleText(each) : each)),
+  );
+}
+
+/** The condition that joins the key, which is one column, with the texts `moved_key`. */
+export function matchKey({ key: [only] }: MovedTable): string {
+  return only ? `${identifier(only.name)}=moved_key::${castOf(only.storage)}` : 'FALSE';
+}
+
+export async function hasPostgresTable(client: PostgresClient, table: string): Promise<boolean> {
   const rows = await runQuery(client, 'SELECT 1 FROM pg_tables WHERE schemaname=current_schema() AND tablename=$1', [
     table,
   ]);
@@ -309,6 +355,15 @@ async function hasTable(client: PostgresClient, table: string): Promise<boolean>
 
 function orderBy({ name, storage }: MovedColumn): string {
   return storage === 'text' ? `${identifier(name)} COLLATE "C"` : identifier(name);
+}
+
+/** The condition for the rows of a range if the key is one column. A cursor takes no parameters. */
+function selectRange({ key: [only, ...others] }: MovedTable, { after, until }: KeyRange): string {
+  if (!only || others.length > 0) return '';
+  const bound = (operator: string, [value]: MovedRow): string =>
+    value == null ? '' : `${orderBy(only)}${operator}${literal(value)}::${castOf(only.storage)}`;
+  const conditions = [bound('>', after ?? []), bound('<=', until ?? [])].filter((each) => each !== '');
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
 }
 
 /** The text that PostgreSQL reads as the value. */
@@ -328,35 +383,4 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 
 function escapeCopy(text: string | null): string {
   return text === null ? '\\N' : text.replaceAll(/[\\\n\r\t]/g, (each) => escapes[each] ?? each);
-}
-
-/** The store of an application that `main` lists; null where it is not listed. @throws Error if the database has no data of a server. */
-export async function findPostgresStore(
-  { url, budget, schema }: PostgresMoveLocation,
-  application: string,
-): Promise<string | null> {
-  const client = await connectForCopies(url, budget);
-  try {
-    const [row] = await runQuery<{ store: string | null }>(
-      client,
-      `SELECT store::text AS store FROM ${schema}.applications WHERE name=$1`,
-      [application],
-    );
-    return row?.store ?? null;
-  } finally {
-    await client.end();
-  }
-}
-
-/** Puts a complete schema in the place of another one. It can be repeated after an interruption. */
-export async function replaceSchema({ url, budget, schema }: PostgresMoveLocation, part: string): Promise<void> {
-  const client = await connectForCopies(url, budget);
-  try {
-    const exists = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [part]);
-    if (exists.length === 0) return;
-    await dropPostgres(url, schema, budget);
-    await runQuery(client, `ALTER SCHEMA ${part} RENAME TO ${schema}`);
-  } finally {
-    await client.end();
-  }
 }

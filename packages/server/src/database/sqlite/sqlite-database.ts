@@ -105,7 +105,9 @@ export class SqliteDatabase implements Database {
     const logPath = `${options.path}-wal`;
     this.#writer = new SqliteConnection(options.path);
     // Creates the log, and carries over what an earlier run left in it, so that everything visible is durable.
-    this.#writer.script('BEGIN IMMEDIATE; PRAGMA user_version=1; COMMIT; PRAGMA wal_checkpoint(TRUNCATE);');
+    // It hardly waits for long reads, such as those of a move: it would block the event loop, and later checkpoints carry over the rest.
+    this.#writer.script(`BEGIN IMMEDIATE; PRAGMA user_version=1; COMMIT;
+      PRAGMA busy_timeout=100; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout=5000;`);
     this.#reader = new SqliteConnection(options.path, { readOnly: true });
     this.#readers = new WorkerThreads(options.path, { readOnly: true, size: options.readerThreads });
     this.#heavyWriter = new WorkerThreads(options.path, { readOnly: false, size: 1 });

@@ -11,10 +11,14 @@ import { indexedEmails } from '../mail/index-rows.ts';
 import type { MovedVersions, MoveReader, MoveTarget, NewTable, RowChanges } from '../move/move-stores.ts';
 import {
   chooseBatchSize,
+  compareRowKeys,
+  isInRange,
+  type KeyRange,
   type MovedColumn,
   type MovedRow,
   type MovedTable,
   toDoubleText,
+  wholeTable,
 } from '../move/moved-table.ts';
 import { identifier, Sql } from '../sql.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -71,25 +75,31 @@ export class SqliteMoveReader implements MoveReader {
     this.journal = options.readOnly && !existsSync(journal) ? null : new SqliteConnection(journal, options);
   }
 
-  async *rows(table: MovedTable): AsyncGenerator<readonly MovedRow[]> {
-    const connection = this.#connectionOf(table);
+  async *rows(table: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
+    const connection = this.connectionOf(table);
     if (!connection || !hasTable(connection, table.table)) return;
     const { columns, key } = table;
     const order = key.map(({ name }) => `${identifier(name)} NULLS LAST`).join(',');
     const select = `SELECT ${columns.map(selectText).join(',')} FROM ${identifier(table.table)}`;
     const [only] = key;
     if (!only || key.length > 1) {
-      yield run(connection, `${select} ORDER BY ${order}`).map((row) => toMovedRow(columns, row));
+      const rows = run(connection, `${select} ORDER BY ${order}`).map((row) => toMovedRow(columns, row));
+      yield range === wholeTable ? rows : rows.filter((row) => isInRange(table, row, range));
       return;
     }
     const keyIndex = columns.indexOf(only);
-    const after = `${select} WHERE ${identifier(only.name)}>? ORDER BY ${identifier(only.name)} LIMIT ?`;
-    let last: string | null = null;
+    const bound = (operator: string, value: string | null): { text: string; values: unknown[] } =>
+      value === null
+        ? { text: 'TRUE', values: [] }
+        : { text: `${identifier(only.name)}${operator}?`, values: [toStored(only.storage, value)] };
+    const until = bound('<=', range.until?.[0] ?? null);
+    let last = range.after?.[0] ?? null;
     for (let limit = 100; ; ) {
-      const rows: MovedRow[] = (
-        last === null
-          ? run(connection, `${select} ORDER BY ${identifier(only.name)} LIMIT ?`, [BigInt(limit)])
-          : run(connection, after, [toStored(only.storage, last), BigInt(limit)])
+      const after = bound('>', last);
+      const rows: MovedRow[] = run(
+        connection,
+        `${select} WHERE ${after.text} AND ${until.text} ORDER BY ${identifier(only.name)} LIMIT ?`,
+        [...after.values, ...until.values, BigInt(limit)],
       ).map((row) => toMovedRow(columns, row));
       if (rows.length > 0) yield rows;
       if (rows.length < limit) return;
@@ -98,6 +108,22 @@ export class SqliteMoveReader implements MoveReader {
       // Other work of the process is not delayed by a large table.
       await new Promise((resolve) => setImmediate(resolve));
     }
+  }
+
+  async rowsOf(table: MovedTable, keys: readonly string[]): Promise<MovedRow[]> {
+    return this.selectRows(table, keys, 'main');
+  }
+
+  /** @param schema the name of an attached database. */
+  protected selectRows(table: MovedTable, keys: readonly string[], schema: string): MovedRow[] {
+    const connection = this.connectionOf(table);
+    const [key] = table.key;
+    if (!connection || !key) return [];
+    const select = `SELECT ${table.columns.map(selectText).join(',')} FROM ${schema}.${identifier(table.table)} WHERE ${identifier(key.name)}=?`;
+    return keys
+      .flatMap((each) => run(connection, select, [toStored(key.storage, each)]))
+      .map((row) => toMovedRow(table.columns, row))
+      .sort((one, other) => compareRowKeys(table, one, other));
   }
 
   async versions(): Promise<MovedVersions> {
@@ -119,7 +145,7 @@ export class SqliteMoveReader implements MoveReader {
     this.journal?.close();
   }
 
-  #connectionOf({ isJournal }: MovedTable): SqliteConnection | null {
+  protected connectionOf({ isJournal }: MovedTable): SqliteConnection | null {
     return isJournal ? this.journal : this.main;
   }
 }
@@ -251,11 +277,11 @@ async function inTransactionOf<T>(
   }
 }
 
-function run(connection: SqliteConnection, text: string, values: readonly unknown[] = []): Row[] {
+export function run(connection: SqliteConnection, text: string, values: readonly unknown[] = []): Row[] {
   return connection.run({ text, values });
 }
 
-function hasTable(connection: SqliteConnection, table: string): boolean {
+export function hasTable(connection: SqliteConnection, table: string): boolean {
   return run(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", [table]).length > 0;
 }
 

@@ -1,19 +1,13 @@
-/** Copies the tables of an application to stores that are being built, in passes that each write what differs. */
-import { reconcileSearchIndexes } from '../../collections/reconcile-search-indexes.ts';
-import type { MoveReader, MoveTarget } from '../../database/move/move-stores.ts';
-import type { MovedTable } from '../../database/move/moved-table.ts';
+/** Copies the tables of an application to a target that is being built, in passes that each write what differs. */
+import { isDeepStrictEqual } from 'node:util';
+import type { MoveReader, MoveSnapshot } from '../../database/move/move-stores.ts';
+import { listFixedTables, type MovedTable } from '../../database/move/moved-table.ts';
+import type { CopyTarget, CreatedParts } from './copy-target.ts';
 import { planTables, type TablePlan } from './plan-tables.ts';
-import { syncTable } from './sync-table.ts';
 
-/** The definitions that the tables of the target were created from, by table. They are stored, so that a move can be continued. */
-export type CreatedTables = Record<string, string>;
-
-export interface CopyParts {
+export interface CopyParts extends CreatedParts {
   readonly source: MoveReader;
-  readonly target: MoveTarget;
-  readonly created: CreatedTables;
-  /** Stores {@link CopyParts.created}. */
-  readonly save: () => Promise<void>;
+  readonly target: CopyTarget;
   /** Is called after each table. It may throw to end the pass. */
   readonly onTable: () => void;
 }
@@ -28,37 +22,109 @@ export interface CopyPass {
 
 /** The source was written while it should not have been, or the target does not take what it is given. */
 const maxFinalPasses = 8;
+/** The definitions may change while they are copied. */
+const maxPlans = 8;
 
 /** Compares all tables once, and writes the differences to the target. @throws Error if the stores cannot be copied. */
 export async function copyOnce(parts: CopyParts): Promise<CopyPass> {
-  const plan = await planTables(parts.source);
-  await createTables(plan, parts);
-  return { plan, ...(await syncTables(plan.tables, parts)) };
+  const { source, target } = parts;
+  const fixedTables = new Set(listFixedTables().map(({ table }) => table));
+  await target.createFixedTables();
+  for (let attempt = 1; ; attempt += 1) {
+    const plan = await planTables(source);
+    // First the definitions, from which another server creates its tables.
+    const fixed = await syncTables(
+      plan.tables.filter(({ table }) => fixedTables.has(table)),
+      parts,
+    );
+    if (await target.createTables(plan, parts)) {
+      const others = await syncTables(
+        plan.tables.filter(({ table }) => !fixedTables.has(table)),
+        parts,
+      );
+      return {
+        plan,
+        rows: fixed.rows + others.rows,
+        changed: fixed.changed + others.changed,
+        changedTables: [...fixed.changedTables, ...others.changedTables],
+      };
+    }
+    if (attempt === maxPlans)
+      throw new Error(
+        'The definitions of the application change all the time. Repeat the command when they no longer do.',
+      );
+  }
 }
 
 /**
- * Copies the rest while nothing writes to the source, and completes the target. Tables that were not equal are compared again, until all
- * are equal by count and checksum.
+ * Copies the rest while nothing writes to the source, and completes the target.
  *
  * @returns the pass over all tables.
  */
 export async function copyToTheEnd(application: string, parts: CopyParts): Promise<CopyPass> {
-  const { source, target } = parts;
+  const pass = await copyUntilEqual(parts);
+  await complete(application, pass.plan, parts);
+  return pass;
+}
+
+/** Copies a source that nothing changes. Tables that were not equal are compared again, until all are equal by count and checksum. */
+export async function copyUntilEqual(parts: CopyParts): Promise<CopyPass> {
   const pass = await copyOnce(parts);
-  let { changedTables } = pass;
+  await syncUntilEqual(pass.changedTables, parts);
+  return pass;
+}
+
+async function syncUntilEqual(tables: readonly MovedTable[], parts: CopyParts): Promise<void> {
+  let changedTables = tables;
   for (let attempt = 1; changedTables.length > 0; attempt += 1) {
     if (attempt === maxFinalPasses)
       throw new Error('The copy still differs from the source. Make sure that no server writes to it, and try again.');
     ({ changedTables } = await syncTables(changedTables, parts));
   }
-  for (const table of pass.plan.tables) {
-    const last = table.generated === null ? null : await source.lastGenerated(table);
-    if (last !== null) await target.setLastGenerated(table, last);
+}
+
+/** The target is equal to a snapshot of the source. */
+export interface EqualCopy {
+  readonly snapshot: MoveSnapshot;
+  readonly pass: CopyPass;
+}
+
+/**
+ * Copies what has changed since the snapshot, while nothing writes to the source, and completes the target. Other rows are not read again
+ * by the target.
+ *
+ * @returns the number of rows that were added or removed; null if the definitions have changed, so that all must be compared again.
+ */
+export async function copyChanges(
+  application: string,
+  { snapshot, pass }: EqualCopy,
+  parts: CopyParts,
+): Promise<number | null> {
+  const plan = await planTables(parts.source);
+  if (!isDeepStrictEqual([plan.tables, plan.created], [pass.plan.tables, pass.plan.created])) return null;
+  let changed = 0;
+  const others: MovedTable[] = [];
+  for (const table of plan.tables) {
+    const changes = await snapshot.changes(table);
+    if (changes === null) others.push(table);
+    else if (changes.removed.length + changes.added.length > 0) {
+      await parts.target.applyChanges(table, changes);
+      changed += changes.removed.length + changes.added.length;
+    }
+    parts.onTable();
   }
-  await target.inTransaction((transaction) => reconcileSearchIndexes(target, transaction, pass.plan.registry));
-  await target.relate(pass.plan.created);
-  await target.complete(application, await source.versions());
-  return pass;
+  await syncUntilEqual(others, parts);
+  await complete(application, plan, parts);
+  return changed;
+}
+
+async function complete(application: string, plan: TablePlan, { source, target }: CopyParts): Promise<void> {
+  const generated: Record<string, string> = {};
+  for (const table of plan.tables) {
+    const last = table.generated === null ? null : await source.lastGenerated(table);
+    if (last !== null) generated[table.table] = String(last);
+  }
+  await target.complete({ application, versions: await source.versions(), generated }, plan);
 }
 
 async function syncTables(
@@ -68,7 +134,7 @@ async function syncTables(
   let [rows, changed] = [0, 0];
   const changedTables: MovedTable[] = [];
   for (const table of tables) {
-    const comparison = await syncTable(source, target, table);
+    const comparison = await target.syncTable(source, table);
     rows += comparison.rows;
     changed += comparison.changed;
     if (comparison.changed > 0) changedTables.push(table);
@@ -77,23 +143,4 @@ async function syncTables(
     onTable();
   }
   return { rows, changed, changedTables };
-}
-
-/** Creates tables that are missing or whose definitions have changed, and drops those of collections that no longer exist. */
-async function createTables(plan: TablePlan, { target, created, save }: CopyParts): Promise<void> {
-  await target.createFixedTables();
-  const wanted = new Map(plan.created.map((each) => [each.table, each]));
-  const describe = (table: string): string => JSON.stringify(wanted.get(table));
-  const outdated = Object.keys(created).filter((table) => created[table] !== describe(table));
-  const missing = [...wanted.values()].filter(({ table }) => created[table] !== describe(table));
-  if (outdated.length + missing.length === 0) return;
-  // A table is only noted while it is exactly as noted, so that an interruption cannot leave a wrong one.
-  for (const table of outdated) delete created[table];
-  await save();
-  for (const table of outdated) await target.dropTable(table);
-  for (const each of missing) {
-    await target.createTable(each);
-    created[each.table] = describe(each.table);
-  }
-  await save();
 }

@@ -1,7 +1,7 @@
 /** Which tables a move copies: those of the catalogue, and those that the copied definitions describe. */
 import { planIndexes, toColumnDefinition } from '../../collections/storage.ts';
 import { storeVersion } from '../../database/catalogue.ts';
-import type { MoveReader, NewTable } from '../../database/move/move-stores.ts';
+import type { MovedVersions, MoveReader, NewTable } from '../../database/move/move-stores.ts';
 import { listFixedTables, type MovedRow, type MovedTable, toMovedTable } from '../../database/move/moved-table.ts';
 import { parseExactJson } from '../../protocol/exact-json.ts';
 import { buildNextRegistry } from '../../schema/load-registry.ts';
@@ -16,15 +16,18 @@ export interface TablePlan {
   readonly created: readonly NewTable[];
 }
 
-/** @throws Error if the store is not as this version of the server writes it. */
-export async function planTables(reader: MoveReader): Promise<TablePlan> {
-  const versions = await reader.versions();
-  if (versions.store !== storeVersion)
+/**
+ * @param versions those of the source; a copy that is being built has none yet.
+ * @throws Error if the store is not as this version of the server writes it.
+ */
+export async function planTables(reader: MoveReader, versions?: MovedVersions): Promise<TablePlan> {
+  const { store, schema } = versions ?? (await reader.versions());
+  if (store !== storeVersion)
     throw new Error(
-      `The store of the application has version ${versions.store}, and this version of the server needs ${storeVersion}. Start the server, open the application once, and try again.`,
+      `The store of the application has version ${store}, and this version of the server needs ${storeVersion}. Start the server, open the application once, and try again.`,
     );
   const fixed = listFixedTables();
-  const registry = await readRegistry(reader, fixed);
+  const registry = await readRegistry(reader, fixed, schema);
   const created = registry.all().map((collection): NewTable => {
     const columns = listColumnFields(collection).map((field) => toColumnDefinition(field, registry));
     const mostlyNullColumn = collection.trash?.deletedAt.column ?? null;
@@ -33,7 +36,7 @@ export async function planTables(reader: MoveReader): Promise<TablePlan> {
   return { registry, created, tables: [...fixed, ...created.map((each) => toMovedTable(each.table, each.columns))] };
 }
 
-async function readRegistry(reader: MoveReader, fixed: readonly MovedTable[]): Promise<Registry> {
+async function readRegistry(reader: MoveReader, fixed: readonly MovedTable[], schema: string): Promise<Registry> {
   const records = async (name: string): Promise<Record<string, string | null>[]> => {
     const table = fixed.find((each) => each.table === name);
     if (!table) throw new Error(`no table ${name} in the catalogue`);
@@ -62,5 +65,5 @@ async function readRegistry(reader: MoveReader, fixed: readonly MovedTable[]): P
   }));
   const ids = new Set(collections.map(({ id }) => id));
   const empty = new Registry(0, new Map(), new Map());
-  return buildNextRegistry(empty, Number((await reader.versions()).schema), { ids, collections, fields });
+  return buildNextRegistry(empty, Number(schema), { ids, collections, fields });
 }

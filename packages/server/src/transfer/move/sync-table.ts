@@ -1,8 +1,14 @@
 /** Makes a table of the target equal to that of the source, and counts and digests what both contain. */
 import { createHash, type Hash } from 'node:crypto';
 import { DatabaseFault } from '../../database/database.ts';
-import type { MoveReader, MoveTarget } from '../../database/move/move-stores.ts';
-import { compareRowKeys, type MovedRow, type MovedTable } from '../../database/move/moved-table.ts';
+import type { MoveTarget } from '../../database/move/move-stores.ts';
+import {
+  compareRowKeys,
+  type KeyRange,
+  type MovedRow,
+  type MovedTable,
+  wholeTable,
+} from '../../database/move/moved-table.ts';
 
 /** What one pass over a table found. If nothing was changed, both sides are equal. */
 export interface TableComparison {
@@ -18,12 +24,21 @@ export interface TableComparison {
 const maxPendingRows = 1000;
 const maxPendingCharacters = 2 * 1024 * 1024;
 
+/** What becomes equal to what. */
+export interface TableSync {
+  readonly table: MovedTable;
+  /** The rows of the source in the order of the key, all of {@link range}. */
+  readonly rows: AsyncGenerator<readonly MovedRow[]>;
+  readonly target: MoveTarget;
+  readonly range?: KeyRange;
+}
+
 /**
  * Compares all rows in the order of their keys and writes the differences to the target. The source may be written meanwhile. A call that
  * was interrupted is continued by the next one, because rows that are equal are not written again.
  */
-export async function syncTable(source: MoveReader, target: MoveTarget, table: MovedTable): Promise<TableComparison> {
-  const [sourceRows, targetRows] = [new RowReader(source.rows(table)), new RowReader(target.rows(table))];
+export async function syncTable({ table, rows, target, range = wholeTable }: TableSync): Promise<TableComparison> {
+  const [sourceRows, targetRows] = [new RowReader(rows), new RowReader(target.rows(table, range))];
   const pending = new PendingChanges(target, table);
   try {
     let [from, to] = [await sourceRows.next(), await targetRows.next()];
@@ -49,6 +64,31 @@ export async function syncTable(source: MoveReader, target: MoveTarget, table: M
   }
 }
 
+/** The number of rows, and the SHA-256 of their values, hexadecimal. */
+export interface RowsDigest {
+  readonly rows: number;
+  readonly sha256: string;
+}
+
+export async function digestRows(
+  batches: AsyncIterable<readonly MovedRow[]> | Iterable<readonly MovedRow[]>,
+): Promise<RowsDigest> {
+  const hash = createHash('sha256');
+  let rows = 0;
+  for await (const batch of batches) {
+    updateDigest(hash, batch);
+    rows += batch.length;
+  }
+  return { rows, sha256: hash.digest('hex') };
+}
+
+/** It does not depend on how the rows are divided into batches. */
+function updateDigest(hash: Hash, batch: readonly MovedRow[]): void {
+  if (batch.length === 0) return;
+  hash.update(JSON.stringify(batch).slice(1, -1));
+  hash.update(',');
+}
+
 function isEqual(one: MovedRow | null, other: MovedRow | null): boolean {
   return one !== null && other !== null && one.every((each, index) => each === other[index]);
 }
@@ -71,9 +111,7 @@ class RowReader {
       if (read.done) return null;
       this.#batch = read.value;
       this.#index = 0;
-      if (this.#batch.length === 0) continue;
-      this.#hash.update(JSON.stringify(this.#batch).slice(1, -1));
-      this.#hash.update(',');
+      updateDigest(this.#hash, this.#batch);
     }
     const row = this.#batch[this.#index] ?? null;
     this.#index += 1;

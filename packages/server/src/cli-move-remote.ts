@@ -1,0 +1,134 @@
+/** The target of `tablinum move` that is only known by its address: another server, which receives the copy over HTTP. */
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { UsageError } from './cli-commands.ts';
+import type { MoveDestination } from './cli-move-locations.ts';
+import { connectServer, type OperatorConnection, OperatorRefusal, readFailure } from './cli-operator.ts';
+import { storeVersion } from './database/catalogue.ts';
+import type { MoveStep } from './transfer/move/move-protocol.ts';
+import { type MoveChannel, RemoteCopyTarget } from './transfer/move/remote-target.ts';
+
+export interface RemoteServer {
+  readonly location: MoveDestination;
+  readonly operator: OperatorConnection;
+}
+
+const tokenName = 'TABLINUM_TO_TOKEN';
+/** How long one step may take. */
+const stepMilliseconds = 600_000;
+/** Refusals that name a time are repeated. */
+const maxAttempts = 5;
+const maxWaitSeconds = 10;
+const loopbackHost = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+export const isServerAddress = (to: string): boolean => /^https?:/i.test(to);
+
+/** @throws UsageError if the address is not usable, or the token is missing. */
+export function openServer(address: string, token: string | undefined): RemoteServer {
+  const url = readAddress(address);
+  if (!token)
+    throw new UsageError(
+      `Set ${tokenName} to an API key with the role "admin" in the application "main" of ${url}. "tablinum key create" creates one there.`,
+    );
+  const operator = connectServer({ url, token }, 'main');
+  const channelOf = (application: string, move: string): MoveChannel =>
+    createChannel({ url, token, application, move });
+  return {
+    operator,
+    location: {
+      name: url,
+      findStore: async (application) => {
+        const found = (await operator.call('applications:list', { filter: { name: application } })) as unknown[];
+        return found.length === 0 ? null : application;
+      },
+      check: async (application, move) => {
+        await channelOf(application, move).send('check', { store: storeVersion });
+      },
+      openCopy: async (application, move) => new RemoteCopyTarget(channelOf(application, move)),
+      replace: async (application, move) => {
+        await channelOf(application, move).send('place', {});
+      },
+    },
+  };
+}
+
+/** @throws UsageError */
+function readAddress(address: string): string {
+  const url = URL.parse(address);
+  if (url?.search !== '' || url.hash !== '')
+    throw new UsageError('--to must be the address of the other server, such as https://data.example.com.');
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError(`--to must not contain a password. Set ${tokenName}.`);
+  if (url.protocol === 'http:' && !loopbackHost.test(url.hostname))
+    throw new UsageError(
+      '--to must begin with https://, because the data and the token would be readable on the way. http:// is only possible on this machine.',
+    );
+  return url.href.replace(/\/+$/, '');
+}
+
+interface ChannelParts {
+  readonly url: string;
+  readonly token: string;
+  readonly application: string;
+  readonly move: string;
+}
+
+function createChannel(parts: ChannelParts): MoveChannel {
+  return {
+    send: async (step, message) => (await sendStep(parts, { step }, Buffer.from(JSON.stringify(message)))) as never,
+    sendBytes: async (step, body, parameters) => {
+      await sendStep(parts, { ...parameters, step }, body);
+    },
+  };
+}
+
+/** @throws Error with a message for the operator. */
+async function sendStep(
+  { url, token, application, move }: ChannelParts,
+  parameters: Readonly<Record<string, string>> & { readonly step: MoveStep },
+  body: Buffer | Readable,
+): Promise<unknown> {
+  const query = new URLSearchParams({ filterByTk: application, move, ...parameters }).toString();
+  const init = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream', 'x-app': 'main' },
+    redirect: 'manual' as const,
+    ...(Buffer.isBuffer(body)
+      ? { body: new Uint8Array(body) }
+      : { body: Readable.toWeb(body) as ReadableStream, duplex: 'half' as const }),
+  } satisfies RequestInit;
+  for (let attempt = 1; ; attempt += 1) {
+    const signal = AbortSignal.timeout(stepMilliseconds);
+    const reply = await fetch(`${url}/api/applications:receive?${query}`, { ...init, signal }).catch(
+      (error: unknown) => {
+        throw readFailure(url, error);
+      },
+    );
+    const text = await reply.text();
+    if (reply.ok) return (JSON.parse(text) as { data: unknown }).data;
+    const wait = Number(reply.headers.get('retry-after') ?? 0);
+    if (wait === 0 || wait > maxWaitSeconds || attempt === maxAttempts || !Buffer.isBuffer(body))
+      throw describeRefusal(url, reply.status, text);
+    await pause(wait * 1000);
+  }
+}
+
+function describeRefusal(url: string, status: number, text: string): OperatorRefusal {
+  const { code, message } = readReply(text);
+  if (code === 'ROUTE_UNKNOWN')
+    return new OperatorRefusal(
+      `${url} cannot receive applications. Check the path in the address; if it is right, upgrade that server.`,
+    );
+  if (message !== undefined) return new OperatorRefusal(`${url} refused: ${message}`);
+  const cure =
+    status === 413 ? ' A proxy limits the length of bodies: permit 256 MB for /api/applications:receive.' : '';
+  return new OperatorRefusal(`The reply of ${url} with the status ${status} is not one of a Tablinum server.${cure}`);
+}
+
+function readReply(text: string): { readonly code?: string; readonly message?: string } {
+  try {
+    return JSON.parse(text) as { code?: string; message?: string };
+  } catch {
+    return {};
+  }
+}

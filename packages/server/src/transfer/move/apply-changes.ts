@@ -1,0 +1,33 @@
+/** Writes the changes of a table to a copy, and compares what was written. */
+import type { MoveTarget, RowChanges } from '../../database/move/move-stores.ts';
+import { type MovedRow, type MovedTable, readRowKey } from '../../database/move/moved-table.ts';
+import { movePieceLength } from './move-protocol.ts';
+import { digestRows, type RowsDigest } from './sync-table.ts';
+
+/** First all removals: an added row may have a unique value that another one had. */
+export function* splitChanges({ removed, added }: RowChanges): Generator<RowChanges> {
+  yield { removed, added: [] };
+  let [piece, length]: [MovedRow[], number] = [[], 0];
+  for (const row of added) {
+    piece.push(row);
+    for (const each of row) length += each?.length ?? 4;
+    if (length < movePieceLength) continue;
+    yield { removed: [], added: piece };
+    [piece, length] = [[], 0];
+  }
+  if (piece.length > 0) yield { removed: [], added: piece };
+}
+
+/** @returns the digest of the rows that the table now has with the keys of the changes. */
+export async function applyChanges(target: MoveTarget, table: MovedTable, changes: RowChanges): Promise<RowsDigest> {
+  await target.apply(table, changes);
+  const keys = [...changes.removed, ...changes.added].map((row) => String(readRowKey(table, row)[0]));
+  return digestRows([await target.rowsOf(table, [...new Set(keys)])]);
+}
+
+/** @throws Error if a table does not have the added rows, or still has a removed one. */
+export async function requireApplied(table: MovedTable, { added }: RowChanges, found: RowsDigest): Promise<void> {
+  const expected = await digestRows([added]);
+  if (expected.rows !== found.rows || expected.sha256 !== found.sha256)
+    throw new Error(`The rows of the table "${table.table}" differ after they were written.`);
+}

@@ -1,0 +1,364 @@
+/** `tablinum move --to https://…`: an application reaches a server that is only known by its address, complete, or nothing changes. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { readConfig } from '../../src/base/config.ts';
+import { runMoveCommand } from '../../src/cli-move.ts';
+import { openLocation } from '../../src/cli-move-locations.ts';
+import { planTables } from '../../src/transfer/move/plan-tables.ts';
+import { type CliProcess, rootCredentials, startCliProcess } from '../support/cli-process.ts';
+import { describeEngines, type Engine, postgres, type Store, sqlite } from '../support/engines.ts';
+import { fetchBytes } from '../support/file-server.ts';
+import { getSharedCertificate } from '../support/mail-certificate.ts';
+import { enterApplication, fillApplication, readApplication } from '../support/moved-application.ts';
+import { queryDatabase } from '../support/query-database.ts';
+import { TestServer } from '../support/scenario.ts';
+import { serverSettings } from '../support/server-settings.ts';
+import { shopHeaders } from '../support/shop-server.ts';
+
+const program = fileURLToPath(new URL('../../bin/tablinum.js', import.meta.url));
+const shop = { as: 'shop', headers: shopHeaders };
+/** For machines that are busy. */
+const patient = ['--max-pause', '60'];
+/** Signing in and opening the application add rows to these tables, and write these. */
+const grown = new Set(['_events', '_audit', 'logins']);
+const written = new Set(['_audit_chains', '_audit_witness', '_collections', '_acts', '_outbox']);
+
+const configOf = ({ dataDir, databaseUrl }: Store): ReturnType<typeof readConfig> =>
+  readConfig({ ...serverSettings, DATA_DIR: dataDir, ...(databaseUrl && { DATABASE_URL: databaseUrl }) });
+
+const otherEngine = ({ name }: Engine): Engine => (name === 'sqlite' ? postgres : sqlite);
+
+async function moveTo(from: TestServer, url: string, token: string | undefined, more = patient): Promise<void> {
+  vi.stubEnv('TABLINUM_TO_TOKEN', token);
+  await runMoveCommand(['--app', 'shop', '--to', url, ...more], configOf(from.store));
+}
+
+const move = (from: TestServer, to: TestServer, more = patient): Promise<void> =>
+  moveTo(from, to.running.url, to.tokens.get('admin'), more);
+
+/** Every row of the stores, by table. */
+async function readRows({ store }: TestServer): Promise<Record<string, unknown[]>> {
+  const location = await openLocation(configOf(store));
+  const { reader, close } = await location.openSource((await location.findStore('shop')) ?? '');
+  const rows: Record<string, unknown[]> = {};
+  for (const table of (await planTables(reader)).tables) {
+    rows[table.table] = [];
+    for await (const batch of reader.rows(table)) rows[table.table]?.push(...batch);
+  }
+  await close();
+  return rows;
+}
+
+beforeAll(() => void vi.spyOn(console, 'log').mockImplementation(() => {}));
+afterAll(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a server', () => {
+  describeEngines('from', (engine) => {
+    let source: TestServer;
+    let target: TestServer;
+    let original: Awaited<ReturnType<typeof readApplication>>;
+
+    beforeAll(async () => {
+      [source, target] = [await TestServer.start(engine), await TestServer.start(otherEngine(engine))];
+      await source.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'The shop' } });
+      await enterApplication(source);
+      await fillApplication(source);
+      original = await readApplication(source);
+    });
+    afterAll(async () => {
+      for (const server of [source, target]) await server.stop();
+    });
+
+    /** Nothing was created in the target, and the source still runs. */
+    const expectUnchanged = async (): Promise<void> => {
+      expect(await target.data('GET /api/applications:list?filter={"name":"shop"}')).toEqual([]);
+      expect(await readApplication(source)).toEqual(original);
+    };
+
+    test('a missing, unknown or too weak token, and an address that cannot be used, change nothing', async () => {
+      const { url } = target.running;
+      await target.data('POST /api/roles:create', { body: { name: 'creator' } });
+      await target.data('POST /api/permissions:create', {
+        body: { role: 'creator', resource: 'applications', actions: ['list', 'get', 'create', 'update'] },
+      });
+      const weak = await target.data('POST /api/apiKeys:create', { body: { name: 'weak', role: 'creator' } });
+      const cases: [url: string, token: string | undefined, message: RegExp][] = [
+        [url, undefined, /Set TABLINUM_TO_TOKEN to an API key with the role "admin"/],
+        [url, `tbk_${'a'.repeat(40)}`, /invalid or missing token|token/],
+        [url, weak.token, /refused: The role does not allow receive on applications/],
+        [url.replace('http:', 'https:'), 'x', /does not speak TLS/],
+        ['http://data.example.com', 'x', /must begin with https:/],
+        ['https://user:secret@127.0.0.1', 'x', /must not contain a password/],
+        ['https://no-such-host.invalid', 'x', /is not known|cannot be reached/],
+        ['http://127.0.0.1:2', 'x', /No server listens at 127\.0\.0\.1:2/],
+        [`${url}/elsewhere`, 'x', /cannot receive applications\. Check the path/],
+      ];
+      for (const [address, token, message] of cases)
+        await expect(moveTo(source, address, token), address).rejects.toThrow(message);
+      await expectUnchanged();
+    });
+
+    test('a name that exists is refused, and that application is not changed', async () => {
+      await target.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'Another' } });
+      await expect(move(source, target)).rejects.toThrow(/"shop" exists in http:/);
+      const listed = await target.data('GET /api/applications:get?filterByTk=shop');
+      expect(listed).toMatchObject({ status: 'running', displayName: 'Another' });
+      expect(await readApplication(source)).toEqual(original);
+      await target.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
+    });
+
+    test('while the application is written, nothing that was acknowledged is lost, and all is equal', async () => {
+      const acknowledged: number[] = [];
+      let refused = '';
+      const writing = (async (): Promise<void> => {
+        for (let n = 0; refused === ''; n += 1) {
+          const reply = await source.call('POST /api/tags:create', { ...shop, body: { name: `written ${n}` } });
+          if (reply.status === 200) acknowledged.push(reply.body.data.id);
+          else refused = `${reply.status} ${reply.headers.get('retry-after')} ${reply.body.code}`;
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+      })();
+      await move(source, target);
+      await writing;
+      expect(refused).toBe('503 30 APPLICATION_STOPPED');
+      expect(acknowledged.length).toBeGreaterThan(0);
+      const [from, to] = [await readRows(source), await readRows(target)];
+      expect(Object.keys(to)).toEqual(Object.keys(from));
+      for (const [table, rows] of Object.entries(from))
+        if (grown.has(table)) expect(to[table], table).toEqual(expect.arrayContaining(rows));
+        else if (!written.has(table)) expect(to[table], table).toEqual(rows);
+      await enterApplication(target);
+      const tags = await target.data('GET /api/tags:list?pageSize=1000&sort=id', shop);
+      expect(tags.map(({ id }: { id: number }) => id)).toEqual(expect.arrayContaining(acknowledged));
+      const replies = await readApplication(target);
+      for (const [path, reply] of Object.entries(original))
+        if (path !== 'tags:list?sort=id') expect(replies[path], path).toEqual(reply);
+      const [file] = await target.data('GET /api/files:list?sort=id', shop);
+      expect((await fetchBytes(target, `/api/files/${file.id}`, shop)).status).toBe(200);
+      expect(await target.data('GET /api/audit:verify', shop)).toMatchObject({ valid: true });
+      const listed = await target.data('GET /api/applications:get?filterByTk=shop');
+      expect(listed).toMatchObject({ status: 'running', displayName: 'The shop' });
+      expect((await source.data('GET /api/applications:get?filterByTk=shop')).status).toBe('stopped');
+      // Refusals are in the journal, and the moment at which it was put in place; not each of its parts.
+      const audited = await target.data('GET /api/audit:list?pageSize=100');
+      const received = audited.filter(({ action }: { action: string }) => action === 'applications:receive');
+      expect(received.map(({ outcome }: { outcome: string }) => outcome).sort()).toEqual([
+        'done',
+        'refused',
+        'refused',
+      ]);
+      expect(received).toContainEqual(expect.objectContaining({ outcome: 'done', target: 'shop', actor: 'user:1' }));
+    });
+
+    test('requests that are none of the command, or for another application, are refused and change nothing', async () => {
+      const before = await readRows(target);
+      const id = '00000000-0000-4000-8000-000000000000';
+      const send = async (query: string, body = '{}', as = 'admin', headers = {}): Promise<string> => {
+        const reply = await fetch(`${target.running.url}/api/applications:receive?${query}`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/octet-stream',
+            authorization: `Bearer ${target.tokens.get(as) ?? as}`,
+            ...headers,
+          },
+          body,
+        });
+        return `${reply.status} ${((await reply.json()) as { code: string }).code}`;
+      };
+      const app = `filterByTk=shop&move=${id}`;
+      expect(await send(`${app}&step=prepare`)).toBe('409 MOVE_REFUSED');
+      expect(await send(`${app}&step=place`)).toBe('409 MOVE_REFUSED');
+      await target.data('POST /api/applications:stop?filterByTk=shop');
+      // Stopped, but not created by this move.
+      for (const step of ['prepare', 'place', 'analyse', 'complete'])
+        expect(await send(`${app}&step=${step}`), step).toBe('409 MOVE_REFUSED');
+      expect(await send(`filterByTk=main&move=${id}&step=place`)).toMatch(/^40[49]/);
+      expect(await send(`filterByTk=none&move=${id}&step=place`)).toBe('404 APPLICATION_UNKNOWN');
+      expect(await send(`filterByTk=shop&move=${id}&step=drop`)).toBe('400 PARAMETER_INVALID');
+      expect(await send('filterByTk=shop&move=1&step=place')).toBe('400 PARAMETER_INVALID');
+      expect(await send(`${app}&step=blob&name=..%2F..%2Fx`)).toBe('400 PARAMETER_INVALID');
+      expect(await send(`${app}&step=blob&scope=-1&name=${'a'.repeat(64)}`)).toBe('400 PARAMETER_INVALID');
+      expect(await send(`${app}&step=place`, '{}', 'nobody-at-all')).toMatch(/^401/);
+      expect(await send(`${app}&step=place`, '{}', 'admin', { 'x-app': 'shop' })).toMatch(/^(?:401|403|503)/);
+      expect(await send(`${app}&step=place`, '[')).toBe('400 BODY_INVALID');
+      await target.data('POST /api/applications:start?filterByTk=shop');
+      await target.data('POST /api/applications:stop?filterByTk=shop');
+      const after = await readRows(target);
+      for (const [table, rows] of Object.entries(before))
+        if (!grown.has(table) && !written.has(table)) expect(after[table], table).toEqual(rows);
+    });
+
+    test('rows that are no rows are refused while a move is under way', async () => {
+      const id = '11111111-0000-4000-8000-000000000000';
+      const body = { name: 'open', displayName: `Being moved (${id})` };
+      await target.data('POST /api/applications:create', { body });
+      await target.data('POST /api/applications:stop?filterByTk=open');
+      const send = async (step: string, message: unknown): Promise<unknown> => {
+        const reply = await fetch(
+          `${target.running.url}/api/applications:receive?filterByTk=open&move=${id}&step=${step}`,
+          {
+            method: 'POST',
+            headers: {
+              'content-type': 'application/octet-stream',
+              authorization: `Bearer ${target.tokens.get('admin')}`,
+            },
+            body: typeof message === 'string' ? message : JSON.stringify(message),
+          },
+        );
+        const { data, code } = (await reply.json()) as { data?: unknown; code?: string };
+        return data ?? code;
+      };
+      expect(await send('check', { store: 1 })).toBe('MOVE_REFUSED');
+      expect(await send('prepare', {})).toEqual({});
+      const all = { after: null, until: null };
+      expect(await send('compare', { table: '_fields', ranges: [all] })).toMatchObject({ ranges: [{ rows: 0 }] });
+      expect(await send('compare', { table: '_meta', ranges: [all] })).toBe('MOVE_REFUSED');
+      expect(await send('compare', { table: 'x"; DROP TABLE y', ranges: [all] })).toBe('MOVE_REFUSED');
+      expect(await send('compare', { table: '_fields', ranges: [{ after: [{}], until: null }] })).toBe('BODY_INVALID');
+      expect(await send('rows', { table: '_fields', rows: [['1']], ...all })).toBe('BODY_INVALID');
+      expect(await send('rows', { table: '_fields', rows: 7, ...all })).toBe('BODY_INVALID');
+      const row = (key: string): unknown => ({ table: '_fields', rows: [[key, '1', 'n', '{}', '{}']], ...all });
+      expect(await send('rows', row("1'); DROP TABLE x; --"))).toMatch(/BODY_INVALID|MOVE_REFUSED/);
+      expect(await send('blobs', 'xx')).toBe('BODY_INVALID');
+      expect(await send(`blob&name=${'a'.repeat(64)}`, 'other bytes')).toBe('MOVE_REFUSED');
+      expect(await send('complete', { versions: { version: 'x', schema: '1', store: 1 }, generated: {} })).toBe(
+        'MOVE_REFUSED',
+      );
+      expect(await target.data('GET /api/applications:get?filterByTk=open')).toMatchObject({ status: 'stopped' });
+      const listCopies = (): string[] => readdirSync(target.store.dataDir).filter((name) => name.startsWith('move-'));
+      expect(listCopies().length).toBe(engine.name === 'sqlite' ? 0 : 1);
+      await target.data('POST /api/applications:destroy?filterByTk=open&confirm=open');
+      expect(listCopies()).toEqual([]);
+      const { databaseUrl } = target.store;
+      const schemas = "SELECT nspname FROM pg_namespace WHERE nspname LIKE '%part'";
+      if (databaseUrl !== null) expect(await queryDatabase(databaseUrl, schemas)).toEqual([]);
+    });
+  });
+});
+
+test('a certificate that is not valid is named, and the token is not sent', async () => {
+  const source = await TestServer.start(sqlite);
+  await source.data('POST /api/applications:create', { body: { name: 'shop' } });
+  let requests = 0;
+  const https = createServer(getSharedCertificate(), (_request, response) => {
+    requests += 1;
+    response.end('<html>');
+  });
+  await once(https.listen(0, '127.0.0.1'), 'listening');
+  const { port } = https.address() as AddressInfo;
+  await expect(moveTo(source, `https://127.0.0.1:${port}`, 'x')).rejects.toThrow(
+    /The certificate of 127\.0\.0\.1:\d+ is not valid: .*NODE_EXTRA_CA_CERTS/,
+  );
+  expect(requests).toBe(0);
+  https.close();
+  await source.stop();
+});
+
+describe.skipIf(inject('postgresSkipped') !== null)('a move to an address that is killed', () => {
+  describeEngines('into', (engine) => {
+    let source: TestServer;
+    let store: Store;
+    let target: CliProcess;
+    let token: string;
+    let port: string;
+    const statePath = (): string => join(source.store.dataDir, 'moves', 'shop.json');
+
+    const startTarget = (): Promise<CliProcess> =>
+      startCliProcess(store.dataDir, {
+        ...serverSettings,
+        PORT: port,
+        ...(store.databaseUrl && { DATABASE_URL: store.databaseUrl }),
+      });
+    /** Runs the command. @param onState is called with its stored state, again and again. */
+    const run = async (
+      onState: (state: string, kill: () => void) => void = () => {},
+    ): Promise<{ code: number | null; text: string }> => {
+      const args = ['move', '--app', 'shop', '--to', target.url, ...patient];
+      const { PATH = '' } = process.env;
+      const env = { PATH, ...serverSettings, DATA_DIR: source.store.dataDir, TABLINUM_TO_TOKEN: token };
+      const child = spawn(process.execPath, [program, ...args], { cwd: tmpdir(), env });
+      let text = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (piece: Buffer) => {
+          text += piece.toString();
+        });
+      const watch = setInterval(() => {
+        if (existsSync(statePath())) onState(readFileSync(statePath(), 'utf8'), () => child.kill('SIGKILL'));
+      }, 1);
+      const [code] = (await once(child, 'close')) as [number | null];
+      clearInterval(watch);
+      return { code, text };
+    };
+
+    beforeAll(async () => {
+      source = await TestServer.start(sqlite);
+      store = await engine.store(true);
+      port = '0';
+      target = await startTarget();
+      ({ port } = new URL(target.url));
+      const reply = await fetch(`${target.url}/api/auth:signIn`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(rootCredentials),
+      });
+      ({ token } = ((await reply.json()) as { data: { token: string } }).data);
+      await source.data('POST /api/applications:create', { body: { name: 'shop' } });
+      await enterApplication(source);
+      const fields = [
+        { name: 'n', type: 'integer', unique: true },
+        { name: 'text', type: 'text' },
+      ];
+      await source.data('POST /api/collections:create', { ...shop, body: { name: 'things', fields } });
+      for (let n = 0; n < 6000; n += 1000) {
+        const body = Array.from({ length: 1000 }, (_, index) => ({ n: n + index, text: 'x'.repeat(500) }));
+        await source.data('POST /api/things:create', { ...shop, body });
+      }
+    });
+    afterAll(async () => {
+      await target.stop('SIGKILL');
+      await source.stop();
+      await store.remove();
+    });
+
+    test('is continued by the same command, whether the command or the server was killed', async () => {
+      const reached = [(state: string) => state.includes('"id"'), (state: string) => state.includes('things_')];
+      for (const isReached of reached) expect((await run((state, kill) => isReached(state) && kill())).code).toBeNull();
+      let isKilled = false;
+      const failed = await run((state) => {
+        if (isKilled || !state.includes('things_')) return;
+        isKilled = true;
+        target.signal('SIGKILL');
+      });
+      expect(failed).toMatchObject({ code: 1, text: expect.stringMatching(/No server listens|cannot be reached/) });
+      // The source is in service, or was started again.
+      expect((await source.call('GET /api/things:list?pageSize=1', shop)).status).toBe(200);
+      await target.stop('SIGKILL');
+      target = await startTarget();
+      expect((await run((state, kill) => state.includes('"isComplete":true') && kill())).code).toBeNull();
+      await target.stop('SIGKILL');
+      target = await startTarget();
+      const done = await run();
+      expect(done).toMatchObject({ code: 0, text: expect.stringMatching(/runs in http:/) });
+      expect(existsSync(statePath())).toBe(false);
+      const headers = { authorization: `Bearer ${token}`, 'x-app': 'main' };
+      const entered = await fetch(`${target.url}/api/applications:enter?filterByTk=shop`, { method: 'POST', headers });
+      const own = ((await entered.json()) as { data: { token: string } }).data.token;
+      const list = await fetch(`${target.url}/api/things:list?pageSize=1000&page=6&sort=n`, {
+        headers: { authorization: `Bearer ${own}`, 'x-app': 'shop' },
+      });
+      const { data, meta } = (await list.json()) as { data: { id: number; n: number }[]; meta: { count: number } };
+      expect(meta.count).toBe(6000);
+      expect(data.at(-1)).toMatchObject({ id: 6000, n: 5999 });
+    });
+  });
+});
