@@ -6,7 +6,7 @@ import type { BlobStore } from './base/blob-store.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import type { MoveReader, MoveTarget } from './database/move/move-stores.ts';
-import { mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
+import { findLocations, mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
 
 /** The stores of the application and its bytes, opened. */
 export interface OpenSource {
@@ -85,9 +85,10 @@ async function openDatabase(config: Config, url: string): Promise<MoveLocation> 
   const { PostgresMoveReader, PostgresMoveTarget, findPostgresStore, replaceSchema } = await import(
     './database/postgres/postgres-move.ts'
   );
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
-  const budget = new ConnectionBudget(config.databaseConnections);
+  const locations = await findLocations(config, url);
+  await locations.requireOneServer('move');
+  const { budget } = await locations.find(schemaName(mainStoreName));
   const locate = (schema: string): { url: string; budget: typeof budget; schema: string } => ({ url, budget, schema });
   const part = (store: string): string => `${schemaName(store)}_part`;
   const openStore = await openPostgresStore(config, url);
