@@ -16,7 +16,7 @@ import {
 import type { CopyBlobs, NewStoreRequest, SaveRequest, UploadRequest } from './database/backup-task.ts';
 import type { BackupOptions } from './database/sqlite/backup-folder.ts';
 import { hasProcessExited } from './database/sqlite/folder-lock.ts';
-import { mainStoreName, schemaName } from './open-stores.ts';
+import { findLocations, mainStoreName, schemaName } from './open-stores.ts';
 
 export interface SaveListeners {
   /** @param total applications, as far as their number is known. */
@@ -79,7 +79,7 @@ async function saveData(
   { folder, application, reason }: SaveRequest,
   options: Pick<BackupOptions, 'onProgress' | 'copyBlobs'>,
 ): Promise<BackupManifest> {
-  const { dataDir, databaseUrl: url, databaseConnections, bucket, recipients } = source;
+  const { dataDir, databaseUrl: url, bucket, recipients } = source;
   const manifest = {
     at: isoTime(systemClock.now()),
     serverVersion: readVersion(),
@@ -91,10 +91,8 @@ async function saveData(
     return backupFolder(dataDir, folder, { application, manifest, recipients, ...options });
   }
   const { backupSchemas } = await import('./database/postgres/backup-schemas.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   return backupSchemas(folder, {
-    url,
-    budget: new ConnectionBudget(databaseConnections),
+    locations: await findLocations(source, url),
     application,
     mainStore: mainStoreName,
     schemaName,
@@ -148,7 +146,7 @@ async function createStoreFromFolder(
 ): Promise<BackupApplication> {
   return openBackup(folder, { source, identities, only: name }, async (plain, manifest) => {
     const application = findSavedApplication(manifest, name);
-    const { dataDir, databaseUrl: url, databaseConnections } = source;
+    const { dataDir, databaseUrl: url } = source;
     if (url === null) {
       const { createRestoredStore } = await import('./database/sqlite/restore-folder.ts');
       const options = { folder: plain, manifest, application, store, isCopy };
@@ -156,26 +154,23 @@ async function createStoreFromFolder(
       return application;
     }
     const { createRestoredSchema } = await import('./database/postgres/restore-schemas.ts');
-    const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
-    const budget = new ConnectionBudget(databaseConnections);
+    const location = await (await findLocations(source, url)).place(schemaName(store));
     const own = manifest.files.filter(({ path }) => isOfStore(path, application.store));
     await checkFiles(plain, { ...manifest, files: own });
-    await createRestoredSchema({ url, budget, folder: plain, manifest, isCopy }, application.store, schemaName(store));
+    await createRestoredSchema({ ...location, folder: plain, manifest, isCopy }, application.store, schemaName(store));
     return application;
   });
 }
 
 /** Removes the files of an interrupted {@link createStore}, except a complete store. */
-export async function removeStorePart(
-  { dataDir, databaseUrl, databaseConnections }: BackupSource,
-  store: string,
-): Promise<void> {
+export async function removeStorePart(source: BackupSource, store: string): Promise<void> {
+  const { dataDir, databaseUrl } = source;
   await rm(storePart(dataDir, store), { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   if (databaseUrl === null) return;
   const { dropPostgres } = await import('./database/postgres/postgres-open.ts');
   const { restorePart } = await import('./database/postgres/restore-schemas.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
-  await dropPostgres(databaseUrl, restorePart(schemaName(store)), new ConnectionBudget(databaseConnections));
+  const { url, budget } = await (await findLocations(source, databaseUrl)).find(schemaName(store));
+  await dropPostgres(url, restorePart(schemaName(store)), budget);
 }
 
 const storePart = (dataDir: string, store: string): string => join(dataDir, `restore-${store}.part`);

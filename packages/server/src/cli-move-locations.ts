@@ -6,7 +6,7 @@ import type { BlobStore } from './base/blob-store.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import type { MoveSource } from './database/move/move-stores.ts';
-import { mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
+import { findLocations, mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
 import type { CopyTarget } from './transfer/move/copy-target.ts';
 import { LocalCopyTarget, type OpenTarget } from './transfer/move/local-target.ts';
 
@@ -103,9 +103,10 @@ async function openDatabase(config: LocationConfig, url: string): Promise<MoveLo
   const { PostgresMoveTarget } = await import('./database/postgres/postgres-move.ts');
   const { findPostgresStore, replaceSchema } = await import('./database/postgres/postgres-move-place.ts');
   const { PostgresMoveSource } = await import('./database/postgres/postgres-move-snapshot.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
-  const budget = new ConnectionBudget(config.databaseConnections);
+  const locations = await findLocations(config, url);
+  await locations.requireOneServer('move');
+  const { budget } = await locations.find(schemaName(mainStoreName));
   const locate = (schema: string): { url: string; budget: typeof budget; schema: string } => ({ url, budget, schema });
   const part = (store: string): string => `${schemaName(store)}_part`;
   const openStore = await openPostgresStore(config, url);

@@ -10,7 +10,7 @@ import { copyIfExists } from './base/copy-if-exists.ts';
 import { withBackupFolder } from './cli-backup-address.ts';
 import { UsageError } from './cli-commands.ts';
 import { type BackupApplication, type BackupManifest, checkFiles } from './database/backup-manifest.ts';
-import { mainStoreName, schemaName } from './open-stores.ts';
+import { findLocations, mainStoreName, schemaName } from './open-stores.ts';
 import { isApplicationName } from './records/system/application-rules.ts';
 
 const usage =
@@ -134,11 +134,17 @@ async function restoreToFolder(request: RestoreRequest, { dataDir }: Config): Pr
 async function restoreToDatabase(request: RestoreRequest, config: Config, url: string): Promise<string | null> {
   const { folder, manifest, at, application } = request;
   const { restoreSchemas } = await import('./database/postgres/restore-schemas.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
+  const locations = await findLocations(config, url);
+  await locations.requireOneServer('restore');
   await checkFiles(folder, manifest);
-  const budget = new ConnectionBudget(config.databaseConnections);
   const suffix = `replaced_${at.replace(/[^\d]/g, '').slice(0, 14)}`;
-  const kept = await restoreSchemas({ ...request, url, budget, suffix, mainStore: mainStoreName, schemaName });
+  const kept = await restoreSchemas({
+    ...request,
+    ...(await locations.find(schemaName(mainStoreName))),
+    suffix,
+    mainStore: mainStoreName,
+    schemaName,
+  });
   if (!application) await restoreKey(folder, config.dataDir, suffix);
   return kept.length === 0 ? null : `the schemas ${kept.join(', ')}`;
 }

@@ -5,7 +5,7 @@ import type { Config } from './base/config.ts';
 import { withBackupFolder } from './cli-backup-address.ts';
 import { UsageError } from './cli-commands.ts';
 import { type BackupManifest, checkFiles, readManifest } from './database/backup-manifest.ts';
-import { mainStoreName, schemaName } from './open-stores.ts';
+import { findLocations, mainStoreName, schemaName } from './open-stores.ts';
 
 const usage =
   'Usage: tablinum verify [--identity <file>] <folder or s3://bucket/prefix/name>. With DATABASE_URL, a backup of PostgreSQL is also restored into temporary schemas and compared.';
@@ -73,8 +73,7 @@ async function verify(folder: string, manifest: BackupManifest, config: Config, 
     return;
   }
   const { verifySchemas } = await import('./database/postgres/restore-schemas.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
-  const budget = new ConnectionBudget(config.databaseConnections);
-  await verifySchemas({ url: config.databaseUrl, budget, folder, manifest, mainStore: mainStoreName, schemaName });
+  const location = await (await findLocations(config, config.databaseUrl)).find(schemaName(mainStoreName));
+  await verifySchemas({ ...location, folder, manifest, mainStore: mainStoreName, schemaName });
   console.log(`The backup in ${backup} is good: ${content}. It was restored into temporary schemas and compared.`);
 }

@@ -14,6 +14,7 @@ import { folderFailure, isFileFault, postgresFailure, StartFailure, sqliteFailur
 import { DatabaseBlobs } from './database/blob-rows.ts';
 import { readEpoch } from './database/catalogue.ts';
 import type { Database } from './database/database.ts';
+import type { SchemaLocations } from './database/postgres/schema-locations.ts';
 import type { StoreSharing } from './database/shared-store.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
 
@@ -159,19 +160,30 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
   };
 }
 
+/** Finds the servers of the schemas of PostgreSQL. */
+export async function findLocations(
+  { databaseConnections: connections }: Pick<Config, 'databaseConnections'>,
+  url: string,
+): Promise<SchemaLocations> {
+  const { SchemaLocations } = await import('./database/postgres/schema-locations.ts');
+  return new SchemaLocations({ url, connections, mainSchema: schemaName(mainStoreName) });
+}
+
 /** How a command opens the stores of PostgreSQL, which must exist. */
 export async function openPostgresStore(
   config: Pick<Config, 'databaseConnections'>,
   url: string,
 ): Promise<(store: string) => Promise<Database>> {
   const { openPostgres } = await import('./database/postgres/postgres-open.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
-  const budget = new ConnectionBudget(config.databaseConnections);
-  return (store) => {
-    const options = { url, schema: schemaName(store), budget, requireDurable: false, poolSize: 2, idleMilliseconds };
-    return openPostgres(options, false).catch((error: unknown) => {
+  const locations = await findLocations(config, url);
+  const pool = { requireDurable: false, poolSize: 2, idleMilliseconds };
+  return async (store) => {
+    const schema = schemaName(store);
+    try {
+      return await openPostgres({ ...(await locations.find(schema)), schema, ...pool }, false);
+    } catch (error) {
       throw postgresFailure(url, error);
-    });
+    }
   };
 }
 
@@ -180,21 +192,22 @@ export const schemaName = (store: string): string => `app_${store.replaceAll('-'
 
 async function openPostgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
   const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
-  const { ConnectionBudget } = await import('./database/postgres/connection-budget.ts');
-  const budget = new ConnectionBudget(config.databaseConnections);
+  const locations = await findLocations(config, url);
   const startupWait = {
     milliseconds: config.databaseWaitSeconds * 1000,
     report: (fault: Error): void => logger.warn(`waiting for PostgreSQL (DATABASE_URL): ${fault.message}`),
   };
   const stores: ApplicationStores = {
-    open: (store, mayCreate) => {
+    open: async (store, mayCreate) => {
       const isMain = store === mainStoreName;
       const pool = isMain
         ? { poolSize: config.poolSize, idleMilliseconds: 10_000 }
         : { poolSize: Math.min(config.poolSize, maxApplicationPoolSize), idleMilliseconds };
       const requireDurable = config.databaseDurability === 'required';
-      const options = { url, schema: schemaName(store), budget, requireDurable, ...pool };
-      return openPostgres(options, mayCreate, isMain ? startupWait : null);
+      const schema = schemaName(store);
+      const retry = isMain ? startupWait : null;
+      const location = await (mayCreate ? locations.place(schema, retry) : locations.find(schema, retry));
+      return openPostgres({ ...location, schema, requireDurable, ...pool }, mayCreate, retry);
     },
     openJournal: async () => null,
     blobs: (_, database) => new DatabaseBlobs(database, clock),
@@ -202,13 +215,17 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
       if (!config.upgradeBackup) return null;
       const { saveSchema } = await import('./database/postgres/save-schema.ts');
       const copy = `${schemaName(store)}_version_${version}`;
-      await saveSchema(url, budget, schemaName(store), copy);
+      const location = await locations.find(schemaName(store));
+      await saveSchema(location.url, location.budget, schemaName(store), copy);
       return `schema ${copy}`;
     },
     remove: async (store) => {
-      for (const schema of [schemaName(store), `${schemaName(store)}_part`]) await dropPostgres(url, schema, budget);
+      const location = await locations.find(schemaName(store));
+      for (const schema of [schemaName(store), `${schemaName(store)}_part`])
+        await dropPostgres(location.url, schema, location.budget);
       const { removeSavedSchemas } = await import('./database/postgres/save-schema.ts');
-      await removeSavedSchemas(url, budget, `${schemaName(store)}_version_`);
+      await removeSavedSchemas(location.url, location.budget, `${schemaName(store)}_version_`);
+      await locations.forget(schemaName(store));
     },
   };
   return {

@@ -42,8 +42,8 @@ const reads: Readonly<Record<string, string>> = {
   'restricted get': 'albums:get?filterByTk=2',
 };
 
-/** What timers read, which may happen during a request: mail to be sent, running imports, settings of other servers. */
-const ofTimers = /FROM (?:"mailOutbox"|"mailCampaigns"|accounts|imports|_settings)\b/;
+/** What timers read, which may happen during a request: mail to be sent, running imports, settings of other servers, open transactions. */
+const ofTimers = /FROM (?:"mailOutbox"|"mailCampaigns"|accounts|imports|_settings|pg_current_snapshot\(\) s)\b/;
 
 describeEngines('statements', (engine) => {
   let server: TestServer;

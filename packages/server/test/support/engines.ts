@@ -2,6 +2,14 @@ import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, inject } from 'vitest';
+import {
+  closeToConnections,
+  createOnNodes,
+  dropOnNodes,
+  emptyClusterDatabase,
+  inDatabase,
+  onAllNodes,
+} from './citus-cluster.ts';
 import { queryDatabase } from './query-database.ts';
 import { bootstrappedDatabase } from './server-settings.ts';
 
@@ -23,10 +31,18 @@ export const sqlite: Engine = {
   name: 'sqlite',
   store: async (isBootstrapped) => makeStore(null, noDatabase, isBootstrapped),
 };
-export const postgres: Engine = { name: 'postgres', store: makePostgresStore };
+/** With `npm run test:citus`, its stores are on a Citus cluster. */
+export const postgres: Engine = {
+  name: 'postgres',
+  store: async (isBootstrapped) => {
+    const nodes = inject('clusterNodes');
+    return nodes === null ? makePostgresStore(isBootstrapped) : makeClusterStore(nodes, isBootstrapped);
+  },
+};
 
-/** Runs the same suite on both engines. */
+/** Runs the same suite on both engines; with `npm run test:citus` on a Citus cluster only. */
 export function describeEngines(name: string, body: (engine: Engine) => void): void {
+  if (inject('clusterNodes') !== null) return void describe(`${name} (citus)`, () => body(postgres));
   describe(`${name} (sqlite)`, () => body(sqlite));
   const skipped = inject('postgresSkipped');
   if (skipped === null) describe(`${name} (postgres)`, () => body(postgres));
@@ -70,7 +86,6 @@ async function makePostgresStore(isBootstrapped = false): Promise<Store> {
   const url = inject('postgresUrl')!;
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
   await createDatabase(url, name, isBootstrapped ? bootstrappedDatabase : 'template0');
-  const own = Object.assign(new URL(url), { pathname: `/${name}` }).href;
   const drop = async (): Promise<void> => void (await queryDatabase(url, `DROP DATABASE ${name} WITH (FORCE)`));
   const copy = async (): Promise<() => Promise<void>> => {
     // Connections of a server that was killed may still be open.
@@ -81,7 +96,23 @@ async function makePostgresStore(isBootstrapped = false): Promise<Store> {
       await queryDatabase(url, `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
     };
   };
-  return makeStore(own, { copy, drop });
+  return makeStore(inDatabase(url, name), { copy, drop });
+}
+
+async function makeClusterStore(nodes: readonly string[], isBootstrapped = false): Promise<Store> {
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
+  await createOnNodes(nodes, name, isBootstrapped ? bootstrappedDatabase : emptyClusterDatabase);
+  const drop = (): Promise<void> => dropOnNodes(nodes, name);
+  const copy = async (): Promise<() => Promise<void>> => {
+    await closeToConnections(nodes, name);
+    await createOnNodes(nodes, `${name}_copy`, name);
+    await onAllNodes(nodes, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    return async () => {
+      await drop();
+      await onAllNodes(nodes, `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
+    };
+  };
+  return makeStore(inDatabase(nodes[0] ?? '', name), { copy, drop }, isBootstrapped);
 }
 
 /** Copies the files of the template, which takes half the processor time of a copy through the write-ahead log. */

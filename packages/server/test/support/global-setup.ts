@@ -9,6 +9,15 @@ import { startThrowawayPostgres } from '../../../../scripts/throwaway-postgres.t
 import { readConfig } from '../../src/base/config.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
+import {
+  closeToConnections,
+  createEmptyCluster,
+  createOnNodes,
+  dropOnNodes,
+  emptyClusterDatabase,
+  findClusterNodes,
+  inDatabase,
+} from './citus-cluster.ts';
 import { serverProgram } from './server-program.ts';
 import { bootstrappedDatabase, serverSettings } from './server-settings.ts';
 
@@ -21,6 +30,8 @@ declare module 'vitest' {
     postgresUrl: string | null;
     /** Why the PostgreSQL tests are skipped, or null. */
     postgresSkipped: string | null;
+    /** Addresses of the coordinator and the workers of the Citus cluster that is used instead; null: none. */
+    clusterNodes: readonly string[] | null;
     /** A folder that a server has bootstrapped. Tests that do not concern the bootstrap start with a copy of it. */
     bootstrappedFolder: string;
   }
@@ -56,6 +67,9 @@ function fillCompileCache(): void {
 }
 
 async function providePostgres(project: TestProject): Promise<() => Promise<void>> {
+  const cluster = process.env['TEST_CITUS_URL'];
+  if (cluster) return provideCluster(project, cluster);
+  project.provide('clusterNodes', null);
   const started = isQuick
     ? { skipped: 'a quick run is on SQLite only' }
     : await startThrowawayPostgres({ durable: false });
@@ -76,6 +90,24 @@ async function providePostgres(project: TestProject): Promise<() => Promise<void
   project.provide('postgresUrl', started.url);
   project.provide('postgresSkipped', null);
   return started.stop;
+}
+
+/** @param url of the coordinator, as a role that may create databases and extensions. */
+async function provideCluster(project: TestProject, url: string): Promise<() => Promise<void>> {
+  const nodes = await findClusterNodes(url);
+  await createEmptyCluster(nodes);
+  await dropOnNodes(nodes, bootstrappedDatabase);
+  await createOnNodes(nodes, bootstrappedDatabase, emptyClusterDatabase);
+  const folder = mkdtempSync(join(tmpdir(), 'tablinum-bootstrapped-'));
+  await bootstrapStore(folder, inDatabase(url, bootstrappedDatabase));
+  rmSync(folder, { recursive: true });
+  await closeToConnections(nodes, bootstrappedDatabase);
+  project.provide('clusterNodes', nodes);
+  project.provide('postgresUrl', url);
+  project.provide('postgresSkipped', null);
+  return async () => {
+    for (const name of [bootstrappedDatabase, emptyClusterDatabase]) await dropOnNodes(nodes, name);
+  };
 }
 
 async function bootstrapStore(folder: string, url?: string): Promise<void> {

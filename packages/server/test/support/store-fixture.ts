@@ -9,6 +9,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { inject } from 'vitest';
+import { localSchemas } from './citus-cluster.ts';
 import type { Engine, Store } from './engines.ts';
 import type { Json } from './json.ts';
 import { queryDatabase } from './query-database.ts';
@@ -168,7 +170,7 @@ export function openStoreFixture(engine: Engine, { files, dump }: StoreFixture):
       mkdirSync(dirname(target), { recursive: true });
       writeFileSync(target, Buffer.from(bytes, 'base64'));
     }
-    if (dump !== null) await queryDatabase(store.databaseUrl!, dump);
+    if (dump !== null) await queryDatabase(store.databaseUrl!, `${inject('clusterNodes') ? localSchemas : ''}${dump}`);
     return store;
   };
   return { name: engine.name, store: open };

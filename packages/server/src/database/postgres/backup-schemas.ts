@@ -7,15 +7,14 @@ import {
 } from '../backup-manifest.ts';
 import type { CopyBlobs } from '../backup-task.ts';
 import { completeManifest } from '../complete-manifest.ts';
-import type { ConnectionBudget } from './connection-budget.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { runQuery } from './run-query.ts';
 import { saveApplication } from './save-application.ts';
+import type { SchemaLocations } from './schema-locations.ts';
 import { connectForCopies } from './schema-snapshot.ts';
 
 export interface SchemaBackupOptions {
-  readonly url: string;
-  readonly budget: ConnectionBudget;
+  readonly locations: SchemaLocations;
   /** The only application to save; null for all. */
   readonly application: string | null;
   readonly mainStore: string;
@@ -46,8 +45,8 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
     };
     const saveReading = async <T>(store: string, read: (client: PostgresClient) => Promise<T>): Promise<T> => {
       saved.add(store);
-      const { url, budget } = options;
-      const source = { url, budget, schema: options.schemaName(store) };
+      const schema = options.schemaName(store);
+      const source = { ...(await options.locations.find(schema)), schema };
       const result = await saveApplication({ ...source, root: part, path: `schemas/${store}` }, read);
       tables.push(...result.tables);
       await options.copyBlobs?.(store, blobsFolder(part, store));
@@ -75,7 +74,8 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
 
 /** The applications to save. @throws Error where there are none, or the one that is named does not exist. */
 async function listApplications(options: SchemaBackupOptions): Promise<BackupApplication[]> {
-  const client = await connectForCopies(options.url, options.budget);
+  const { url, budget } = await options.locations.find(options.schemaName(options.mainStore));
+  const client = await connectForCopies(url, budget);
   return readApplications(client, options).finally(() => client.end());
 }
 

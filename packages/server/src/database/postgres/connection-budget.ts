@@ -22,12 +22,19 @@ export class ConnectionBudget {
   #size: number;
   #refusedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(size: number) {
+  /** @param settings options of each session, like `-c name=value`, in addition to those of its pool. */
+  constructor(size: number, settings: string | null = null) {
     this.#size = size;
     this.#free = size;
     const acquire = (): Promise<void> => this.#take();
     const give = (): void => this.#give();
     this.client = class extends PostgresClient {
+      constructor(config: pg.ClientConfig = {}) {
+        super(
+          settings === null ? config : { ...config, options: [config.options, settings].filter(Boolean).join(' ') },
+        );
+      }
+
       override connect(): Promise<pg.Client>;
       override connect(callback: ConnectCallback): void;
       override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {

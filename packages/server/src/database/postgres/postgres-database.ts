@@ -197,7 +197,7 @@ export class PostgresDatabase implements Database {
   /** Ends what a connection runs. */
   async #cancel(client: pg.PoolClient): Promise<void> {
     const { processID } = client as { processID?: number };
-    await this.read([{ text: 'SELECT pg_cancel_backend($1)', values: [processID ?? null] }]);
+    await this.read([{ text: 'SELECT pg_cancel_backend($1::int4)', values: [processID ?? null] }]);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import { DatabaseFault } from '../database.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
+import { createSchemaOnce } from './create-schema.ts';
+import type { PostgresClient } from './postgres-client.ts';
 import { PostgresDatabase, type PostgresOptions } from './postgres-database.ts';
 import { toPostgresFault } from './postgres-fault.ts';
 import { runQuery } from './run-query.ts';
@@ -43,12 +45,7 @@ ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)
     options.budget.lowerTo(await readConnectionLimit(client));
     const existingSchema = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
     if (existingSchema.length === 0 && !mayCreate) throw new Error('the store is missing');
-    // The lock, which ends with the transaction, lets two nodes that start at the same time create it once.
-    if (existingSchema.length === 0)
-      await runQuery(
-        client,
-        `BEGIN; SELECT pg_advisory_xact_lock(7236417); CREATE SCHEMA IF NOT EXISTS ${options.schema}; COMMIT`,
-      );
+    if (existingSchema.length === 0) await createSchemaOnce(client, options.schema);
   } finally {
     await client.end();
   }
@@ -73,7 +70,11 @@ function checkServer(settings: ServerSettings | undefined, requireDurable: boole
     );
 }
 
-async function connectWithRetry({ url, budget }: PostgresOptions, retry: ConnectRetry | null): Promise<pg.Client> {
+/** Opens a connection. @throws DatabaseFault, if `retry` is given after its time. */
+export async function connectWithRetry(
+  { url, budget }: Pick<PostgresOptions, 'url' | 'budget'>,
+  retry: ConnectRetry | null,
+): Promise<PostgresClient> {
   const deadline = performance.now() + (retry?.milliseconds ?? 0);
   for (;;) {
     const client = new budget.client({ connectionString: url });
