@@ -2,7 +2,8 @@
  * Writes the file system of the container image: the packed server, its dependencies, Node, and the shared libraries that they need, without a
  * shell or a package manager. The libraries are those of the machine that builds.
  *
- * Usage: node scripts/build-image.ts <folder>, which does not exist. The Dockerfile runs it.
+ * Usage: node scripts/build-image.ts <folder>, which does not exist. The Dockerfile runs it. A second argument is a packed server to use;
+ * without it, the server is built and packed.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -27,12 +28,15 @@ const resolver = 'libresolv.so.2';
 /** What neither the server nor a command of the operator reads. */
 const unused = [/\.(md|markdown|map|c|cc|h|gyp)$/i, /\.d\.[cm]?ts$/];
 
-/** @param output the folder to create, with `root/`, and `data/` for the folder of another owner. */
-export function buildImage(output: string): void {
+/**
+ * @param output the folder to create, with `root/`, and `data/` for the folder of another owner.
+ * @param packed the file of a packed server; null: it is built.
+ */
+export function buildImage(output: string, packed: string | null = null): void {
   const image = join(output, 'root');
   const app = join(image, 'app');
   mkdirSync(app, { recursive: true });
-  installServer(app);
+  installServer(app, packed);
   trim(join(app, 'node_modules'));
   const env = realpathSync('/usr/bin/env');
   copyInto(image, env, '/usr/bin/env');
@@ -51,10 +55,10 @@ export function buildImage(output: string): void {
   chmodSync(join(image, 'tmp'), 0o1777);
 }
 
-function installServer(app: string): void {
+function installServer(app: string, given: string | null): void {
   const build = mkdtempSync(join(tmpdir(), 'tablinum-image-'));
   try {
-    const packed = packPackage(buildPackages(join(build, 'packages')).server, build);
+    const packed = given ?? packPackage(buildPackages(join(build, 'packages')).server, build);
     writeFileSync(join(app, 'package.json'), '{"private":true}\n');
     const options = ['--prefer-offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
     execFileSync('npm', ['install', ...options, packed], { cwd: app, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -100,9 +104,9 @@ function copyInto(image: string, from: string, path: string): void {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , image] = process.argv;
+  const [, , image, packed] = process.argv;
   if (image === undefined || existsSync(image)) {
-    process.stderr.write('Usage: node scripts/build-image.ts <folder that does not exist>\n');
+    process.stderr.write('Usage: node scripts/build-image.ts <folder that does not exist> [<packed server>]\n');
     process.exitCode = 2;
-  } else buildImage(resolve(image));
+  } else buildImage(resolve(image), packed === undefined ? null : resolve(packed));
 }
