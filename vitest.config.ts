@@ -39,8 +39,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // CI runs on machines of unknown speed. A test that only passes the second time is listed at the end: correct it.
     retry: process.env['CI'] === undefined ? 0 : 1,
-    // Twice as many as processors, at most four: workers wait for PostgreSQL, the browser and their own servers a good part of the time.
-    maxWorkers: Math.min(4, 2 * availableParallelism()),
+    // One more than processors: workers wait for PostgreSQL, the browser and their own servers a good part of the time.
+    maxWorkers: Math.min(4, availableParallelism() + 1),
     // A worker keeps the loaded and compiled sources for its next file: a third of the processor time of a file was loading them.
     isolate: false,
     reporters: ['default', new SlowestFiles(), new FlakyTests()],

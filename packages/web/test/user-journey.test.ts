@@ -30,7 +30,7 @@ describe.skipIf(chromium === null)('from an empty server to work', () => {
       buildWebInterface();
       server = await TestServer.start(engine, { signIn: false, env: { INIT_ROOT_EMAIL: '', INIT_ROOT_PASSWORD: '' } });
       browser = await openBrowser(chromium!);
-      ({ page, misdeeds } = await openPage(browser, base(), { reducedMotion: 'no-preference' }));
+      ({ page, misdeeds } = await openPage(browser, base()));
     }, 60_000);
     afterAll(async () => {
       await browser?.close();

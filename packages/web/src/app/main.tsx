@@ -7,6 +7,7 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from '../data/queries.ts';
 import { session } from '../data/session.ts';
 import { preferredLanguage, TextsProvider } from '../ui/i18n/texts.tsx';
+import { watchTakenKeys } from '../ui/taken-keys.ts';
 import { clearToasts, Toasts } from '../ui/toasts.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { pageNonce, restrictMarkup } from './page-policy.ts';
@@ -14,6 +15,7 @@ import { router } from './router.tsx';
 import { Themed } from './themed.tsx';
 
 restrictMarkup();
+watchTakenKeys();
 session.watch(clearToasts);
 const nonce = pageNonce();
 const language = preferredLanguage();

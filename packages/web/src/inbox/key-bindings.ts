@@ -1,4 +1,5 @@
 import { useEffect, useEffectEvent } from 'react';
+import { isTakenKey } from '../ui/taken-keys.ts';
 
 /** Keys that repeat while they are held down. All other keys run once. */
 const repeatableKeys = new Set(['j', 'k']);
@@ -11,7 +12,7 @@ export function useKeyBindings(keys: Readonly<Record<string, () => void>>): void
   useEffect(() => {
     let prefixPressedAt = Number.NEGATIVE_INFINITY;
     const handleKeyDown = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isHandledElsewhere(event)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTakenKey(event)) return;
       if (event.timeStamp - prefixPressedAt < sequenceTimeoutMilliseconds) {
         prefixPressedAt = Number.NEGATIVE_INFINITY;
         return;
@@ -25,18 +26,4 @@ export function useKeyBindings(keys: Readonly<Record<string, () => void>>): void
     addEventListener('keydown', handleKeyDown);
     return () => removeEventListener('keydown', handleKeyDown);
   }, []);
-}
-
-/** Whether the key belongs to an input, an open dialog or menu, or a focused button or link. */
-function isHandledElsewhere({ target, key }: KeyboardEvent): boolean {
-  if ([...document.querySelectorAll<HTMLElement>('[role=dialog], [role=menu]')].some(isOpen)) return true;
-  if (!(target instanceof HTMLElement)) return false;
-  if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-    return !(target instanceof HTMLInputElement && target.type === 'checkbox' && key !== ' ');
-  return (key === 'Enter' || key === ' ') && target.closest('button, a') !== null;
-}
-
-/** Whether a dialog or menu is open: one that is closing stays in the page while it fades out. */
-function isOpen(element: HTMLElement): boolean {
-  return element.style.opacity !== '0' || element.contains(document.activeElement);
 }

@@ -18,10 +18,7 @@ export function buildWebInterface(): void {
   if (status !== 0) throw new Error(`the web interface could not be built: ${stderr}`);
 }
 
-/**
- * A page that is watched from its first moment on. Motion is reduced unless `options` say otherwise: what fades in is drawn
- * once and not in 60 steps a second, and comes to rest at once.
- */
+/** A page that is watched from its first moment on. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -31,7 +28,6 @@ export async function openPage(
     viewport: { width: 1280, height: 800 },
     timezoneId: 'UTC',
     locale: 'en',
-    reducedMotion: 'reduce',
     ...options,
   });
   const page = await context.newPage();

@@ -88,7 +88,8 @@ export class WorkerThreads {
       clearTimeout(timer);
       // Not removeAllListeners(), because it would also remove the Worker's own listeners.
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
-      worker.unref();
+      // A thread that is being ended keeps the process alive until it has ended: a stop would break off otherwise.
+      if (!this.#closed) worker.unref();
       if (retire || this.#closed) this.#all.delete(worker);
       else this.#idle.push(worker);
       this.#next();
