@@ -240,8 +240,10 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     await phone.getByRole('button', { name: 'Undo' }).last().click();
     await phoneRow.waitFor();
     await expectAccessible(phone, 'the list on a phone');
-    await phone.locator('[data-conversation]').filter({ hasText: 'שלום עולם' }).tap();
-    await phone.getByText('And one line in English.').waitFor();
+    // Chromium swallows a tap that follows a swipe, which it takes for the end of a scroll.
+    await phone.locator('[data-conversation]').filter({ hasText: 'שלום עולם' }).click();
+    // The row of the list shows the line too.
+    await phone.locator('article div[dir=auto]').filter({ hasText: 'And one line in English.' }).first().waitFor();
     expect(
       await phone.evaluate(
         "getComputedStyle([...document.querySelectorAll('article div[dir=auto]')].find((e) => e.textContent.includes('English'))).direction",
