@@ -289,12 +289,17 @@ async function switchOver(
     throw new Error(
       `"${request.application}" was started in ${source.location.name} while it was moved, so nothing was switched. Repeat the command to move it.`,
     );
-  state.isSwitching = true;
-  await save();
-  await target.location.replace(stores.into, state.id);
-  if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
-  const { displayName, description, options } = record;
-  await target.operator.call('applications:update', { displayName, description, options }, key);
+  // An earlier call may have been interrupted after the application got its name back.
+  const isNamed =
+    (await findApplication(target, request.application))?.displayName !== describeMovedApplication(state.id);
+  if (!state.isSwitching || !isNamed) {
+    state.isSwitching = true;
+    await save();
+    await target.location.replace(stores.into, state.id);
+    if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
+    const { displayName, description, options } = record;
+    await target.operator.call('applications:update', { displayName, description, options }, key);
+  }
   await target.operator.call('applications:start', {}, key);
   await waitUntilStarted(target, request.application).catch((error: unknown) => {
     throw new Error(

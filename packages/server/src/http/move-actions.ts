@@ -129,6 +129,7 @@ const receivers: Receivers = {
   prepare: (moves, key) =>
     moves.use(key, async ({ target }) => {
       await target.createFixedTables();
+      await target.dropReferences();
       return {};
     }),
   create: (moves, key, { tables, dropped, missing }) =>

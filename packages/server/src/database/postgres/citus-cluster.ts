@@ -27,7 +27,7 @@ FROM ${list} p LEFT JOIN pg_dist_node n ON n.nodeid=p.node WHERE p.schema_name=$
 
 /** Nodes that may hold data, by Citus's own settings, those with the fewest schemas first. */
 const insertPlacement = `INSERT INTO ${list} (schema_name,node)
-SELECT $1,nodeid FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole='primary'
+SELECT $1,nodeid FROM pg_dist_node WHERE groupid<>0 AND isactive AND shouldhaveshards AND noderole='primary'
 ORDER BY (SELECT count(*) FROM ${list} WHERE node=nodeid),nodeid LIMIT 1 ON CONFLICT DO NOTHING`;
 
 /**

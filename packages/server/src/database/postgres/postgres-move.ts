@@ -185,7 +185,11 @@ export class PostgresMoveTarget extends PostgresMoveReader implements MoveTarget
         if (!(await hasPostgresTable(this.#writer, table))) await this.#runAll(statements);
       if (!(await hasPostgresTable(this.#writer, Object.keys(auditTables)[0] ?? '')))
         await this.#runAll(createAuditStatements(postgresDialect));
-      // Those of an earlier attempt, too: rows are copied one table after the other.
+    });
+  }
+
+  async dropReferences(): Promise<void> {
+    await this.inTransaction(async () => {
       const references = await runQuery<{ table: string; name: string }>(
         this.#writer,
         `SELECT conrelid::regclass::text AS table,quote_ident(conname) AS name FROM pg_constraint
@@ -199,13 +203,15 @@ WHERE contype='f' AND connamespace=current_schema()::regnamespace`,
   async createTable({ table, columns, indexes, mostlyNullColumn }: NewTable): Promise<void> {
     const plain = columns.map((each) => ({ ...each, references: null }));
     await this.inTransaction(async () => {
-      await runQuery(this.#writer, `DROP TABLE IF EXISTS ${identifier(table)} CASCADE`);
+      await this.dropTable(table);
       await this.#runAll(postgresDialect.createTable(table, plain, indexes, mostlyNullColumn));
     });
   }
 
+  /** Only in this schema: the search path also finds tables of other programs in `public`. */
   async dropTable(name: string): Promise<void> {
-    await runQuery(this.#writer, `DROP TABLE IF EXISTS ${identifier(name)} CASCADE`);
+    if (await hasPostgresTable(this.#writer, name))
+      await runQuery(this.#writer, `DROP TABLE ${identifier(name)} CASCADE`);
   }
 
   async apply(table: MovedTable, { removed, added }: RowChanges): Promise<void> {

@@ -184,6 +184,9 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
     });
   }
 
+  /** SQLite checks foreign keys in {@link relate} only. */
+  async dropReferences(): Promise<void> {}
+
   async createTable({ table, columns, indexes }: NewTable): Promise<void> {
     await this.inTransaction(async () => {
       run(this.main, `DROP TABLE IF EXISTS ${identifier(table)}`);

@@ -4,9 +4,13 @@ import { type MovedRow, type MovedTable, readRowKey } from '../../database/move/
 import { movePieceLength } from './move-protocol.ts';
 import { digestRows, type RowsDigest } from './sync-table.ts';
 
+/** Removed rows that are sent and removed at once. */
+const removedAtOnce = 1000;
+
 /** First all removals: an added row may have a unique value that another one had. */
 export function* splitChanges({ removed, added }: RowChanges): Generator<RowChanges> {
-  yield { removed, added: [] };
+  for (let at = 0; at < removed.length; at += removedAtOnce)
+    yield { removed: removed.slice(at, at + removedAtOnce), added: [] };
   let [piece, length]: [MovedRow[], number] = [[], 0];
   for (const row of added) {
     piece.push(row);

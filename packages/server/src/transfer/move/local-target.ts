@@ -30,8 +30,9 @@ export class LocalCopyTarget implements CopyTarget {
     this.#opened = opened;
   }
 
-  createFixedTables(): Promise<void> {
-    return this.#opened.target.createFixedTables();
+  async createFixedTables(): Promise<void> {
+    await this.#opened.target.createFixedTables();
+    await this.#opened.target.dropReferences();
   }
 
   async createTables(plan: TablePlan, { created, save }: CreatedParts): Promise<boolean> {
