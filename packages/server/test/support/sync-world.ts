@@ -256,12 +256,11 @@ export async function waitFor(
   condition: () => Promise<boolean> | boolean,
   what: string | (() => string),
   milliseconds = 30_000,
-  longestStep = 150,
 ): Promise<void> {
   const end = performance.now() + milliseconds;
-  for (let step = 20; !(await condition()); step = Math.min(longestStep, step * 1.25)) {
+  while (!(await condition())) {
     if (performance.now() > end)
       throw new Error(`Waited ${milliseconds} ms for ${typeof what === 'string' ? what : what()}.`);
-    await new Promise((resolve) => setTimeout(resolve, step));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

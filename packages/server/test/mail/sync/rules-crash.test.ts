@@ -126,7 +126,7 @@ describe.skipIf(!hasDovecot())('with a mail server', () => {
     /** Resolves as soon as the store has more orders than before: their rules may wait. */
     async function untilArrived(before: number): Promise<void> {
       const count = `SELECT count(*) FROM emails WHERE subject LIKE 'order%'`;
-      await waitFor(async () => (await reader.readNumber(count)) > before, 'messages to arrive', 20_000, 20);
+      await waitFor(async () => (await reader.readNumber(count)) > before, 'messages to arrive', 20_000);
     }
   });
 });
