@@ -24,15 +24,9 @@ export function findChromium(): string | null {
 /** Without them Chromium emulates a graphics processor, which is a quarter of the time that it takes of the real one. */
 const withoutGraphics = ['--disable-gpu', '--disable-software-rasterizer'];
 
-/**
- * Pages of tests live for seconds: code that is compiled once more to run faster, and memory that is cleaned often to stay
- * small, take more processor time than they save. Sizes are in MiB.
- */
-const shortLived = '--js-flags=--no-opt --no-maglev --min-semi-space-size=32 --initial-heap-size=256';
-
 export function openBrowser(path: string): Promise<Browser> {
   const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath: path, args: [...withoutGraphics, shortLived, ...asRoot] });
+  return chromium.launch({ executablePath: path, args: [...withoutGraphics, ...asRoot] });
 }
 
 /** What a page does that it should not. */
