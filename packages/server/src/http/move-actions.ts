@@ -44,7 +44,7 @@ type Receivers = {
   ) => Promise<Messages[Step]>;
 };
 
-/** Runs one step. An application that is received is administered by whoever sends it, so no permission of a role suffices. */
+/** Runs one step. The sender writes all data of the application, so only the role `admin` may do it, and no permission is enough. */
 export async function receiveStep(request: RequestContext): Promise<ActionResult> {
   const { caller, route } = request;
   if (caller.role !== adminRole) throw permissionDenied('applications', route.action);

@@ -22,7 +22,7 @@ import { type Engine, postgres, type Store, sqlite } from '../support/engines.ts
 import type { Json } from '../support/json.ts';
 import { serverProgram } from '../support/server-program.ts';
 
-/** A process that is killed keeps no compiled sources, so it takes those that the suite has made. */
+/** A killed process does not write the compile cache, so it uses the cache that the setup of the tests has filled. */
 const keptSources = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' };
 const appKey = 'a key for tests only, long enough to be quiet';
 let root: string;

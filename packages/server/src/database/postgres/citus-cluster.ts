@@ -51,14 +51,18 @@ export async function isCoordinator(client: PostgresClient): Promise<boolean> {
  * @throws Error if the node was removed from the cluster.
  */
 export async function findNode(client: PostgresClient, schema: string): Promise<ClusterNode | null> {
-  const [exists] = await runQuery<{ found: boolean }>(client, 'SELECT to_regclass($1) IS NOT NULL AS found', [list]);
-  if (!exists?.found) return null;
+  if (!(await hasList(client))) return null;
   const [row] = await runQuery<FoundPlacement>(client, selectPlacement, [schema]);
   if (!row) return null;
   const { node: id, host, port } = row;
   if (host === null || port === null)
     throw new Error(`The schema ${schema} is on node ${id}, which was removed from the Citus cluster.`);
   return { id, host, port };
+}
+
+async function hasList(client: PostgresClient): Promise<boolean> {
+  const [exists] = await runQuery<{ found: boolean }>(client, 'SELECT to_regclass($1) IS NOT NULL AS found', [list]);
+  return exists?.found === true;
 }
 
 interface FoundPlacement {
@@ -88,6 +92,5 @@ export async function placeSchema(client: PostgresClient, schema: string): Promi
 
 /** Removes a dropped schema from the list. @param client a connection to the coordinator. */
 export async function forgetSchema(client: PostgresClient, schema: string): Promise<void> {
-  const [exists] = await runQuery<{ found: boolean }>(client, 'SELECT to_regclass($1) IS NOT NULL AS found', [list]);
-  if (exists?.found) await runQuery(client, `DELETE FROM ${list} WHERE schema_name=$1`, [schema]);
+  if (await hasList(client)) await runQuery(client, `DELETE FROM ${list} WHERE schema_name=$1`, [schema]);
 }
