@@ -43,6 +43,13 @@ export default defineConfig({
     maxWorkers: Math.min(4, availableParallelism() + 1),
     // A worker keeps the loaded and compiled sources for its next file: a third of the processor time of a file was loading them.
     isolate: false,
+    // Workers have heaps of some hundred MB, mostly loaded sources. By default, V8 marks them again for each 64 MB outside of the heap.
+    execArgv: [
+      '--external-memory-accounted-in-global-limit',
+      '--heap-growing-percent=100',
+      '--min-semi-space-size=32',
+      '--max-semi-space-size=64',
+    ],
     reporters: ['default', new SlowestFiles(), new FlakyTests()],
     sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 30_000 } },

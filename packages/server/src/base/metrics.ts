@@ -6,6 +6,8 @@
  * What the parts of this process have done since it started, and what they are doing. Several servers in one process count together.
  */
 export const processCounters = {
+  /** Requests that were replied to. Those of reader threads are added from time to time. */
+  requests: 0,
   /** SQLite: syncs of write-ahead logs, the seconds that they took, and the writes that they made durable. */
   syncs: 0,
   syncSeconds: 0,
@@ -83,6 +85,7 @@ export class RequestMetrics {
 
   /** Counts a request that has been answered. */
   count(index: number, status: number, milliseconds: number): void {
+    processCounters.requests += 1;
     let bucket = 0;
     while (milliseconds > (boundsInMilliseconds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
     addAt(this.#statuses, index * statusClasses + ((status / 100) | 0) - 1, 1);
@@ -114,7 +117,10 @@ export class RequestMetrics {
   add(counted: readonly ActionRequests[]): void {
     for (const { action, statuses, buckets, seconds } of counted) {
       const index = this.find(action);
-      for (const [each, count] of statuses.entries()) addAt(this.#statuses, index * statusClasses + each, count);
+      for (const [each, count] of statuses.entries()) {
+        processCounters.requests += count;
+        addAt(this.#statuses, index * statusClasses + each, count);
+      }
       for (const [each, count] of buckets.entries()) addAt(this.#buckets, index * bucketCount + each, count);
       addAt(this.#milliseconds, index, seconds * 1000);
       this.#changed = true;

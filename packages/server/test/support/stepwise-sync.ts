@@ -1,5 +1,6 @@
 /** The synchronisation of an account with an IMAP server in memory. A test changes both sides between its commands. */
 import type { ImapFlow } from 'imapflow';
+import { BackgroundPace } from '../../src/base/background-pace.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { MailAccount } from '../../src/mail/store/incoming-mail.ts';
 import { AccountSync } from '../../src/mail/sync/account-sync.ts';
@@ -52,6 +53,7 @@ export class StepwiseSync {
     const capabilities = this.#capabilities;
     const client = new ConnectionInMemory(this.#imap, { capabilities, before: (command) => this.before(command) });
     const base = {
+      pace: new BackgroundPace(),
       account: this.#account,
       session: new SyncSession(client as unknown as ImapFlow, times),
       serverMail: mail.server,

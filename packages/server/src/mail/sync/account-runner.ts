@@ -3,6 +3,7 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import type { ImapFlow } from 'imapflow';
+import { BackgroundPace } from '../../base/background-pace.ts';
 import type { BlobStore } from '../../base/blob-store.ts';
 import { isoTime } from '../../base/clock.ts';
 import type { SyncAccount } from '../../database/mail/lease-rows.ts';
@@ -178,7 +179,14 @@ export class AccountRunner {
     const account = { id: this.account.id, address: this.account.address };
     const requireLease = (): void => this.#requireLease();
     const report = (problem: ReportedProblem): Promise<void> => this.#report('sync', problem);
-    const base = { account, session, serverMail: this.#store.serverMail, report, requireLease };
+    const base = {
+      pace: new BackgroundPace(),
+      account,
+      session,
+      serverMail: this.#store.serverMail,
+      report,
+      requireLease,
+    };
     const downloadParts = { ...base, bytes: services.sync.bytes, signal: this.#stopping.signal };
     const download = new MessageDownload(downloadParts);
     const { times } = services.sync;

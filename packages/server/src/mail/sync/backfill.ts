@@ -15,6 +15,7 @@ const firstStepMessages = 50;
 export async function backfillStep(parts: SyncParts, state: MailboxState): Promise<boolean> {
   const { session, download, since, account, serverMail } = parts;
   if (state.isComplete) return true;
+  parts.pace.begin();
   const selected = await session.select(state.mailbox.rawPath ?? state.mailbox.path);
   if (selected.uidvalidity !== state.mailbox.uidvalidity) return false;
   const upTo = (state.mailbox.backfillUid ?? selected.uidnext) - 1;
@@ -34,7 +35,10 @@ export async function backfillStep(parts: SyncParts, state: MailboxState): Promi
   if (isComplete) await serverMail.finishNewValidity(account, state.mailbox);
   await serverMail.setCursor(account, state.mailbox, cursor);
   state.setCursor(cursor);
-  if (!isComplete) return true;
+  if (!isComplete) {
+    await parts.pace.rest();
+    return true;
+  }
   state.isRelinking = false;
   state.validityChanges = 0;
   return true;

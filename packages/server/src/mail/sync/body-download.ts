@@ -6,6 +6,8 @@
  * Each attempt is counted before it begins. A message whose download was not completed is tried again alone, with growing pauses, and is
  * given up after some attempts: it may be one at which the server, or this one, fails. Somebody who opens it causes another attempt.
  */
+
+import type { BackgroundPace } from '../../base/background-pace.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { connectLimits } from '../connect/guarded-connection.ts';
@@ -25,6 +27,8 @@ const reportedAttempts = 2;
 const dayMilliseconds = 86_400_000;
 
 export interface BodyDownloadParts extends DownloadParts {
+  /** The download leaves time for requests. */
+  readonly pace: BackgroundPace;
   /** Only messages received since this date are downloaded; null: all. */
   readonly since: string | null;
   readonly times: Pick<SyncTimes, 'retryMilliseconds'>;
@@ -83,14 +87,16 @@ export class BodyDownload {
 
   /** @param isSelected false: the server refuses the mailbox. */
   async #download(batch: readonly MissingBody[], first: MissingBody, isSelected: boolean): Promise<void> {
-    const { serverMail, clock, times, running } = this.#parts;
+    const { serverMail, clock, times, running, pace } = this.#parts;
     const emails = batch.map(({ emailId }) => emailId);
     const pause = computeSyncPause('later', first.attempts + 1, times.retryMilliseconds) ?? 0;
+    pace.begin();
     const reading = serverMail.bodies
       .begin(emails, isoTime(clock.now() + pause))
       .then(() => (isSelected ? this.#read(batch) : undefined));
     running.add(emails, reading);
     await reading;
+    await pace.rest();
   }
 
   async #read(batch: readonly MissingBody[]): Promise<void> {

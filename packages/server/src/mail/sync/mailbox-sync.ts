@@ -6,6 +6,7 @@
  * all mailboxes have been looked at, see `ServerMail.removeLost`.
  */
 
+import type { BackgroundPace } from '../../base/background-pace.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { splitIntoChunks } from '../../base/split-into-chunks.ts';
@@ -20,6 +21,8 @@ import type { ReportedFlags, SelectedMailbox, SyncSession } from './sync-session
 
 /** What the synchronisation of one account works with, on one connection. */
 export interface SyncParts {
+  /** The first synchronisation leaves time for requests. */
+  readonly pace: BackgroundPace;
   readonly account: MailAccount;
   /** Only messages received since this date are stored; null: all. */
   readonly since: string | null;

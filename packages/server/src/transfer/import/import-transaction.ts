@@ -1,5 +1,6 @@
 /** The transactions of imports: one for a short import, one for each part of a longer one, and those of a dry run. */
 import { setImmediate } from 'node:timers/promises';
+import { BackgroundPace } from '../../base/background-pace.ts';
 import { isoTime } from '../../base/clock.ts';
 import { TimeSlices } from '../../base/time-slices.ts';
 import { recordEvent } from '../../changes/record-event.ts';
@@ -281,6 +282,7 @@ export async function dryRunImport(
   isAborted: () => boolean,
 ): Promise<void> {
   let memory: DryRunMemory | null = null;
+  const pace = new BackgroundPace();
   for await (const part of groupIntoParts(rows())) {
     if (isAborted()) throw new ApiError('STOPPING', 'The dry run was aborted.');
     const ready = await prepare();
@@ -288,6 +290,7 @@ export async function dryRunImport(
     const outcome = await dryRunPart(ready, memory, part);
     await noteRows(memory, outcome.accepted);
     await report.add(part.length, outcome);
+    await pace.rest();
   }
 }
 

@@ -1,4 +1,5 @@
 /** Runs an import in the background: reads its file, and imports it part by part. */
+import { BackgroundPace } from '../../base/background-pace.ts';
 import type { OpenBlob } from '../../base/blob-store.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Transaction } from '../../database/database.ts';
@@ -64,6 +65,7 @@ export async function continueImport(parts: RunImportParts, run: ImportRun): Pro
   const rows = stored.rows ?? (await surveyRows(parts, run, imported, options));
   let counts: ImportCounts = stored;
   let reportTime = 0;
+  const pace = new BackgroundPace();
   for await (const source of groupIntoParts(readRest(run, imported))) {
     const isReported = parts.clock.now() - reportTime >= reportMilliseconds;
     if (isReported) reportTime = parts.clock.now();
@@ -75,6 +77,7 @@ export async function continueImport(parts: RunImportParts, run: ImportRun): Pro
       const ready = prepareImport(context, requireCollection(context, stored), options, imported);
       return importPart(ready, part);
     });
+    await pace.rest();
   }
 }
 

@@ -11,7 +11,7 @@ export interface XmlHandler {
 }
 
 /** Code units that are parsed between two pauses. */
-const pauseLength = 64 * 1024;
+const pauseLength = 16 * 1024;
 const maxDepth = 256;
 
 const damaged = 'The file is damaged: the XML of the workbook is incomplete. Get or save it again.';
