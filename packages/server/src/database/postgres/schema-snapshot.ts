@@ -26,11 +26,26 @@ export interface SchemaSnapshot {
   begin(mode: 'READ ONLY' | 'READ WRITE'): Promise<void>;
 }
 
-/** Opens a connection for a backup, a restore or a copy. The caller ends it. @throws DatabaseFault */
+/** Time limits that an operator may have set for the role or the database. Older versions do not have all of them. */
+const unlimited = `SELECT set_config(name,'0',false) FROM pg_settings WHERE setting<>'0'
+AND name IN ('statement_timeout','transaction_timeout','idle_in_transaction_session_timeout','idle_session_timeout')`;
+
+/**
+ * Opens a connection for a backup, a restore or a copy. PostgreSQL sets no limits to its statements, transactions and pauses, because a
+ * copy holds its snapshot for as long as it takes. The caller ends it.
+ *
+ * @throws DatabaseFault
+ */
 export async function connectForCopies(url: string, budget: ConnectionBudget): Promise<PostgresClient> {
   const client = new budget.client({ connectionString: url, query_timeout: statementMilliseconds });
   await client.connect().catch((error: unknown) => Promise.reject(toPostgresFault(error)));
-  return client;
+  try {
+    await runQuery(client, unlimited);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
 }
 
 /**
