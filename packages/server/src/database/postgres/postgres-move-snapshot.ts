@@ -66,11 +66,10 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
   }
 
   async advance(): Promise<void> {
-    const present = await beginMoment(this.#location);
-    const ended = this.#past;
+    // First, so that no more connections are needed.
+    if (this.#past !== this.#present) await this.#past.client.end();
     this.#past = this.#present;
-    this.#present = present;
-    if (ended !== this.#past) await ended.client.end();
+    this.#present = await beginMoment(this.#location);
   }
 
   async changes(table: MovedTable): Promise<AsyncGenerator<RowChanges> | null> {
