@@ -294,6 +294,8 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       expect(await send('complete', { versions: { version: 'x', schema: '1', store: 1 }, generated: {} })).toBe(
         'MOVE_REFUSED',
       );
+      // A copy that is not complete is never put in service, also not by a request that arrives late.
+      expect(await send('place', {})).toBe('MOVE_REFUSED');
       expect(await target.data('GET /api/applications:get?filterByTk=open')).toMatchObject({ status: 'stopped' });
       const listCopies = (): string[] => readdirSync(target.store.dataDir).filter((name) => name.startsWith('move-'));
       expect(listCopies().length).toBe(engine.name === 'sqlite' ? 0 : 1);

@@ -67,8 +67,8 @@ export interface RowChanges {
 export interface MoveTarget extends MoveReader, ReadableStore {
   /** Creates the tables of the catalogue and of the audit journal that do not exist yet. */
   createFixedTables(): Promise<void>;
-  /** Removes foreign keys, also those of an earlier attempt: rows are copied one table after the other. */
-  dropReferences(): Promise<void>;
+  /** The stores are no longer complete. Removes foreign keys, also those of an earlier attempt: rows are copied one table after the other. */
+  beginCopy(): Promise<void>;
   /** Creates a table, in place of one of the same name. */
   createTable(table: NewTable): Promise<void>;
   dropTable(name: string): Promise<void>;

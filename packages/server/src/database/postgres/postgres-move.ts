@@ -184,8 +184,9 @@ export class PostgresMoveTarget extends PostgresMoveReader implements MoveTarget
     });
   }
 
-  async dropReferences(): Promise<void> {
+  async beginCopy(): Promise<void> {
     await this.inTransaction(async () => {
+      await runQuery(this.#writer, 'DELETE FROM _meta');
       const references = await runQuery<{ table: string; name: string }>(
         this.#writer,
         `SELECT conrelid::regclass::text AS table,quote_ident(conname) AS name FROM pg_constraint

@@ -199,7 +199,9 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
   }
 
   /** SQLite checks foreign keys in {@link relate} only. */
-  async dropReferences(): Promise<void> {}
+  async beginCopy(): Promise<void> {
+    run(this.main, 'DELETE FROM _meta');
+  }
 
   async createTable({ table, columns, indexes }: NewTable): Promise<void> {
     await this.inTransaction(async () => {
@@ -307,6 +309,16 @@ export function hasTable(connection: SqliteConnection, table: string): boolean {
   return run(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", [table]).length > 0;
 }
 
+function requireComplete(database: string): void {
+  const connection = new SqliteConnection(database, { readOnly: true });
+  try {
+    if (!hasTable(connection, '_meta') || run(connection, 'SELECT 1 FROM _meta').length === 0)
+      throw new Error('The copy is not complete.');
+  } finally {
+    connection.close();
+  }
+}
+
 /** The store of an application that `main` lists; null where it is not listed. @param main the file of `main`. */
 export function findSqliteStore(main: string, application: string): string | null {
   const connection = new SqliteConnection(main, { readOnly: true });
@@ -318,8 +330,13 @@ export function findSqliteStore(main: string, application: string): string | nul
   }
 }
 
-/** Puts complete, closed files in the place of those of a closed store. It can be repeated after an interruption. */
+/**
+ * Puts complete, closed files in the place of those of a closed store. It can be repeated after an interruption.
+ *
+ * @throws Error if they are not complete.
+ */
 export async function replaceFiles(part: SqliteMoveFiles, target: SqliteMoveFiles): Promise<void> {
+  if (existsSync(part.database)) requireComplete(part.database);
   for (const name of ['journal', 'database'] as const) {
     if (!existsSync(part[name])) continue;
     await syncToDisk(part[name]);

@@ -33,7 +33,7 @@ export class LocalCopyTarget implements CopyTarget {
 
   async createFixedTables(): Promise<void> {
     await this.#opened.target.createFixedTables();
-    await this.#opened.target.dropReferences();
+    await this.#opened.target.beginCopy();
   }
 
   async createTables(plan: TablePlan, { created, save }: CreatedParts): Promise<boolean> {
