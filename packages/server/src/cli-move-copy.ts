@@ -1,16 +1,17 @@
 /** The passes of `tablinum move`: copies an application while it is written, and the rest while it is stopped. */
 import type { OpenSource } from './cli-move-locations.ts';
-import type { MoveSnapshot } from './database/move/move-stores.ts';
+import { maxAdvances } from './database/move/move-stores.ts';
 import {
   type CopyParts,
   type CopyPass,
   copyChanges,
+  copyLastChanges,
   copyOnce,
   copyToTheEnd,
   copyUntilEqual,
   type EqualCopy,
 } from './transfer/move/copy-application.ts';
-import type { CopyTarget, CreatedParts } from './transfer/move/copy-target.ts';
+import type { CopiedBlobs, CopyTarget, CreatedParts } from './transfer/move/copy-target.ts';
 
 interface ApplicationCopyParts extends CreatedParts {
   readonly from: OpenSource;
@@ -22,35 +23,38 @@ interface ApplicationCopyParts extends CreatedParts {
 /** Passes while the source is written, and the number of differences after which another one is not worth it. */
 const maxLivePasses = 6;
 const fewChanges = 20_000;
+/** How often the changes since the last pass are copied before the pause. Another time is in the pause. */
+const maxCatchUps = maxAdvances - 1;
 
 export class ApplicationCopy {
   readonly #parts: ApplicationCopyParts;
   #equal: EqualCopy | null = null;
+  #closing: Promise<void> | null = null;
 
   constructor(parts: ApplicationCopyParts) {
     this.#parts = parts;
   }
 
   /**
-   * Copies while the source serves requests, until the target is equal to a snapshot of it.
+   * Copies while the source serves requests, until the target is equal to a snapshot of it, and what has changed since is copied in less
+   * time than the pause may take.
    *
-   * @throws Error if the search for changes in the pause would take too long.
+   * @throws Error if the pause would take too long.
    */
   async copyWhileRunning(application: string): Promise<void> {
-    const { from, into } = this.#parts;
+    const { into } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
       await this.#closeSnapshot();
       const startedAt = performance.now();
-      const { blobs, bytes } = await into.copyBlobs(from.blobs);
+      const { blobs, bytes } = await this.#copyBlobs();
       const isLast = attempt > 1;
       const pass = isLast ? await this.#copySnapshot() : await copyOnce(this.#copyParts());
-      const seconds = (performance.now() - startedAt) / 1000;
       console.log(
-        `Pass ${attempt}: ${pass.rows} rows compared, ${pass.changed} differed; ${blobs} files copied (${(bytes / 1e6).toFixed(1)} MB); ${seconds.toFixed(1)} s.`,
+        `Pass ${attempt}: ${pass.rows} rows compared, ${pass.changed} differed; ${blobs} files copied (${(bytes / 1e6).toFixed(1)} MB); ${secondsSince(startedAt).toFixed(1)} s.`,
       );
       if (!isLast) await into.analyse();
       if (!isLast || (pass.changed > fewChanges && attempt < maxLivePasses)) continue;
-      return this.#requireShortPause(application, pass);
+      if ((await this.#catchUp(application)) || attempt >= maxLivePasses) return;
     }
   }
 
@@ -66,52 +70,61 @@ export class ApplicationCopy {
     }
   }
 
-  /** Finds changes as in the pause, but while the source serves requests. */
-  async #requireShortPause(application: string, { plan }: CopyPass): Promise<void> {
-    const { from, maxPauseSeconds } = this.#parts;
-    const trial: MoveSnapshot = await from.reader.snapshot();
-    const startedAt = performance.now();
-    try {
-      for (const table of plan.tables) await trial.changes(table);
-    } finally {
-      await trial.close();
+  /**
+   * Does all that is done in the pause, but while the source serves requests. It is repeated if it takes too long, because fewer changes
+   * remain each time.
+   *
+   * @returns false if the definitions have changed meanwhile.
+   */
+  async #catchUp(application: string): Promise<boolean> {
+    const { maxPauseSeconds } = this.#parts;
+    for (let round = 1; this.#equal; round += 1) {
+      const startedAt = performance.now();
+      const changed = await copyChanges(this.#equal, this.#copyParts());
+      if (changed === null) return false;
+      await this.#copyBlobs();
+      const seconds = secondsSince(startedAt);
+      if (seconds <= maxPauseSeconds) return true;
+      if (round === maxCatchUps)
+        throw new Error(
+          `All rows are copied, but finding and copying the last ${changed} changes takes ${seconds.toFixed(1)} s, and --max-pause permits ${maxPauseSeconds} s. "${application}" still runs in the source. Repeat the command with a longer --max-pause, or when less is written.`,
+        );
     }
-    const seconds = (performance.now() - startedAt) / 1000;
-    if (seconds > maxPauseSeconds)
-      throw new Error(
-        `All rows are copied, but finding the last changes takes ${seconds.toFixed(1)} s, and --max-pause permits ${maxPauseSeconds} s. "${application}" still runs in the source. Repeat the command with a longer --max-pause.`,
-      );
+    return false;
   }
 
   /**
    * Copies the rest from a source that is stopped.
    *
-   * @param pausedAt when the pause began, in terms of performance.now(); null: it has no limit.
+   * @param deadline by performance.now(): the pause may not last longer.
    * @returns what was compared.
-   * @throws Error if the pause would be too long.
    */
-  async copyRest(application: string, pausedAt: number | null): Promise<string> {
-    const { from, into, maxPauseSeconds } = this.#parts;
+  async copyRest(application: string, deadline: number): Promise<string> {
     const requireTime = (): void => {
-      if (pausedAt !== null && performance.now() - pausedAt > maxPauseSeconds * 1000)
-        throw new Error(
-          `The remaining changes could not be copied within ${maxPauseSeconds} s, so the application runs in the source again. Repeat the command, with a longer --max-pause if necessary.`,
-        );
+      this.#requireOpen();
+      // SQLite does not let a timer run.
+      if (performance.now() > deadline) throw new Error('The time is over.');
     };
-    const parts: CopyParts = { ...this.#copyParts(), onTable: requireTime };
-    const changed = this.#equal && (await copyChanges(application, this.#equal, parts));
+    const parts: CopyParts = { ...this.#copyParts(), onPiece: requireTime };
+    const changed = this.#equal && (await copyLastChanges(this.#equal, parts, { application, deadline }));
     const { plan, rows } =
       this.#equal !== null && changed !== null ? this.#equal.pass : await copyToTheEnd(application, parts);
-    await into.copyBlobs(from.blobs);
-    requireTime();
-    const since = changed === null ? '' : ` Since then, ${changed} rows were added or removed.`;
+    await this.#copyBlobs();
+    const since = changed === null ? '' : ` In the pause, ${changed} rows were added or removed.`;
     return `Equal by count and SHA-256: ${plan.tables.length} tables, ${rows} rows.${since}`;
   }
 
-  async close(): Promise<void> {
-    await this.#closeSnapshot();
-    await this.#parts.from.close();
-    await this.#parts.into.close();
+  /** Ends all work and closes both sides. Work that runs fails. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    const { from, into } = this.#parts;
+    // All at once: a side that does not reply must not delay the others.
+    const closed = await Promise.allSettled([into.close(), this.#closeSnapshot(), from.close()]);
+    for (const each of closed) if (each.status === 'rejected') throw each.reason;
   }
 
   async #closeSnapshot(): Promise<void> {
@@ -120,8 +133,20 @@ export class ApplicationCopy {
     await equal?.snapshot.close();
   }
 
+  #requireOpen(): void {
+    if (this.#closing) throw new Error('The move was ended.');
+  }
+
+  #copyBlobs(): Promise<CopiedBlobs> {
+    return this.#parts.into.copyBlobs(this.#parts.from.blobs, () => this.#requireOpen());
+  }
+
   #copyParts(): CopyParts {
     const { from, into, created, save } = this.#parts;
-    return { source: from.reader, target: into, created, save, onTable: () => {} };
+    return { source: from.reader, target: into, created, save, onPiece: () => {} };
   }
+}
+
+function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1000;
 }

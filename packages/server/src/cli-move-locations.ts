@@ -6,6 +6,7 @@ import type { BlobStore } from './base/blob-store.ts';
 import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import type { MoveSource } from './database/move/move-stores.ts';
+import type { SchemaLocations } from './database/postgres/schema-locations.ts';
 import { findLocations, mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
 import type { CopyTarget } from './transfer/move/copy-target.ts';
 import { LocalCopyTarget, type OpenTarget } from './transfer/move/local-target.ts';
@@ -30,8 +31,12 @@ export interface MoveDestination {
   check(application: string, move: string): Promise<void>;
   /** Opens the part of the location in which the copy is built. */
   openCopy(store: string, move: string): Promise<CopyTarget>;
-  /** Puts the complete copy in the place of the store, which no server may have open. */
-  replace(store: string, move: string): Promise<void>;
+  /**
+   * Puts the complete copy in the place of the store, which no server may have open. It can be repeated.
+   *
+   * @param milliseconds how long it may take, where that can be limited.
+   */
+  replace(store: string, move: string, milliseconds: number): Promise<void>;
 }
 
 /** A location with applications, and the `main` that lists them. */
@@ -49,13 +54,23 @@ export function toDestination(location: MoveLocation): MoveDestination {
     findStore: location.findStore,
     check: async () => {},
     openCopy: async (store) => new LocalCopyTarget(await location.openTarget(store)),
-    replace: location.replace,
+    replace: (store) => location.replace(store),
   };
 }
 
-/** The location that a configuration names. @throws Error if a server has never been started on it. */
-export async function openLocation(config: LocationConfig): Promise<MoveLocation> {
-  return config.databaseUrl === null ? openFolder(config) : openDatabase(config, config.databaseUrl);
+/**
+ * The location that a configuration names.
+ *
+ * @param locations those of a server, so that its limit of connections holds for the stores that are opened here too.
+ * @throws Error if a server has never been started on it.
+ */
+export async function openLocation(
+  config: LocationConfig,
+  locations: SchemaLocations | null = null,
+): Promise<MoveLocation> {
+  const { databaseUrl } = config;
+  if (databaseUrl === null) return openFolder(config);
+  return openDatabase(config, databaseUrl, locations ?? (await findLocations(config, databaseUrl)));
 }
 
 async function openFolder(config: LocationConfig): Promise<MoveLocation> {
@@ -78,7 +93,8 @@ async function openFolder(config: LocationConfig): Promise<MoveLocation> {
     findStore: async (application) => findSqliteStore(main, application),
     openSource: async (store) => {
       const reader = new SqliteMoveSource(filesOf(folder, store));
-      const bucket = await openBucket(config, store, new FileBlobs(join(folder, `${store}.files`)));
+      const files = new FileBlobs(join(folder, `${store}.files`));
+      const bucket = await openBucket(config, store, files).catch(closeAfter(reader));
       return {
         reader,
         blobs: bucket.blobs,
@@ -99,51 +115,60 @@ async function openFolder(config: LocationConfig): Promise<MoveLocation> {
   };
 }
 
-async function openDatabase(config: LocationConfig, url: string): Promise<MoveLocation> {
+async function openDatabase(config: LocationConfig, url: string, locations: SchemaLocations): Promise<MoveLocation> {
   const { PostgresMoveTarget } = await import('./database/postgres/postgres-move.ts');
   const { findPostgresStore, replaceSchema } = await import('./database/postgres/postgres-move-place.ts');
   const { PostgresMoveSource } = await import('./database/postgres/postgres-move-snapshot.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
-  const locations = await findLocations(config, url);
   await locations.requireOneServer('move');
   const { budget } = await locations.find(schemaName(mainStoreName));
   const locate = (schema: string): { url: string; budget: typeof budget; schema: string } => ({ url, budget, schema });
   const part = (store: string): string => `${schemaName(store)}_part`;
-  const openStore = await openPostgresStore(config, url);
+  const openStore = await openPostgresStore(config, url, locations);
   const { host, pathname } = new URL(url);
   return {
     name: `postgres://${host}${pathname}`,
     findStore: (application) => findPostgresStore(locate(schemaName(mainStoreName)), application),
     openSource: async (store) => {
       const reader = await PostgresMoveSource.open(locate(schemaName(store)));
-      const database = await openStore(store);
-      const bucket = await openBucket(config, store, new DatabaseBlobs(database, systemClock));
+      const database = await openStore(store).catch(closeAfter(reader));
+      const bucket = await openBucket(config, store, new DatabaseBlobs(database, systemClock)).catch(
+        closeAfter(database, reader),
+      );
       return {
         reader,
         blobs: bucket.blobs,
         close: async () => {
           bucket.close();
-          await database.close();
-          await reader.close();
+          await Promise.all([database.close(), reader.close()]);
         },
       };
     },
     openTarget: async (store) => {
       const target = await PostgresMoveTarget.open(locate(part(store)));
-      await target.createFixedTables();
+      await target.createFixedTables().catch(closeAfter(target));
       const { openPostgres } = await import('./database/postgres/postgres-open.ts');
       const pool = { poolSize: 1, idleMilliseconds: 2000, requireDurable: false };
-      const database = await openPostgres({ url, budget, schema: part(store), ...pool }, false);
+      const database = await openPostgres({ url, budget, schema: part(store), ...pool }, false).catch(
+        closeAfter(target),
+      );
       return {
         target,
         blobs: new DatabaseBlobs(database, systemClock),
         close: async () => {
-          await database.close();
-          await target.close();
+          await Promise.all([database.close(), target.close()]);
         },
       };
     },
     replace: (store) => replaceSchema(locate(schemaName(store)), part(store)),
+  };
+}
+
+/** Handles a failure to open the next of several parts: closes those before it. */
+function closeAfter(...opened: readonly { close(): Promise<void> }[]): (error: unknown) => Promise<never> {
+  return async (error) => {
+    for (const each of opened) await each.close().catch(() => {});
+    throw error;
   };
 }
 

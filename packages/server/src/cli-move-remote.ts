@@ -16,8 +16,8 @@ export interface RemoteServer {
 const tokenName = 'TABLINUM_TO_TOKEN';
 /** How long one step may take. */
 const stepMilliseconds = 600_000;
-/** Refusals that name a time are repeated. */
-const maxAttempts = 5;
+/** Refusals that name a time, such as those of a server that is restarted, are repeated for this long. */
+const retryMilliseconds = 60_000;
 const maxWaitSeconds = 10;
 const loopbackHost = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
@@ -31,8 +31,8 @@ export function openServer(address: string, token: string | undefined): RemoteSe
       `Set ${tokenName} to an API key with the role "admin" in the application "main" of ${url}. "tablinum key create" creates one there.`,
     );
   const operator = connectServer({ url, token }, 'main');
-  const channelOf = (application: string, move: string): MoveChannel =>
-    createChannel({ url, token, application, move });
+  const channelOf = (application: string, move: string, milliseconds = stepMilliseconds): MoveChannel =>
+    createChannel({ url, token, application, move, milliseconds });
   return {
     operator,
     location: {
@@ -45,8 +45,8 @@ export function openServer(address: string, token: string | undefined): RemoteSe
         await channelOf(application, move).send('check', { store: storeVersion });
       },
       openCopy: async (application, move) => new RemoteCopyTarget(channelOf(application, move)),
-      replace: async (application, move) => {
-        await channelOf(application, move).send('place', {});
+      replace: async (application, move, milliseconds) => {
+        await channelOf(application, move, milliseconds).send('place', {});
       },
     },
   };
@@ -71,25 +71,60 @@ interface ChannelParts {
   readonly token: string;
   readonly application: string;
   readonly move: string;
+  /** How long one step may take. */
+  readonly milliseconds: number;
 }
 
 function createChannel(parts: ChannelParts): MoveChannel {
+  const closing = new AbortController();
+  const { signal } = closing;
   return {
-    send: async (step, message) => (await sendStep(parts, { step }, Buffer.from(JSON.stringify(message)))) as never,
-    sendBytes: async (step, body, parameters) => {
-      await sendStep(parts, { ...parameters, step }, body);
+    send: async (step, message) => {
+      const body = Buffer.from(JSON.stringify(message));
+      return (await sendStep(parts, { parameters: { step }, openBody: () => body, signal })) as never;
     },
+    sendBytes: async (step, openBody, parameters) => {
+      await sendStep(parts, { parameters: { ...parameters, step }, openBody, signal });
+    },
+    close: () => closing.abort(),
   };
 }
 
+interface SentStep {
+  readonly parameters: Readonly<Record<string, string>> & { readonly step: MoveStep };
+  readonly openBody: () => Buffer | Readable;
+  readonly signal: AbortSignal;
+}
+
 /** @throws Error with a message for the operator. */
-async function sendStep(
-  { url, token, application, move }: ChannelParts,
-  parameters: Readonly<Record<string, string>> & { readonly step: MoveStep },
-  body: Buffer | Readable,
-): Promise<unknown> {
+async function sendStep(parts: ChannelParts, { parameters, openBody, signal }: SentStep): Promise<unknown> {
+  const { url, application, move, milliseconds } = parts;
   const query = new URLSearchParams({ filterByTk: application, move, ...parameters }).toString();
-  const init = {
+  const deadline = performance.now() + Math.min(milliseconds, retryMilliseconds);
+  for (;;) {
+    const timed = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]);
+    const reply = await fetch(`${url}/api/applications:receive?${query}`, {
+      ...toRequest(parts, openBody()),
+      signal: timed,
+    })
+      .then(async (found) => ({
+        ok: found.ok,
+        status: found.status,
+        headers: found.headers,
+        text: await found.text(),
+      }))
+      .catch((error: unknown) => {
+        throw readFailure(url, error);
+      });
+    if (reply.ok) return (JSON.parse(reply.text) as { data: unknown }).data;
+    const wait = 1000 * Math.min(maxWaitSeconds, Number(reply.headers.get('retry-after') ?? 0));
+    if (!(wait > 0) || performance.now() + wait > deadline) throw describeRefusal(url, reply.status, reply.text);
+    await pause(wait, undefined, { signal });
+  }
+}
+
+function toRequest({ token }: ChannelParts, body: Buffer | Readable): RequestInit {
+  return {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream', 'x-app': 'main' },
     redirect: 'manual' as const,
@@ -97,20 +132,6 @@ async function sendStep(
       ? { body: new Uint8Array(body) }
       : { body: Readable.toWeb(body) as ReadableStream, duplex: 'half' as const }),
   } satisfies RequestInit;
-  for (let attempt = 1; ; attempt += 1) {
-    const signal = AbortSignal.timeout(stepMilliseconds);
-    const reply = await fetch(`${url}/api/applications:receive?${query}`, { ...init, signal }).catch(
-      (error: unknown) => {
-        throw readFailure(url, error);
-      },
-    );
-    const text = await reply.text();
-    if (reply.ok) return (JSON.parse(text) as { data: unknown }).data;
-    const wait = Number(reply.headers.get('retry-after') ?? 0);
-    if (wait === 0 || wait > maxWaitSeconds || attempt === maxAttempts || !Buffer.isBuffer(body))
-      throw describeRefusal(url, reply.status, text);
-    await pause(wait * 1000);
-  }
 }
 
 function describeRefusal(url: string, status: number, text: string): OperatorRefusal {
@@ -118,11 +139,17 @@ function describeRefusal(url: string, status: number, text: string): OperatorRef
   if (code === 'ROUTE_UNKNOWN')
     return new OperatorRefusal(
       `${url} cannot receive applications. Check the path in the address; if it is right, upgrade that server.`,
+      {},
+      status,
     );
-  if (message !== undefined) return new OperatorRefusal(`${url} refused: ${message}`);
+  if (message !== undefined) return new OperatorRefusal(`${url} refused: ${message}`, {}, status);
   const cure =
     status === 413 ? ' A proxy limits the length of bodies: permit 256 MB for /api/applications:receive.' : '';
-  return new OperatorRefusal(`The reply of ${url} with the status ${status} is not one of a Tablinum server.${cure}`);
+  return new OperatorRefusal(
+    `The reply of ${url} with the status ${status} is not one of a Tablinum server.${cure}`,
+    {},
+    status,
+  );
 }
 
 function readReply(text: string): { readonly code?: string; readonly message?: string } {

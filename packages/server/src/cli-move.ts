@@ -1,96 +1,61 @@
 /** `tablinum move --app <name> --to <location>`: moves an application to another engine or server. Both servers may be running. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Config } from './base/config.ts';
-import { syncToDisk } from './base/sync-to-disk.ts';
 import { describeUsage, UsageError } from './cli-commands.ts';
 import { ApplicationCopy } from './cli-move-copy.ts';
-import {
-  type MoveDestination,
-  type MoveLocation,
-  type OpenSource,
-  openLocation,
-  toDestination,
-} from './cli-move-locations.ts';
+import { type MoveLocation, type OpenSource, openLocation, toDestination } from './cli-move-locations.ts';
 import { isServerAddress, openServer } from './cli-move-remote.ts';
-import { isEqualSource, readStoppedSource, type StoppedSource } from './cli-move-source.ts';
-import { type OperatorConnection, withOperator } from './cli-operator.ts';
+import {
+  BothServed,
+  findListed,
+  isSourceUnchanged,
+  type MoveGoal,
+  type MoveRequest,
+  type RunningMove,
+  waitUntilStarted,
+} from './cli-move-sides.ts';
+import { readStoppedSource } from './cli-move-source.ts';
+import { openMoveState } from './cli-move-state.ts';
+import { startSourceAgain, switchOver } from './cli-move-switch.ts';
+import { withOperator } from './cli-operator.ts';
 import { describeMovedApplication } from './transfer/move/move-protocol.ts';
 
-interface MoveRequest {
-  readonly application: string;
-  /** A folder, the URL of a database, or the address of a server. */
-  readonly to: string;
-  /** How long requests may be refused. */
-  readonly maxPauseSeconds: number;
-}
-
-/** Stored until the move is done, so that a repeated command continues one that was interrupted. */
-interface MoveState {
-  readonly id: string;
-  readonly to: string;
-  /** The definitions of the tables that the target has. */
-  tables: Record<string, string>;
-  /** Whether the copy is complete, as long as the source is as it was copied. */
-  isComplete: boolean;
-  /** The source as it was copied completely. */
-  copied?: StoppedSource | null;
-  /** Whether the copy was put in service in the target, or may have been. */
-  isSwitching?: boolean;
-}
-
-interface Source {
-  readonly location: MoveLocation;
-  readonly operator: OperatorConnection;
-}
-
-interface Target {
-  readonly location: MoveDestination;
-  readonly operator: OperatorConnection;
-}
-
-type Side = Pick<Source, 'operator'> & { readonly location: Pick<MoveLocation, 'name'> };
-
-interface Move {
-  readonly request: MoveRequest;
-  readonly source: Source;
-  readonly target: Target;
-  readonly state: MoveState;
-  readonly save: () => Promise<void>;
-}
-
-type ApplicationRecord = Readonly<Record<'displayName' | 'options' | 'status' | 'description' | 'updatedAt', unknown>>;
-
 const defaultPauseSeconds = 5;
-const startMilliseconds = 60_000;
+/** The longest time of a timer, 24 days. */
+const maxTimerMilliseconds = 2 ** 31 - 1;
+/** How long the target may take to create the application. */
+const createMilliseconds = 60_000;
 
 /** Runs `tablinum move`. @throws UsageError; Error with a message for the operator. */
 export async function runMoveCommand(args: readonly string[], config: Config): Promise<void> {
   const request = readArguments(args);
   const { application } = request;
   const locations = { source: await openLocation(config) };
+  if ((await locations.source.findStore(application)) === null) throw describeMissing(application, locations.source);
   await withDestination(request.to, config, async (target) => {
     if (locations.source.name === target.location.name)
       throw new Error(
         `The application is already in ${target.location.name}. Name another folder, database or server with --to.`,
       );
-    const path = join(config.dataDir, 'moves', `${application}.json`);
-    const state = readState(path, target.location.name);
-    await withOperator(config, 'main', async (operator) => {
-      const source = { location: locations.source, operator };
-      await runMove({ request, source, target, state, save: () => saveState(path, state) });
-      await rm(path, { force: true });
-    });
+    const { state, save, remove, release } = await openMoveState(config.dataDir, application, target.location.name);
+    try {
+      await withOperator(config, 'main', async (operator) => {
+        const source = { location: locations.source, operator };
+        await runMove({ request, source, target, state, save });
+        await remove();
+      });
+    } finally {
+      release();
+    }
   });
 }
 
 /** Runs work with the target that `--to` names. */
-async function withDestination(to: string, config: Config, work: (target: Target) => Promise<void>): Promise<void> {
+async function withDestination(to: string, config: Config, work: (target: MoveGoal) => Promise<void>): Promise<void> {
   if (isServerAddress(to)) return work(openServer(to, process.env['TABLINUM_TO_TOKEN']));
   const isDatabase = /^postgres(ql)?:\/\//.test(to);
   // The folder of the target's servers is not known: a server of its own creates the application in their database.
@@ -125,51 +90,42 @@ function readArguments(args: readonly string[]): MoveRequest {
   throw new UsageError(describeUsage('move'));
 }
 
-/** @throws Error if a move to another target has begun. */
-function readState(path: string, to: string): MoveState {
-  if (!existsSync(path)) return { id: randomUUID(), to, tables: {}, isComplete: false };
-  const state = JSON.parse(readFileSync(path, 'utf8')) as MoveState;
-  if (state.to === to) return state;
-  throw new Error(
-    `A move of this application to ${state.to} has begun. Finish it with that --to, or give it up: remove the file "${path}", and destroy the application in ${state.to}.`,
-  );
+function describeMissing(application: string, { name }: Pick<MoveLocation, 'name'>): Error {
+  return new Error(`There is no application "${application}" in ${name}. See "tablinum app list".`);
 }
 
-async function saveState(path: string, state: MoveState): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await writeFile(`${path}.part`, JSON.stringify(state), { mode: 0o600 });
-  await syncToDisk(`${path}.part`);
-  await rename(`${path}.part`, path);
-  await syncToDisk(dirname(path));
-}
-
-async function runMove(move: Move): Promise<void> {
+async function runMove(move: RunningMove): Promise<void> {
   const { request, source, target, state, save } = move;
   const { application, maxPauseSeconds } = request;
-  const record = await findApplication(source, application);
+  const record = await findListed(source, application);
   const store = await source.location.findStore(application);
-  if (!record || store === null)
-    throw new Error(`There is no application "${application}" in ${source.location.name}. See "tablinum app list".`);
+  if (!record || store === null) throw describeMissing(application, source.location);
   await target.location.check(application, state.id);
+  await discardAbandoned(move);
   await resetOutdated(move, store);
   const targetStore = await prepareTarget(move);
+  const isServed = record.status === 'running';
+  state.wasRunning = isServed || state.wasRunning === true;
   const startedAt = performance.now();
   let pausedAt = performance.now();
   if (!state.isComplete) {
     const from = await source.location.openSource(store);
-    const into = await target.location.openCopy(targetStore, state.id);
+    const into = await target.location.openCopy(targetStore, state.id).catch(async (error: unknown) => {
+      await from.close();
+      throw error;
+    });
     const copy = new ApplicationCopy({ from, into, created: state.tables, save, maxPauseSeconds });
     try {
-      if (record.status === 'running') await copy.copyWhileRunning(application);
+      if (isServed) await copy.copyWhileRunning(application);
       pausedAt = performance.now();
-      console.log(await copyPaused(move, { copy, from, wasRunning: record.status === 'running' }));
+      console.log(await copyPaused(move, { copy, from, isServed }));
     } finally {
       await copy.close();
     }
   }
   await switchOver(move, { from: store, into: targetStore }, record);
   const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
-  const refused = record.status === 'running' ? ` Requests were refused for ${seconds(pausedAt)} s.` : '';
+  const refused = isServed ? ` Requests were refused for ${seconds(pausedAt)} s.` : '';
   console.log(
     `The application "${application}" runs in ${target.location.name}, ${seconds(startedAt)} s after the copy began.${refused}`,
   );
@@ -178,30 +134,27 @@ async function runMove(move: Move): Promise<void> {
   );
 }
 
-async function findApplication({ operator }: Side, name: string): Promise<ApplicationRecord | null> {
-  const [found] = (await operator.call('applications:list', { filter: { name }, pageSize: 1 })) as ApplicationRecord[];
-  return found ?? null;
-}
-
-/** Whether the source is stopped, and has nothing that the complete copy lacks. */
-async function isUnchanged({ request, source, state }: Move, store: string): Promise<boolean> {
-  const record = await findApplication(source, request.application);
-  if (record?.status !== 'stopped' || !state.copied) return false;
-  const { reader, close } = await source.location.openSource(store);
-  try {
-    return isEqualSource(await readStoppedSource(reader, record.updatedAt), state.copied);
-  } finally {
-    await close();
+/** Removes the copy of an attempt that was given up while it was put in place. It was never in service. */
+async function discardAbandoned(move: RunningMove): Promise<void> {
+  const { request, target, state, save } = move;
+  if (!state.isAbandoned) return;
+  const found = await findListed(target, request.application);
+  if (found && found.createdAt === state.targetCreatedAt) {
+    if (found.status !== 'stopped') throw new BothServed(move);
+    const parameters = { filterByTk: request.application, confirm: request.application };
+    await target.operator.call('applications:destroy', {}, parameters);
   }
+  Object.assign(state, { id: randomUUID(), tables: {}, isComplete: false, isSwitching: false, isAbandoned: false });
+  await save();
 }
 
 /** A complete copy is made again if the source was started since. @throws Error if the target may have been, too. */
-async function resetOutdated(move: Move, store: string): Promise<void> {
+async function resetOutdated(move: RunningMove, store: string): Promise<void> {
   const { request, state, source, target, save } = move;
-  const isListed = (await findApplication(target, request.application)) !== null;
-  if (!isListed) Object.assign(state, { tables: {}, isComplete: false, isSwitching: false });
-  if (!state.isComplete || (await isUnchanged(move, store))) return;
-  if (state.isSwitching) throw describeBothServed(move);
+  const isListed = (await findListed(target, request.application)) !== null;
+  if (!isListed) Object.assign(state, { tables: {}, isComplete: false, isSwitching: false, mayBeServed: false });
+  if (!state.isComplete || (await isSourceUnchanged(move, store))) return;
+  if (state.isSwitching) throw new BothServed(move);
   console.log(
     `"${request.application}" was started in ${source.location.name} after it was copied. What was written there since is copied too.`,
   );
@@ -209,16 +162,10 @@ async function resetOutdated(move: Move, store: string): Promise<void> {
   await save();
 }
 
-function describeBothServed({ request: { application }, source, target }: Move): Error {
-  return new Error(
-    `"${application}" was started in ${source.location.name} after its copy had been put in ${target.location.name}, which lacks what was written since. To move it again, destroy the application in ${target.location.name} and repeat the command. To keep the copy instead, stop the application in ${source.location.name} and remove the file "moves/${application}.json" in its DATA_DIR.`,
-  );
-}
-
 /** Creates the application in the target, stopped. @returns its store. @throws Error if another one has the name. */
-async function prepareTarget({ request: { application }, target, state, save }: Move): Promise<string> {
+async function prepareTarget({ request: { application }, target, state, save }: RunningMove): Promise<string> {
   const displayName = describeMovedApplication(state.id);
-  const existing = await findApplication(target, application);
+  const existing = await findListed(target, application);
   if (existing && existing.displayName !== displayName && !state.isComplete)
     throw new Error(`The application "${application}" exists in ${target.location.name}. Destroy it there first.`);
   if (!existing) {
@@ -226,7 +173,9 @@ async function prepareTarget({ request: { application }, target, state, save }: 
     await target.operator.call('applications:create', { name: application, displayName });
   }
   if (!state.isComplete) {
-    await waitUntilStarted(target, application);
+    await waitUntilStarted(target, application, performance.now() + createMilliseconds);
+    const created = await findListed(target, application);
+    state.targetCreatedAt = String(created?.createdAt);
     await target.operator.call('applications:stop', {}, { filterByTk: application });
   }
   const store = await target.location.findStore(application);
@@ -234,77 +183,77 @@ async function prepareTarget({ request: { application }, target, state, save }: 
   return store;
 }
 
-/** @throws Error if it cannot be opened. */
-async function waitUntilStarted(side: Side, application: string): Promise<void> {
-  const deadline = performance.now() + startMilliseconds;
-  for (;;) {
-    const status = (await findApplication(side, application))?.status;
-    if (status === 'running' || status === 'stopped') return;
-    if (status !== 'starting' || performance.now() > deadline)
-      throw new Error(
-        `The application "${application}" has the status "${String(status)}" in ${side.location.name}. See the error log of the server there.`,
-      );
-    await pause(50);
-  }
-}
-
 /** Stops the application and copies the remaining changes. If that fails, the application is started again. @returns what was compared. */
 async function copyPaused(
-  { request: { application }, source, state, save }: Move,
-  {
-    copy,
-    from,
-    wasRunning,
-  }: { readonly copy: ApplicationCopy; readonly from: OpenSource; readonly wasRunning: boolean },
+  move: RunningMove,
+  { copy, from, isServed }: { readonly copy: ApplicationCopy; readonly from: OpenSource; readonly isServed: boolean },
 ): Promise<string> {
-  const startedAt = performance.now();
+  const { request, source, state, save } = move;
+  const { application, maxPauseSeconds } = request;
+  if (isServed) await save(); // also after kill -9, it is known that it was running
+  const deadline = isServed ? performance.now() + maxPauseSeconds * 1000 : Number.POSITIVE_INFINITY;
+  const stopping = source.operator.call('applications:stop', {}, { filterByTk: application });
+  const work = async (): Promise<string> => {
+    await stopping;
+    const stopped = await findListed(source, application);
+    state.copied = await readStoppedSource(from.reader, stopped?.updatedAt);
+    return copy.copyRest(application, deadline);
+  };
   try {
-    await source.operator.call('applications:stop', {}, { filterByTk: application });
-    const before = await findApplication(source, application);
-    state.copied = await readStoppedSource(from.reader, before?.updatedAt);
-    const compared = await copy.copyRest(application, wasRunning ? startedAt : null);
+    const compared = await endInTime(work(), deadline, () => {
+      // Requests and statements on both sides end with an error.
+      void copy.close().catch(() => {});
+      return describeLate(maxPauseSeconds);
+    });
     state.isComplete = true;
     await save();
     return compared;
   } catch (error) {
     state.isComplete = false;
-    if (wasRunning) await source.operator.call('applications:start', {}, { filterByTk: application });
-    throw error;
+    if (!isServed) throw describeStillStopped(move, error as Error);
+    const isLate = performance.now() >= deadline;
+    const message = isLate ? describeLate(maxPauseSeconds) : (error as Error).message;
+    await startSourceAgain(move, message, stopping);
+    throw new Error(
+      `${message} "${application}" runs in ${source.location.name} again. Repeat the command, with a longer --max-pause if necessary.`,
+      { cause: error },
+    );
   }
 }
 
+/** @param error of a copy of an application that was stopped before the command, or by an earlier one that was killed. */
+function describeStillStopped({ request, source, state }: RunningMove, error: Error): Error {
+  if (!state.wasRunning) return error;
+  return new Error(
+    `${error.message} "${request.application}" is still stopped in ${source.location.name}. Repeat the command, or start it there: tablinum app start ${request.application}`,
+    { cause: error },
+  );
+}
+
+function describeLate(maxPauseSeconds: number): string {
+  return `The remaining changes could not be copied within ${maxPauseSeconds} s.`;
+}
+
 /**
- * Puts the copy in place and starts it.
+ * Waits for work, but not longer than until a deadline, or a signal to end the process.
  *
- * @throws Error if the source was started meanwhile, or the copy does not open; the source can then be started again.
+ * @param deadline by performance.now(); infinite: none.
+ * @param end ends the work. It returns the message of the error.
  */
-async function switchOver(
-  move: Move,
-  stores: { readonly from: string; readonly into: string },
-  record: ApplicationRecord,
-): Promise<void> {
-  const { request, source, target, state, save } = move;
-  const key = { filterByTk: request.application };
-  if (!(await isUnchanged(move, stores.from)))
-    throw new Error(
-      `"${request.application}" was started in ${source.location.name} while it was moved, so nothing was switched. Repeat the command to move it.`,
-    );
-  // An earlier call may have been interrupted after the application got its name back.
-  const isNamed =
-    (await findApplication(target, request.application))?.displayName !== describeMovedApplication(state.id);
-  if (!state.isSwitching || !isNamed) {
-    state.isSwitching = true;
-    await save();
-    await target.location.replace(stores.into, state.id);
-    if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
-    const { displayName, description, options } = record;
-    await target.operator.call('applications:update', { displayName, description, options }, key);
+async function endInTime<T>(work: Promise<T>, deadline: number, end: () => string): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const interrupt = (): void => {
+    end();
+    reject(new Error('The command was interrupted.'));
+  };
+  const rest = Math.min(deadline - performance.now(), maxTimerMilliseconds);
+  const timer = setTimeout(() => reject(new Error(end())), rest);
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  work.catch(() => {}); // it fails later, when it was ended
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    clearTimeout(timer);
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
-  await target.operator.call('applications:start', {}, key);
-  await waitUntilStarted(target, request.application).catch((error: unknown) => {
-    throw new Error(
-      `${(error as Error).message} The data in ${source.location.name} is unchanged: "tablinum app start ${request.application}" starts the application there again.`,
-    );
-  });
-  if (!(await isUnchanged(move, stores.from))) throw describeBothServed(move);
 }

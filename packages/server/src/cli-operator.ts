@@ -31,10 +31,13 @@ export interface OperatorConnection {
 export class OperatorRefusal extends Error {
   /** The problems by their paths in the body; empty if the reply has none. */
   readonly details: Readonly<Record<string, string>>;
+  /** Of the reply; null if there was none. */
+  readonly status: number | null;
 
-  constructor(message: string, details: Readonly<Record<string, string>> = {}) {
+  constructor(message: string, details: Readonly<Record<string, string>> = {}, status: number | null = null) {
     super(message);
     this.details = details;
+    this.status = status;
   }
 }
 
@@ -115,18 +118,20 @@ export function connectServer({ url, token }: Server, application: string): Oper
   return {
     call: async (action, body, parameters = {}, milliseconds = requestMilliseconds) => {
       const query = new URLSearchParams(parameters).toString();
-      const reply = await fetch(`${url}/api/${action}${query === '' ? '' : `?${query}`}`, {
+      const { status, isDone, text } = await fetch(`${url}/api/${action}${query === '' ? '' : `?${query}`}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-app': application },
         body: JSON.stringify(body),
         redirect: 'manual',
         signal: AbortSignal.timeout(milliseconds),
-      }).catch((error: unknown) => {
-        throw readFailure(url, error);
-      });
-      const { data, message, details } = await readReply(url, reply);
-      if (!reply.ok)
-        throw new OperatorRefusal(message ?? `The server replied with the status ${reply.status}.`, details);
+      })
+        .then(async (reply) => ({ status: reply.status, isDone: reply.ok, text: await reply.text() }))
+        .catch((error: unknown) => {
+          throw readFailure(url, error);
+        });
+      const { data, message, details } = readReply(url, status, text);
+      if (!isDone)
+        throw new OperatorRefusal(message ?? `The server replied with the status ${status}.`, details, status);
       return data;
     },
   };
@@ -139,13 +144,14 @@ interface ServerReply {
 }
 
 /** @throws OperatorRefusal if it is no reply of this API. */
-async function readReply(url: string, reply: Response): Promise<ServerReply> {
-  const text = await reply.text();
+function readReply(url: string, status: number, text: string): ServerReply {
   try {
     return JSON.parse(text) as ServerReply;
   } catch {
     throw new OperatorRefusal(
-      `The reply of ${url} with the status ${reply.status} is not one of a Tablinum server. Check the address.`,
+      `The reply of ${url} with the status ${status} is not one of a Tablinum server. Check the address.`,
+      {},
+      status,
     );
   }
 }

@@ -40,6 +40,8 @@ export interface OpenedStores {
   release(): void;
   /** Shares stores with other threads; null if the engine cannot. */
   readonly sharing: StoreSharing | null;
+  /** The schemas of PostgreSQL, and the limit of connections that all users of them share; null on other engines. */
+  readonly locations: SchemaLocations | null;
   /** Converts an error of the engine to one with a message for the operator. */
   toOperatorError(error: unknown): unknown;
 }
@@ -152,6 +154,7 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     announce: (url) => lock.announce(url),
     checkFiles: async () => {},
     release: () => lock.release(),
+    locations: null,
     sharing: {
       share: (database) => (database as InstanceType<typeof SqliteDatabase>).share(),
       withdraw: (database) => (database as InstanceType<typeof SqliteDatabase>).withdraw(),
@@ -173,9 +176,10 @@ export async function findLocations(
 export async function openPostgresStore(
   config: Pick<Config, 'databaseConnections'>,
   url: string,
+  given: SchemaLocations | null = null,
 ): Promise<(store: string) => Promise<Database>> {
   const { openPostgres } = await import('./database/postgres/postgres-open.ts');
-  const locations = await findLocations(config, url);
+  const locations = given ?? (await findLocations(config, url));
   const pool = { requireDurable: false, poolSize: 2, idleMilliseconds };
   return async (store) => {
     const schema = schemaName(store);
@@ -234,6 +238,7 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     checkFiles: async () => {},
     release: () => {},
     sharing: null,
+    locations,
     toOperatorError: (error) => postgresFailure(url, error),
   };
 }

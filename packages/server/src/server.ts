@@ -134,7 +134,7 @@ async function openApplications(
       health,
       begins: !options.isForCommand,
     },
-    openMoveStores: async () => (await import('./cli-move-locations.ts')).openLocation(config),
+    openMoveStores: async () => (await import('./cli-move-locations.ts')).openLocation(config, opened.locations),
   });
   if (runtime.current.backups.schedule !== null)
     await applications.backups().catch(async (error: unknown) => {

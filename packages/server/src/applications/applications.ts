@@ -153,13 +153,16 @@ export class Applications {
     }
   }
 
-  /** Whether a login is valid in a stopped application: its users get 503 instead of 401. */
+  /**
+   * Whether a login is valid in a stopped application: its users get 503 instead of 401. Nothing is written to its store, because a move
+   * may be copying it.
+   */
   async isLoginValidInStopped(token: string, name: string): Promise<boolean> {
     const row = await findApplication(this.main.database, name);
     if (row?.status !== 'stopped' || tokenKind(token) !== 'tbs') return false;
     const accepted = async (application: Application): Promise<boolean> => {
-      await application.open();
-      return application.acceptsToken(token);
+      await application.refresh();
+      return application.authenticator.accepts(token);
     };
     return this.#open.withTemporaryApplication(row, accepted).catch(() => false);
   }

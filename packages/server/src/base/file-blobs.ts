@@ -87,11 +87,21 @@ export class FileBlobs implements BlobStore {
     };
   }
 
+  async findPresent(scope: BlobScope, names: readonly string[]): Promise<string[]> {
+    const present: string[] = [];
+    for (const name of names) if (await stat(this.#path(scope, name)).catch(nullIfMissing)) present.push(name);
+    return present;
+  }
+
   async findStoredBefore(scope: BlobScope, time: number): Promise<string[]> {
     const root = join(this.#folder, String(scope));
     const old: string[] = [];
     for (const part of await listFolder(root))
       for (const name of await listFolder(join(root, part))) {
+        if (time === Number.POSITIVE_INFINITY) {
+          old.push(name);
+          continue;
+        }
         const found = await stat(join(root, part, name)).catch(nullIfMissing);
         if (found && found.mtimeMs < time) old.push(name);
       }

@@ -34,6 +34,13 @@ export class MovedBlobs implements BlobStore {
     return (await search(this.#present)) ?? (await search(this.#earlier)) ?? search(this.#present);
   }
 
+  async findPresent(scope: BlobScope, names: readonly string[]): Promise<string[]> {
+    const present = await this.#present.findPresent(scope, names);
+    const found = new Set(present);
+    const others = names.filter((name) => !found.has(name));
+    return [...present, ...(await this.#earlier.findPresent(scope, others))];
+  }
+
   async findStoredBefore(scope: BlobScope, time: number): Promise<string[]> {
     const found = await Promise.all([
       this.#present.findStoredBefore(scope, time),

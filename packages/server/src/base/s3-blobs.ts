@@ -88,6 +88,14 @@ export class S3Blobs implements BlobStore {
     };
   }
 
+  async findPresent(scope: BlobScope, names: readonly string[]): Promise<string[]> {
+    const present: string[] = [];
+    await runForEach(names, requestsAtOnce, async (name) => {
+      if (await this.#find(this.#key(scope, name))) present.push(name);
+    });
+    return present;
+  }
+
   async findStoredBefore(scope: BlobScope, time: number): Promise<string[]> {
     const folder = this.#scopeFolder(scope);
     const names = new Set<string>();
@@ -168,5 +176,5 @@ export class S3Blobs implements BlobStore {
 
 /** An object of an unknown age is not old. */
 function isOld(storedAt: number, time: number): boolean {
-  return storedAt + timeResolution <= time;
+  return time === Number.POSITIVE_INFINITY || storedAt + timeResolution <= time;
 }

@@ -139,9 +139,18 @@ export class DatabaseBlobs implements BlobStore {
     };
   }
 
-  async findStoredBefore(scope: BlobScope, time: number): Promise<string[]> {
+  async findPresent(scope: BlobScope, names: readonly string[]): Promise<string[]> {
+    return this.#listNames(scope, sql`sha256 = ANY(${listValue('text', names)})`);
+  }
+
+  findStoredBefore(scope: BlobScope, time: number): Promise<string[]> {
+    const isAny = time === Number.POSITIVE_INFINITY;
+    return this.#listNames(scope, isAny ? sql`TRUE` : sql`at<${value('datetime', isoTime(time))}`);
+  }
+
+  async #listNames(scope: BlobScope, condition: Sql): Promise<string[]> {
     const rows = await createReader(this.#database)(
-      sql`SELECT sha256 FROM _blobs WHERE account=${value('integer', scope)} AND part=0 AND at<${value('datetime', isoTime(time))}`,
+      sql`SELECT sha256 FROM _blobs WHERE account=${value('integer', scope)} AND part=0 AND ${condition}`,
     );
     return rows.map(([name]) => name as string);
   }

@@ -129,7 +129,7 @@ const receivers: Receivers = {
   prepare: (moves, key) =>
     moves.use(key, async ({ target }) => {
       await target.createFixedTables();
-      await target.dropReferences();
+      await target.beginCopy();
       return {};
     }),
   create: (moves, key, { tables, dropped, missing }) =>

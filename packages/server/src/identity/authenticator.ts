@@ -89,6 +89,18 @@ export class Authenticator {
       : this.#verify(token, now).then((caller) => this.#recordUse(caller, now));
   }
 
+  /** Whether a token is valid now. Nothing is written, and the token does not count as used. */
+  async accepts(token: string): Promise<boolean> {
+    const now = this.#clock.now();
+    try {
+      const { expiresAt } = await this.#verify(token, now, false);
+      return expiresAt === null || now < expiresAt;
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
+  }
+
   #recordUse(caller: Caller, now: number): Caller {
     if (caller.expiresAt !== null && now >= caller.expiresAt) throw tokenExpiredError(caller);
     if (caller.credentialId !== null)
@@ -123,7 +135,8 @@ export class Authenticator {
     for (const [id, time] of logins) this.#usedLogins.set(id, Math.max(time, this.#usedLogins.get(id) ?? 0));
   }
 
-  async #verify(token: string, now: number): Promise<Caller> {
+  /** @param mayExtend whether a login lasts longer because it is used. */
+  async #verify(token: string, now: number, mayExtend = true): Promise<Caller> {
     const kind = tokenKind(token);
     if (kind !== 'tbk' && kind !== 'tbs') throw tokenInvalidError('The token is malformed.');
     const generation = this.#generation;
@@ -131,7 +144,7 @@ export class Authenticator {
     const caller =
       kind === 'tbk'
         ? await this.#keyCaller(await findKey(this.#database, hashes))
-        : await this.#loginCaller(await findLogin(this.#database, hashes), now);
+        : await this.#loginCaller(await findLogin(this.#database, hashes), now, mayExtend);
     if (!caller) throw unknownTokenError();
     if (generation === this.#generation) this.#callers.set(token, caller);
     return caller;
@@ -168,11 +181,11 @@ export class Authenticator {
     };
   }
 
-  async #loginCaller(login: StoredLogin | null, now: number): Promise<Caller | null> {
+  async #loginCaller(login: StoredLogin | null, now: number, mayExtend = true): Promise<Caller | null> {
     const user = login && (await loadUser(this.#database, this.#users(), login.userId));
     if (!login || !user || user['status'] !== 'active') return null;
     let expiresAt = Date.parse(login.expiresAt);
-    if (now < expiresAt && expiresAt - now < loginLifetime - loginExtensionStep) {
+    if (mayExtend && now < expiresAt && expiresAt - now < loginLifetime - loginExtensionStep) {
       expiresAt = now + loginLifetime;
       await extendLogin(this.#database, login.id, isoTime(expiresAt));
     }

@@ -114,8 +114,10 @@ export class AuditJournal {
 
   /** Writes what is collected in memory and closes the store. */
   async close(): Promise<void> {
+    const isBegun = !this.#flushing.isStopped;
     await Promise.all([this.#chaining.stop(), this.#flushing.stop()]);
-    await this.#flush(true).catch((error: unknown) => this.#logError(error));
+    // An application that is only opened for a moment may be stopped for a move: what waits in its store stays there.
+    if (isBegun) await this.#flush(true).catch((error: unknown) => this.#logError(error));
     const { database } = this.#parts;
     const store = await this.#store?.catch(() => null);
     if (store && store !== database) await store.close();

@@ -1,5 +1,5 @@
 /** Backups at the times of `BACKUP_SCHEDULE`: once for all servers, with retention, and with failures that can be seen. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -64,12 +64,18 @@ describeEngines('the schedule of backups', (engine) => {
     expect((await servers[0]!.call('POST /api/backups:create')).status).toBe(202);
     const { backups } = await servers[0]!.running.applications.backups();
     await backups.waitForEnd();
+    // Of another server that uses the same folder.
+    const foreign = 'b20200101-030000-0123abcd';
+    const [own] = (await list()).filter(({ reason }) => reason === 'schedule');
+    cpSync(join(folder, own.id), join(folder, foreign), { recursive: true });
     for (let day = 0; day < 2; day += 1) {
       await tick(24 * hour);
     }
     const reasons = async (): Promise<string[]> => (await list()).map(({ reason }) => reason).sort();
-    await expect.poll(reasons).toEqual(['request', 'schedule', 'schedule']);
-    expect(readdirSync(folder)).toHaveLength(3);
+    await expect.poll(reasons).toEqual(['request', 'schedule', 'schedule', 'schedule']);
+    expect(readdirSync(folder)).toHaveLength(4);
+    expect(readdirSync(folder)).toContain(foreign);
+    await servers[0]!.data(`POST /api/backups:destroy?filterByTk=${foreign}`);
   });
 
   test('the backup of a server that has died is settled by any server', async () => {

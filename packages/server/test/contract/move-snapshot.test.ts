@@ -1,10 +1,13 @@
 /** The changes since a snapshot of a move lead from its rows exactly to those of the present, whatever was written. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { openLocation } from '../../src/cli-move-locations.ts';
 import type { MoveReader, MoveSnapshot } from '../../src/database/move/move-stores.ts';
 import { findPlainKey, type MovedRow, type MovedTable, readRowKey } from '../../src/database/move/moved-table.ts';
-import { schemaName } from '../../src/open-stores.ts';
+import { findLocations, schemaName } from '../../src/open-stores.ts';
 import { planTables } from '../../src/transfer/move/plan-tables.ts';
 import { describeEngines } from '../support/engines.ts';
 import { enterApplication, fillApplication } from '../support/moved-application.ts';
@@ -58,7 +61,8 @@ describeEngines('snapshots of moves', (engine) => {
     // The audit journal is written in the background.
     await server.data('POST /api/applications:stop?filterByTk=shop');
     const changed: string[] = [];
-    for (const table of (await planTables(snapshot)).tables) {
+    await snapshot.advance();
+    for (const table of (await planTables(source.reader)).tables) {
       const changes = await snapshot.changes(table);
       if (changes === null) {
         expect(findPlainKey(table) === null || table.isJournal, table.table).toBe(true);
@@ -66,15 +70,22 @@ describeEngines('snapshots of moves', (engine) => {
       }
       const keyOf = (row: MovedRow): string => String(readRowKey(table, row)[0]);
       const rows = new Map((before.get(table.table) ?? []).map((row) => [keyOf(row), row]));
-      for (const row of changes.removed) rows.delete(keyOf(row));
-      for (const row of changes.added) {
-        expect(rows.has(keyOf(row)), table.table).toBe(false);
-        rows.set(keyOf(row), row);
+      let [pieces, longest] = [0, 0];
+      for await (const { removed, added } of changes) {
+        for (const row of removed) rows.delete(keyOf(row));
+        for (const row of added) {
+          expect(rows.has(keyOf(row)), table.table).toBe(false);
+          rows.set(keyOf(row), row);
+        }
+        pieces += 1;
+        longest = Math.max(longest, removed.length + added.length);
       }
+      // Long changes are never in memory as a whole.
+      expect(longest).toBeLessThanOrEqual(2000);
       const present = await readAll(source.reader, table);
       expect(rows.size, table.table).toBe(present.length);
       for (const row of present) expect(rows.get(keyOf(row)), table.table).toEqual(row);
-      if (changes.removed.length + changes.added.length > 0) changed.push(table.table.replace(/_\d+$/, ''));
+      if (pieces > 0) changed.push(table.table.replace(/_\d+$/, ''));
     }
     await server.data('POST /api/applications:start?filterByTk=shop');
     return changed;
@@ -84,6 +95,15 @@ describeEngines('snapshots of moves', (engine) => {
     const before = new Map<string, MovedRow[]>();
     for (const table of (await planTables(snapshot)).tables) before.set(table.table, await readAll(snapshot, table));
     return { snapshot, before };
+  };
+
+  /** A search that would block the process ends in time. */
+  const expectDeadline = async (): Promise<void> => {
+    const snapshot = await source.reader.snapshot();
+    await snapshot.advance(performance.now() - 1);
+    const things = (await planTables(source.reader)).tables.find(({ table }) => table.startsWith('things_'));
+    await expect(snapshot.changes(things!)).rejects.toThrow('took too long');
+    await snapshot.close();
   };
 
   test('nothing has changed', async () => {
@@ -111,14 +131,86 @@ describeEngines('snapshots of moves', (engine) => {
     await make('tags:destroy?filterByTk=1');
     await make('roles:create', { name: 'later' });
     await enterApplication(server);
-    const changed = await compare(snapshot, before);
-    expect(changed).toEqual(expect.arrayContaining(['_events', 'things', 'tags', 'roles', 'logins']));
-    expect(changed).not.toContain('samples');
     // The snapshot still shows its own moment.
     for (const table of (await planTables(snapshot)).tables)
       expect(await readAll(snapshot, table), table.table).toEqual(before.get(table.table));
+    const changed = await compare(snapshot, before);
+    expect(changed).toEqual(expect.arrayContaining(['_events', 'things', 'tags', 'roles', 'logins']));
+    expect(changed).not.toContain('samples');
+    // It goes on: only what was written since the last moment is a change.
+    const then = new Map<string, MovedRow[]>();
+    for (const table of (await planTables(source.reader)).tables)
+      then.set(table.table, await readAll(source.reader, table));
+    await make(
+      'things:create',
+      Array.from({ length: 900 }, (_, n) => ({ n: 10_000 + n, text: 'x'.repeat(9000) })),
+    );
+    await make('things:destroy?filter={"n":{"$between":[130,150]}}');
+    if (engine.name === 'sqlite') await expectDeadline();
+    const later = await compare(snapshot, then);
+    expect(later).toContain('things');
+    expect(later).not.toContain('tags');
     await snapshot.close();
   });
+
+  test.skipIf(engine.name !== 'sqlite')('an audit journal that is created during the move is read', async () => {
+    await server.data('POST /api/applications:create', { body: { name: 'silent' } });
+    await server.data('POST /api/applications:stop?filterByTk=silent');
+    const settings = { ...serverSettings, DATA_DIR: server.store.dataDir };
+    const location = await openLocation(readConfig(settings));
+    const name = (await location.findStore('silent')) ?? '';
+    const journal = join(server.store.dataDir, 'applications', `${name}.audit.db`);
+    for (const ending of ['', '-wal', '-shm']) rmSync(journal + ending, { force: true });
+    const opened = await location.openSource(name);
+    const snapshot = await opened.reader.snapshot();
+    const audit = (await planTables(opened.reader)).tables.find((table) => table.table === '_audit')!;
+    expect(await readAll(opened.reader, audit)).toEqual([]);
+    await server.data('POST /api/applications:start?filterByTk=silent');
+    const entered = await server.data('POST /api/applications:enter?filterByTk=silent');
+    await server.data('POST /api/roles:create', {
+      as: `header:Bearer ${entered.token}`,
+      headers: { 'x-app': 'silent' },
+      body: { name: 'first' },
+    });
+    await server.data('POST /api/applications:stop?filterByTk=silent');
+    expect((await readAll(opened.reader, audit)).length).toBeGreaterThan(0);
+    await snapshot.advance();
+    expect(await snapshot.changes(audit)).toBe(null);
+    await snapshot.close();
+    await opened.close();
+  });
+
+  test.skipIf(engine.name !== 'postgres')(
+    'time limits of the operator do not end a snapshot, and copies use the connections of the server',
+    async () => {
+      const url = server.store.databaseUrl ?? '';
+      const database = new URL(url).pathname.slice(1);
+      const limits = ['idle_in_transaction_session_timeout', 'idle_session_timeout', 'statement_timeout'];
+      const client = await connectDatabase(url);
+      for (const each of limits) await client.query(`ALTER DATABASE "${database}" SET ${each}='200ms'`);
+      const config = readConfig({ ...serverSettings, DATA_DIR: server.store.dataDir, DATABASE_URL: url });
+      const locations = await findLocations(config, url);
+      const { budget } = await locations.find('any');
+      const before = budget.free;
+      const location = await openLocation(config, locations);
+      const snapshot = await source.reader.snapshot();
+      await pause(500);
+      expect((await planTables(snapshot)).tables.length).toBeGreaterThan(20);
+      await snapshot.close();
+      for (const each of limits) await client.query(`ALTER DATABASE "${database}" RESET ${each}`);
+
+      const target = await location.openTarget('00-1');
+      expect(budget.free).toBeLessThanOrEqual(before - 2);
+      await target.close();
+      await expect.poll(() => budget.free).toBe(before);
+      // A target that cannot be opened leaves no connection open.
+      await client.query(`CREATE SCHEMA app_002_part; CREATE VIEW app_002_part._events AS SELECT 1`);
+      await expect(location.openTarget('00-2')).rejects.toThrow();
+      await expect.poll(() => budget.free).toBe(before);
+      await client.query('DROP SCHEMA app_001_part CASCADE; DROP SCHEMA app_002_part CASCADE');
+      await client.end();
+    },
+  );
 
   test.skipIf(engine.name !== 'postgres')(
     'a transaction with savepoints that was running at the snapshot',

@@ -17,6 +17,7 @@ export const discardingBlobStore: BlobStore = {
   receive: async () => ({ sha256: '', size: 0 }),
   get: async () => null,
   open: async () => null,
+  findPresent: async () => [],
   findStoredBefore: async () => [],
   remove: async () => {},
   scopes: async () => [],

@@ -96,7 +96,8 @@ export class BackupSchedule {
     const { backups, settings, logger } = this.#parts;
     try {
       await backups.waitForEnd();
-      const entries = await backups.list();
+      // Not those of other servers that use the same folder or bucket.
+      const entries = await backups.listOwn();
       if (entries.find((each) => each.id === id)?.status !== 'done') return;
       const old = entries.filter(
         ({ reason, status, isAvailable }) => reason === 'schedule' && status === 'done' && isAvailable,

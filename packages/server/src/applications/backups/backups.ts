@@ -89,11 +89,8 @@ export class Backups {
   /** All backups and restores, the newest first. */
   async list(): Promise<BackupEntry[]> {
     const complete = await this.storage.list();
-    const rows = await readBackups(this.#main.database);
-    const entries = rows.map(
-      (row): BackupEntry => ({ ...parseJob(row).entry, status: row.status, isAvailable: complete.has(row.id) }),
-    );
-    const known = new Set(rows.map(({ id }) => id));
+    const entries = await this.#listOwn(complete);
+    const known = new Set(entries.map(({ id }) => id));
     for (const id of complete) {
       if (known.has(id)) continue;
       const entry = this.#found.get(id) ?? (await this.#readEntry(id));
@@ -101,7 +98,22 @@ export class Backups {
       this.#found.set(id, entry);
       entries.push(entry);
     }
-    return entries.sort((one, other) => (one.startedAt < other.startedAt ? 1 : -1));
+    return newestFirst(entries);
+  }
+
+  /**
+   * Those of {@link list} that are stored in `main`, because the servers of this data have made them. Other servers may use the same folder
+   * or prefix of a bucket.
+   */
+  async listOwn(): Promise<BackupEntry[]> {
+    return newestFirst(await this.#listOwn(await this.storage.list()));
+  }
+
+  async #listOwn(complete: ReadonlySet<string>): Promise<BackupEntry[]> {
+    const rows = await readBackups(this.#main.database);
+    return rows.map(
+      (row): BackupEntry => ({ ...parseJob(row).entry, status: row.status, isAvailable: complete.has(row.id) }),
+    );
   }
 
   /** @throws ApiError 404. */
@@ -361,4 +373,8 @@ function backupRunning(): ApiError {
     'BACKUP_RUNNING',
     'Another backup or restore is running. Wait until it has ended: backups:list shows it.',
   );
+}
+
+function newestFirst(entries: BackupEntry[]): BackupEntry[] {
+  return entries.sort((one, other) => (one.startedAt < other.startedAt ? 1 : -1));
 }

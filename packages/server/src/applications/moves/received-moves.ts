@@ -116,20 +116,31 @@ export class ReceivedMoves {
     for (const store of this.#sessions.keys()) await this.#closeSession(store);
   }
 
-  #withStore<T>({ application, move }: MoveKey, work: (store: string) => Promise<T>): Promise<T> {
-    return this.#parts.applications.whileStopped(application, ({ store, displayName }) => {
-      if (displayName === describeMovedApplication(move)) return work(store);
-      throw new ApiError(
-        'MOVE_REFUSED',
-        `The application "${application}" was not created by this move. Destroy it, or move to another server.`,
-      );
-    });
+  /** @throws ApiError `STOPPING` if the server is stopped meanwhile: the sender repeats the step. */
+  async #withStore<T>({ application, move }: MoveKey, work: (store: string) => Promise<T>): Promise<T> {
+    this.#requireServing();
+    try {
+      return await this.#parts.applications.whileStopped(application, async ({ store, displayName }) => {
+        this.#requireServing();
+        if (displayName === describeMovedApplication(move)) return work(store);
+        throw new ApiError(
+          'MOVE_REFUSED',
+          `The application "${application}" was not created by this move. Destroy it, or move to another server.`,
+        );
+      });
+    } catch (error) {
+      this.#requireServing();
+      throw error;
+    }
+  }
+
+  #requireServing(): void {
+    if (this.#stopping.signal.aborted) throw new ApiError('STOPPING', 'The server is stopping.', { retryAfter: 5 });
   }
 
   async #openSession(store: string): Promise<Session> {
     const open = this.#sessions.get(store);
     if (open) return open;
-    this.#stopping.signal.throwIfAborted();
     const opened = await (await this.#parts.openStores()).openTarget(store);
     const session: Session = { copy: new ReceivedCopy(opened), timer: null };
     this.#sessions.set(store, session);

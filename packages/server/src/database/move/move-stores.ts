@@ -29,15 +29,24 @@ export interface MoveSource extends MoveReader {
   snapshot(): Promise<MoveSnapshot>;
 }
 
+/** How often a snapshot can go on to the present. */
+export const maxAdvances = 8;
+
 /** Reads an application as it was at one moment, while servers write it. It is closed soon, because it keeps engines from cleaning up. */
 export interface MoveSnapshot extends MoveReader {
   /**
-   * The rows that differ now: first all removed ones, of which only the key is set, then the added ones in the order of the key. An updated
-   * row is removed and added. `Now` is one moment for all tables: that of the first call.
+   * Goes on to the present, at most {@link maxAdvances} times. Afterwards only {@link changes} can be read.
+   *
+   * @param deadline by performance.now(): later searches fail, on an engine whose statements would block this process.
+   */
+  advance(deadline?: number): Promise<void>;
+  /**
+   * The rows that differ between the moment before the last {@link advance} and the one after it, in pieces: first all removed ones, of
+   * which only the key is set, then the added ones. An updated row is removed and added. Only the keys are held in memory.
    *
    * @returns null if they cannot be found without a comparison of all rows.
    */
-  changes(table: MovedTable): Promise<RowChanges | null>;
+  changes(table: MovedTable): Promise<AsyncGenerator<RowChanges> | null>;
 }
 
 /** A table as definitions describe it. */
@@ -58,8 +67,8 @@ export interface RowChanges {
 export interface MoveTarget extends MoveReader, ReadableStore {
   /** Creates the tables of the catalogue and of the audit journal that do not exist yet. */
   createFixedTables(): Promise<void>;
-  /** Removes foreign keys, also those of an earlier attempt: rows are copied one table after the other. */
-  dropReferences(): Promise<void>;
+  /** The stores are no longer complete. Removes foreign keys, also those of an earlier attempt: rows are copied one table after the other. */
+  beginCopy(): Promise<void>;
   /** Creates a table, in place of one of the same name. */
   createTable(table: NewTable): Promise<void>;
   dropTable(name: string): Promise<void>;

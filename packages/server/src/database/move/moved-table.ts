@@ -203,18 +203,38 @@ export function findPlainKey({ key, columns }: MovedTable): MovedColumn | null {
   return only && isPlain && ['integer', 'bigint', 'text'].includes(only.storage) ? only : null;
 }
 
-/** Changes from the keys of the rows that are no longer as they were, and the rows in their place. */
-export function toRowChanges(
+/** Removed rows in one piece of changes. */
+const removedInPiece = 1000;
+
+/**
+ * The changes of a table in pieces, from the keys of the rows that differ. First all removals: an added row may have a unique value that
+ * another one had.
+ *
+ * @param removedKeys of rows that no longer exist, or are no longer as they were.
+ * @param readRows reads the rows with these keys, of which some may have been removed.
+ */
+export async function* readChanges(
   table: MovedTable,
-  removedKeys: Iterable<string>,
-  added: readonly MovedRow[],
-): { readonly removed: MovedRow[]; readonly added: readonly MovedRow[] } {
+  { removedKeys, writtenKeys }: { readonly removedKeys: Iterable<string>; readonly writtenKeys: readonly string[] },
+  readRows: (keys: readonly string[]) => Promise<readonly MovedRow[]> | readonly MovedRow[],
+): AsyncGenerator<{ readonly removed: readonly MovedRow[]; readonly added: readonly MovedRow[] }> {
   const [key] = table.key;
   const keyIndex = key ? table.columns.indexOf(key) : -1;
-  const removed = [...new Set(removedKeys)].map((each) =>
-    table.columns.map((_, index) => (index === keyIndex ? each : null)),
-  );
-  return { removed, added };
+  const removed = [...new Set(removedKeys)];
+  for (let from = 0; from < removed.length; from += removedInPiece)
+    yield {
+      removed: removed
+        .slice(from, from + removedInPiece)
+        .map((each) => table.columns.map((_, index) => (index === keyIndex ? each : null))),
+      added: [],
+    };
+  for (let [from, limit] = [0, 100]; from < writtenKeys.length; ) {
+    const added = await readRows(writtenKeys.slice(from, from + limit));
+    from += limit;
+    if (added.length === 0) continue;
+    yield { removed: [], added };
+    limit = chooseBatchSize(added);
+  }
 }
 
 /** A double as text: the shortest one that means the same number. */

@@ -22,12 +22,21 @@ export async function findPostgresStore(
   }
 }
 
-/** Puts a complete schema in the place of another one. It can be repeated after an interruption. */
+/**
+ * Puts a complete schema in the place of another one. It can be repeated after an interruption.
+ *
+ * @throws Error if the schema is not complete.
+ */
 export async function replaceSchema({ url, budget, schema }: PostgresMoveLocation, part: string): Promise<void> {
   const client = await connectForCopies(url, budget);
   try {
     const exists = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [part]);
     if (exists.length === 0) return;
+    const [found] = await runQuery<{ meta: string | null }>(client, 'SELECT to_regclass($1)::text AS meta', [
+      `${part}._meta`,
+    ]);
+    if (!found?.meta || (await runQuery(client, `SELECT 1 FROM ${part}._meta`)).length === 0)
+      throw new Error('The copy is not complete.');
     await dropPostgres(url, schema, budget);
     await runQuery(client, `ALTER SCHEMA ${part} RENAME TO ${schema}`);
   } finally {

@@ -1,12 +1,13 @@
 /** The schema of an application as it was at one moment. */
 import type { MoveSnapshot, MoveSource, RowChanges } from '../move/move-stores.ts';
-import { findPlainKey, type MovedTable, readRowKey, toRowChanges } from '../move/moved-table.ts';
+import { findPlainKey, type MovedRow, type MovedTable, readChanges } from '../move/moved-table.ts';
 import { identifier } from '../sql.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import {
   beginSnapshot,
   connect,
   hasPostgresTable,
+  joinKeys,
   matchKey,
   type PostgresMoveLocation,
   PostgresMoveReader,
@@ -30,36 +31,32 @@ export class PostgresMoveSource extends PostgresMoveReader implements MoveSource
   }
 }
 
+/** A transaction that shows one moment. */
+interface Moment {
+  readonly client: PostgresClient;
+  /** The oldest transaction that was running, modulo 2^32. */
+  readonly oldest: string;
+}
+
 /**
- * One transaction shows the moment of the snapshot, another one the present. A row that was written since has an `xmin` that is not older
- * than the oldest transaction that was running then; this includes subtransactions. The first transaction keeps all these rows, and those
- * that were deleted since, from being vacuumed or frozen.
+ * Each moment is a transaction. A row that was written since a moment has an `xmin` that is not older than the oldest transaction that was
+ * running then; this includes subtransactions. The transaction keeps all rows of its moment, and those that were deleted since, from being
+ * vacuumed or frozen.
  */
 class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
-  readonly #now: PostgresClient;
-  /** The oldest transaction that was running, modulo 2^32. */
-  readonly #oldest: string;
-  #isNow = false;
+  readonly #location: PostgresMoveLocation;
+  #past: Moment;
+  #present: Moment;
 
-  private constructor(past: PostgresClient, now: PostgresClient, oldest: string) {
-    super(past);
-    this.#now = now;
-    this.#oldest = oldest;
+  private constructor(first: Moment, location: PostgresMoveLocation) {
+    super(first.client);
+    this.#location = location;
+    this.#past = first;
+    this.#present = first;
   }
 
   static async begin(location: PostgresMoveLocation): Promise<PostgresMoveSnapshot> {
-    const past = await connect(location);
-    try {
-      await runQuery(past, beginSnapshot);
-      const [row] = await runQuery<{ oldest: string }>(
-        past,
-        'SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::numeric % 4294967296)::text AS oldest',
-      );
-      return new PostgresMoveSnapshot(past, await connect(location), row?.oldest ?? '3');
-    } catch (error) {
-      await past.end();
-      throw error;
-    }
+    return new PostgresMoveSnapshot(await beginMoment(location), location);
   }
 
   protected override async beginRead(): Promise<void> {}
@@ -68,38 +65,52 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
     await runQuery(this.reader, 'CLOSE moved').catch(() => {}); // the transaction has failed
   }
 
-  async changes(table: MovedTable): Promise<RowChanges | null> {
+  async advance(): Promise<void> {
+    // First, so that no more connections are needed.
+    if (this.#past !== this.#present) await this.#past.client.end();
+    this.#past = this.#present;
+    this.#present = await beginMoment(this.#location);
+  }
+
+  async changes(table: MovedTable): Promise<AsyncGenerator<RowChanges> | null> {
     const column = findPlainKey(table);
-    if (!column || !(await hasPostgresTable(this.reader, table.table))) return null;
-    if (!this.#isNow) await runQuery(this.#now, beginSnapshot);
-    this.#isNow = true;
+    const { client, oldest } = this.#past;
+    if (!column || !(await hasPostgresTable(client, table.table))) return null;
     const name = identifier(table.table);
-    const added = await this.selectRows(this.#now, table, {
-      more: 'WHERE age(xmin)<=age($1::text::xid)',
-      values: [this.#oldest],
-    });
-    const keys = added.map((row) => String(readRowKey(table, row)[0]));
-    const inserted = keys.length - (await this.#findKeys(this.reader, table, keys)).length;
-    const count = async (client: PostgresClient): Promise<number> =>
-      Number((await runQuery<{ count: string }>(client, `SELECT count(*)::text AS count FROM ${name}`))[0]?.count);
-    const isSameCount = (await count(this.#now)) === (await count(this.reader)) + inserted;
-    return toRowChanges(table, [...(isSameCount ? [] : await this.#listRemoved(table)), ...keys], added);
+    const written = await runQuery<{ key: string }>(
+      this.#present.client,
+      `SELECT ${identifier(column.name)}::text AS key FROM ${name} WHERE age(xmin)<=age($1::text::xid)`,
+      [oldest],
+    );
+    const writtenKeys = written.map(({ key }) => key);
+    const inserted = writtenKeys.length - (await this.#findKeys(this.#past, table, writtenKeys)).length;
+    const count = async (moment: Moment): Promise<number> =>
+      Number(
+        (await runQuery<{ count: string }>(moment.client, `SELECT count(*)::text AS count FROM ${name}`))[0]?.count,
+      );
+    const isSameCount = (await count(this.#present)) === (await count(this.#past)) + inserted;
+    const removedKeys = [...(isSameCount ? [] : await this.#listRemoved(table)), ...writtenKeys];
+    return readChanges(table, { removedKeys, writtenKeys }, (keys) => this.#readPresent(table, keys));
+  }
+
+  #readPresent(table: MovedTable, keys: readonly string[]): Promise<MovedRow[]> {
+    return this.selectRows(this.#present.client, table, joinKeys(table, keys));
   }
 
   /** A row that was deleted, updated or locked has an `xmax`. */
   async #listRemoved(table: MovedTable): Promise<string[]> {
     const key = identifier(findPlainKey(table)?.name ?? '');
     const touched = await runQuery<{ key: string }>(
-      this.reader,
+      this.#past.client,
       `SELECT ${key}::text AS key FROM ${identifier(table.table)} WHERE xmax<>'0'`,
     );
     const keys = touched.map((row) => row.key);
-    const present = new Set(await this.#findKeys(this.#now, table, keys));
+    const present = new Set(await this.#findKeys(this.#present, table, keys));
     return keys.filter((each) => !present.has(each));
   }
 
   /** Those of the keys that exist. */
-  async #findKeys(client: PostgresClient, table: MovedTable, keys: readonly string[]): Promise<string[]> {
+  async #findKeys({ client }: Moment, table: MovedTable, keys: readonly string[]): Promise<string[]> {
     if (keys.length === 0) return [];
     const rows = await runQuery<{ key: string }>(
       client,
@@ -110,6 +121,22 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
   }
 
   override async close(): Promise<void> {
-    await Promise.all([super.close(), this.#now.end()]);
+    const clients = new Set([this.reader, this.#past.client, this.#present.client]);
+    await Promise.all([...clients].map((client) => client.end()));
+  }
+}
+
+async function beginMoment(location: PostgresMoveLocation): Promise<Moment> {
+  const client = await connect(location);
+  try {
+    await runQuery(client, beginSnapshot);
+    const [row] = await runQuery<{ oldest: string }>(
+      client,
+      'SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::numeric % 4294967296)::text AS oldest',
+    );
+    return { client, oldest: row?.oldest ?? '3' };
+  } catch (error) {
+    await client.end();
+    throw error;
   }
 }

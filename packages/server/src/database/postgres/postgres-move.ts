@@ -107,20 +107,16 @@ export class PostgresMoveReader implements MoveReader {
   }
 
   rowsOf(table: MovedTable, keys: readonly string[]): Promise<MovedRow[]> {
-    return this.selectRows(this.reader, table, {
-      more: `JOIN unnest($1::text[]) AS u(moved_key) ON ${matchKey(table)}`,
-      values: [keys],
-    });
+    return this.selectRows(this.reader, table, joinKeys(table, keys));
   }
 
-  /** @param more a join or a condition. */
   protected selectRows(
     client: PostgresClient,
     { table, columns, key }: MovedTable,
-    { more, values }: { readonly more: string; readonly values: readonly unknown[] },
+    { join, values }: KeyJoin,
   ): Promise<MovedRow[]> {
     const list = this.#selectList(columns);
-    const text = `SELECT ${list} FROM ${identifier(table)} ${more} ORDER BY ${key.map(orderBy).join(',')}`;
+    const text = `SELECT ${list} FROM ${identifier(table)} ${join} ORDER BY ${key.map(orderBy).join(',')}`;
     return queryRows(client, columns, { text, values: [...values] });
   }
 
@@ -188,8 +184,9 @@ export class PostgresMoveTarget extends PostgresMoveReader implements MoveTarget
     });
   }
 
-  async dropReferences(): Promise<void> {
+  async beginCopy(): Promise<void> {
     await this.inTransaction(async () => {
+      await runQuery(this.#writer, 'DELETE FROM _meta');
       const references = await runQuery<{ table: string; name: string }>(
         this.#writer,
         `SELECT conrelid::regclass::text AS table,quote_ident(conname) AS name FROM pg_constraint
@@ -345,6 +342,17 @@ async function queryRows(
   return rows.map((row) =>
     row.map((each, index) => (each !== null && columns[index]?.storage === 'double' ? toDoubleText(each) : each)),
   );
+}
+
+/** A join that only leaves the rows with certain keys. */
+interface KeyJoin {
+  readonly join: string;
+  readonly values: readonly unknown[];
+}
+
+/** The join with keys of one column, as texts. */
+export function joinKeys(table: MovedTable, keys: readonly string[]): KeyJoin {
+  return { join: `JOIN unnest($1::text[]) AS u(moved_key) ON ${matchKey(table)}`, values: [keys] };
 }
 
 /** The condition that joins the key, which is one column, with the texts `moved_key`. */

@@ -26,11 +26,30 @@ export interface SchemaSnapshot {
   begin(mode: 'READ ONLY' | 'READ WRITE'): Promise<void>;
 }
 
-/** Opens a connection for a backup, a restore or a copy. The caller ends it. @throws DatabaseFault */
+/**
+ * Removes time limits that an operator may have set for the role or the database, and lets PostgreSQL notice within a second that the client
+ * of a long statement has closed the connection. Older versions do not have all of these settings, and not every system has the last one.
+ */
+const sessionSettings = `SELECT set_config(name,CASE name WHEN 'client_connection_check_interval' THEN '1000' ELSE '0' END,false) FROM pg_settings
+WHERE name IN ('statement_timeout','transaction_timeout','idle_in_transaction_session_timeout','idle_session_timeout')
+OR name='client_connection_check_interval' AND version() LIKE '%linux%'`;
+
+/**
+ * Opens a connection for a backup, a restore or a copy. PostgreSQL sets no limits to its statements, transactions and pauses, because a
+ * copy holds its snapshot for as long as it takes. The caller ends it, and with it the statement that runs.
+ *
+ * @throws DatabaseFault
+ */
 export async function connectForCopies(url: string, budget: ConnectionBudget): Promise<PostgresClient> {
   const client = new budget.client({ connectionString: url, query_timeout: statementMilliseconds });
   await client.connect().catch((error: unknown) => Promise.reject(toPostgresFault(error)));
-  return client;
+  try {
+    await runQuery(client, sessionSettings);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
 }
 
 /**

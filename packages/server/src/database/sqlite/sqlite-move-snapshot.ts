@@ -1,9 +1,11 @@
 /** The stores of an application in SQLite files as they were at one moment. */
+import type { Row } from '../database.ts';
 import type { MoveSnapshot, MoveSource, RowChanges } from '../move/move-stores.ts';
-import { findPlainKey, type MovedTable, toRowChanges } from '../move/moved-table.ts';
+import { findPlainKey, type MovedTable, readChanges } from '../move/moved-table.ts';
 import { identifier } from '../sql.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
+import { DeadlineExceeded, type SqliteConnection } from './sqlite-connection.ts';
 import { hasTable, run, type SqliteMoveFiles, SqliteMoveReader } from './sqlite-move.ts';
+import { deadlineCheck } from './sqlite-text.ts';
 
 export class SqliteMoveSource extends SqliteMoveReader implements MoveSource {
   readonly #files: SqliteMoveFiles;
@@ -19,49 +21,88 @@ export class SqliteMoveSource extends SqliteMoveReader implements MoveSource {
 }
 
 /**
- * Each file is opened twice on one connection. The transaction of `main` begins at once, that of `now` with the first statement that reads
- * it, so one statement can compare both moments. The server cannot reset the write-ahead log until the snapshot is closed.
+ * Each moment is the file opened once more on the same connection, so one statement can compare two of them. A moment is that of the
+ * first statement that reads it. The server cannot reset the write-ahead log until the snapshot is closed.
  */
 class SqliteMoveSnapshot extends SqliteMoveReader implements MoveSnapshot {
+  readonly #files: SqliteMoveFiles;
+  /** Null: the application had no journal then. One that is created later is compared as a whole. */
+  readonly #pastJournal: SqliteConnection | null;
+  #advances = 0;
+  #deadline = Number.POSITIVE_INFINITY;
+
   constructor(files: SqliteMoveFiles) {
     super(files);
-    begin(this.main, files.database);
-    if (this.journal) begin(this.journal, files.journal);
+    this.#files = files;
+    this.#pastJournal = this.journal;
+    for (const each of [this.main, this.#pastJournal]) {
+      each?.script('BEGIN');
+      if (each) beginMoment(each, 'main');
+    }
   }
 
-  async changes(table: MovedTable): Promise<RowChanges | null> {
+  async advance(deadline = Number.POSITIVE_INFINITY): Promise<void> {
+    this.#deadline = deadline;
+    this.#advances += 1;
+    const { database, journal } = this.#files;
+    const connections: [SqliteConnection | null, string][] = [
+      [this.main, database],
+      [this.#pastJournal, journal],
+    ];
+    for (const [connection, path] of connections) {
+      if (!connection) continue;
+      run(connection, `ATTACH ? AS ${this.#momentName(0)}`, [path]);
+      beginMoment(connection, this.#momentName(0));
+    }
+  }
+
+  async changes(table: MovedTable): Promise<AsyncGenerator<RowChanges> | null> {
     const connection = this.connectionOf(table);
     const column = findPlainKey(table);
     if (!connection || !column || !hasTable(connection, table.table)) return null;
+    const [past, present] = [this.#momentName(1), this.#momentName(0)];
     const [name, key] = [identifier(table.table), identifier(column.name)];
     const differs = table.columns
       .filter((each) => each !== column)
       .map((each) => `n.${identifier(each.name)} IS NOT o.${identifier(each.name)} COLLATE BINARY`);
-    const written = run(
-      connection,
-      `SELECT CAST(n.${key} AS TEXT),o.${key} IS NULL FROM now.${name} n LEFT JOIN main.${name} o ON o.${key}=n.${key}
-WHERE ${[`o.${key} IS NULL`, ...differs].join(' OR ')}`,
+    const search = (text: string): Row[] => this.#search(connection, text);
+    const written = search(
+      `SELECT CAST(n.${key} AS TEXT),o.${key} IS NULL FROM ${present}.${name} n LEFT JOIN ${past}.${name} o ON o.${key}=n.${key}
+WHERE ${deadlineCheck('n', 1).parts.join('')} AND (${[`o.${key} IS NULL`, ...differs].join(' OR ')})`,
     );
     const inserted = written.filter(([, isNew]) => Number(isNew) === 1).length;
-    const count = (schema: string): number => Number(run(connection, `SELECT count(*) FROM ${schema}.${name}`)[0]?.[0]);
-    const isSameCount = count('now') === count('main') + inserted;
+    const count = (schema: string): number => Number(search(`SELECT count(*) FROM ${schema}.${name}`)[0]?.[0]);
+    const isSameCount = count(present) === count(past) + inserted;
     const removed = isSameCount
       ? []
-      : run(
-          connection,
-          `SELECT CAST(o.${key} AS TEXT) FROM main.${name} o WHERE NOT EXISTS (SELECT 1 FROM now.${name} n WHERE n.${key}=o.${key})`,
+      : search(
+          `SELECT CAST(o.${key} AS TEXT) FROM ${past}.${name} o
+WHERE ${deadlineCheck('o', 1).parts.join('')} AND NOT EXISTS (SELECT 1 FROM ${present}.${name} n WHERE n.${key}=o.${key})`,
         );
-    const keys = written.map(([each]) => String(each));
-    return toRowChanges(
-      table,
-      [...removed.map(([each]) => String(each)), ...keys],
-      this.selectRows(table, keys, 'now'),
-    );
+    const writtenKeys = written.map(([each]) => String(each));
+    const removedKeys = [...removed.map(([each]) => String(each)), ...writtenKeys];
+    return readChanges(table, { removedKeys, writtenKeys }, (keys) => this.selectRows(table, keys, present));
+  }
+
+  #search(connection: SqliteConnection, text: string): Row[] {
+    try {
+      return connection.run({ text, values: [] }, this.#deadline);
+    } catch (error) {
+      if (error instanceof DeadlineExceeded) throw new Error('The search for changes took too long.', { cause: error });
+      throw error;
+    }
+  }
+
+  protected override connectionOf({ isJournal }: MovedTable): SqliteConnection | null {
+    return isJournal ? this.#pastJournal : this.main;
+  }
+
+  /** The schema of a moment. @param before how many moments before the present one. */
+  #momentName(before: number): string {
+    return this.#advances === before ? 'main' : `moment_${this.#advances - before}`;
   }
 }
 
-function begin(connection: SqliteConnection, path: string): void {
-  run(connection, 'ATTACH ? AS now', [path]);
-  connection.script('BEGIN');
-  run(connection, 'SELECT count(*) FROM main.sqlite_master');
+function beginMoment(connection: SqliteConnection, schema: string): void {
+  run(connection, `SELECT count(*) FROM ${schema}.sqlite_master`);
 }

@@ -63,16 +63,29 @@ function toStored(storage: Storage, text: string | null): string | bigint | numb
 /** Reads the files while a server may write them. */
 export class SqliteMoveReader implements MoveReader {
   protected readonly main: SqliteConnection;
-  /** Null: the application has no journal yet. */
-  protected readonly journal: SqliteConnection | null;
+  readonly #openJournal: () => SqliteConnection | null;
+  #journal: SqliteConnection | null = null;
 
   constructor(
     { database, journal }: SqliteMoveFiles,
     options: { readonly readOnly?: boolean; readonly foreignKeys?: boolean } = { readOnly: true },
   ) {
     if (options.readOnly && !existsSync(database)) throw new Error(`The database file "${database}" does not exist.`);
+    this.#openJournal = () =>
+      options.readOnly && !existsSync(journal) ? null : new SqliteConnection(journal, options);
     this.main = new SqliteConnection(database, options);
-    this.journal = options.readOnly && !existsSync(journal) ? null : new SqliteConnection(journal, options);
+    try {
+      this.#journal = this.#openJournal();
+    } catch (error) {
+      this.main.close();
+      throw error;
+    }
+  }
+
+  /** Null: the application has no journal yet. Its first administrative action creates it, also during a move. */
+  protected get journal(): SqliteConnection | null {
+    this.#journal ??= this.#openJournal();
+    return this.#journal;
   }
 
   async *rows(table: MovedTable, range: KeyRange = wholeTable): AsyncGenerator<readonly MovedRow[]> {
@@ -142,7 +155,7 @@ export class SqliteMoveReader implements MoveReader {
 
   async close(): Promise<void> {
     this.main.close();
-    this.journal?.close();
+    this.#journal?.close();
   }
 
   protected connectionOf({ isJournal }: MovedTable): SqliteConnection | null {
@@ -156,7 +169,7 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
 
   private constructor(files: SqliteMoveFiles) {
     super(files, { foreignKeys: false });
-    for (const each of [this.main, this.#journal]) each.script('PRAGMA wal_autocheckpoint=2000');
+    for (const each of [this.main, this.#requireJournal()]) each.script('PRAGMA wal_autocheckpoint=2000');
   }
 
   static async open(files: SqliteMoveFiles): Promise<SqliteMoveTarget> {
@@ -164,7 +177,7 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
     return new SqliteMoveTarget(files);
   }
 
-  get #journal(): SqliteConnection {
+  #requireJournal(): SqliteConnection {
     if (!this.journal) throw new Error('the journal was not opened');
     return this.journal;
   }
@@ -178,14 +191,17 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
       for (const [table, statements] of Object.entries(sqliteDialect.catalogue))
         if (!hasTable(this.main, table)) for (const each of statements) run(this.main, textOf(each));
     });
-    if (Object.keys(auditTables).every((table) => hasTable(this.#journal, table))) return;
-    await inTransactionOf(this.#journal, async () => {
-      for (const each of createAuditStatements(sqliteDialect)) run(this.#journal, textOf(each));
+    const journal = this.#requireJournal();
+    if (Object.keys(auditTables).every((table) => hasTable(journal, table))) return;
+    await inTransactionOf(journal, async () => {
+      for (const each of createAuditStatements(sqliteDialect)) run(journal, textOf(each));
     });
   }
 
   /** SQLite checks foreign keys in {@link relate} only. */
-  async dropReferences(): Promise<void> {}
+  async beginCopy(): Promise<void> {
+    run(this.main, 'DELETE FROM _meta');
+  }
 
   async createTable({ table, columns, indexes }: NewTable): Promise<void> {
     await this.inTransaction(async () => {
@@ -199,7 +215,7 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
   }
 
   async apply(table: MovedTable, { removed, added }: RowChanges): Promise<void> {
-    const connection = table.isJournal ? this.#journal : this.main;
+    const connection = table.isJournal ? this.#requireJournal() : this.main;
     const name = identifier(table.table);
     const isKey = table.key.map((each) => `${identifier(each.name)} IS ?`).join(' AND ');
     const keyIndexes = table.key.map((each) => table.columns.indexOf(each));
@@ -231,12 +247,17 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
 
   /** The tables have their foreign keys already. */
   async relate(): Promise<void> {
-    const [broken] = run(this.main, 'PRAGMA foreign_key_check');
-    if (broken)
-      throw new DatabaseFault(
-        'foreignKey',
-        `A row of "${String(broken[0])}" refers to none of "${String(broken[2])}".`,
-      );
+    const tables = run(this.main, "SELECT name FROM sqlite_master WHERE type='table'");
+    for (const [table] of tables) {
+      const [broken] = run(this.main, `PRAGMA foreign_key_check(${identifier(String(table))})`);
+      if (broken)
+        throw new DatabaseFault(
+          'foreignKey',
+          `A row of "${String(broken[0])}" refers to none of "${String(broken[2])}".`,
+        );
+      // Other work of the process, such as the end of the pause, is not delayed by all tables together.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -254,7 +275,7 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
       const entries = `SELECT e.id,CAST(e.account AS TEXT) FROM (${textOf(indexedEmails)}) e`;
       run(this.main, `INSERT INTO _mail_text (rowid,account) ${entries}`);
     });
-    for (const each of [this.main, this.#journal]) {
+    for (const each of [this.main, this.#requireJournal()]) {
       run(each, 'PRAGMA optimize');
       run(each, 'PRAGMA wal_checkpoint(TRUNCATE)');
     }
@@ -288,6 +309,16 @@ export function hasTable(connection: SqliteConnection, table: string): boolean {
   return run(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", [table]).length > 0;
 }
 
+function requireComplete(database: string): void {
+  const connection = new SqliteConnection(database, { readOnly: true });
+  try {
+    if (!hasTable(connection, '_meta') || run(connection, 'SELECT 1 FROM _meta').length === 0)
+      throw new Error('The copy is not complete.');
+  } finally {
+    connection.close();
+  }
+}
+
 /** The store of an application that `main` lists; null where it is not listed. @param main the file of `main`. */
 export function findSqliteStore(main: string, application: string): string | null {
   const connection = new SqliteConnection(main, { readOnly: true });
@@ -299,8 +330,13 @@ export function findSqliteStore(main: string, application: string): string | nul
   }
 }
 
-/** Puts complete, closed files in the place of those of a closed store. It can be repeated after an interruption. */
+/**
+ * Puts complete, closed files in the place of those of a closed store. It can be repeated after an interruption.
+ *
+ * @throws Error if they are not complete.
+ */
 export async function replaceFiles(part: SqliteMoveFiles, target: SqliteMoveFiles): Promise<void> {
+  if (existsSync(part.database)) requireComplete(part.database);
   for (const name of ['journal', 'database'] as const) {
     if (!existsSync(part[name])) continue;
     await syncToDisk(part[name]);

@@ -24,8 +24,10 @@ export function* splitChanges({ removed, added }: RowChanges): Generator<RowChan
 
 /** @returns the digest of the rows that the table now has with the keys of the changes. */
 export async function applyChanges(target: MoveTarget, table: MovedTable, changes: RowChanges): Promise<RowsDigest> {
-  await target.apply(table, changes);
-  const keys = [...changes.removed, ...changes.added].map((row) => String(readRowKey(table, row)[0]));
+  const { removed, added } = changes;
+  // Also what is added: the reply to an earlier call may have been lost.
+  await target.apply(table, { removed: [...removed, ...added], added });
+  const keys = [...removed, ...added].map((row) => String(readRowKey(table, row)[0]));
   return digestRows([await target.rowsOf(table, [...new Set(keys)])]);
 }
 

@@ -8,8 +8,8 @@ import { planTables, type TablePlan } from './plan-tables.ts';
 export interface CopyParts extends CreatedParts {
   readonly source: MoveReader;
   readonly target: CopyTarget;
-  /** Is called after each table. It may throw to end the pass. */
-  readonly onTable: () => void;
+  /** Is called after each table and each piece of changes. It may throw to end the work. */
+  readonly onPiece: () => void;
 }
 
 export interface CopyPass {
@@ -90,32 +90,69 @@ export interface EqualCopy {
 }
 
 /**
- * Copies what has changed since the snapshot, while nothing writes to the source, and completes the target. Other rows are not read again
- * by the target.
+ * Copies what has changed since the snapshot, or since the last call, while the source serves requests. Other rows are not read again by
+ * the target.
  *
  * @returns the number of rows that were added or removed; null if the definitions have changed, so that all must be compared again.
  */
-export async function copyChanges(
-  application: string,
-  { snapshot, pass }: EqualCopy,
+export async function copyChanges(copy: EqualCopy, parts: CopyParts): Promise<number | null> {
+  if (!(await hasSameDefinitions(copy, parts))) return null;
+  try {
+    await copy.snapshot.advance();
+    const { changed, others } = await applySnapshotChanges(copy, parts);
+    await syncTables(others, parts);
+    return (await hasSameDefinitions(copy, parts)) ? changed : null;
+  } catch (error) {
+    // A table or column may no longer exist.
+    if (!(await hasSameDefinitions(copy, parts))) return null;
+    throw error;
+  }
+}
+
+/**
+ * Copies what has changed since the snapshot or the last call of {@link copyChanges}, while nothing writes to the source, and completes
+ * the target.
+ *
+ * @param deadline by performance.now().
+ * @returns the number of rows that were added or removed; null if the definitions have changed, so that all must be compared again.
+ */
+export async function copyLastChanges(
+  copy: EqualCopy,
   parts: CopyParts,
+  { application, deadline }: { readonly application: string; readonly deadline: number },
 ): Promise<number | null> {
-  const plan = await planTables(parts.source);
-  if (!isDeepStrictEqual([plan.tables, plan.created], [pass.plan.tables, pass.plan.created])) return null;
+  if (!(await hasSameDefinitions(copy, parts))) return null;
+  await copy.snapshot.advance(deadline);
+  const { changed, others } = await applySnapshotChanges(copy, parts);
+  await syncUntilEqual(others, parts);
+  await complete(application, copy.pass.plan, parts);
+  return changed;
+}
+
+async function hasSameDefinitions({ pass: { plan } }: EqualCopy, { source }: CopyParts): Promise<boolean> {
+  const present = await planTables(source);
+  return isDeepStrictEqual([present.tables, present.created], [plan.tables, plan.created]);
+}
+
+/** @returns the tables whose changes cannot be found without a comparison of all rows. */
+async function applySnapshotChanges(
+  { snapshot, pass: { plan } }: EqualCopy,
+  { target, onPiece }: CopyParts,
+): Promise<{ readonly changed: number; readonly others: readonly MovedTable[] }> {
   let changed = 0;
   const others: MovedTable[] = [];
   for (const table of plan.tables) {
     const changes = await snapshot.changes(table);
     if (changes === null) others.push(table);
-    else if (changes.removed.length + changes.added.length > 0) {
-      await parts.target.applyChanges(table, changes);
-      changed += changes.removed.length + changes.added.length;
-    }
-    parts.onTable();
+    else
+      for await (const piece of changes) {
+        await target.applyChanges(table, piece);
+        changed += piece.removed.length + piece.added.length;
+        onPiece();
+      }
+    onPiece();
   }
-  await syncUntilEqual(others, parts);
-  await complete(application, plan, parts);
-  return changed;
+  return { changed, others };
 }
 
 async function complete(application: string, plan: TablePlan, { source, target }: CopyParts): Promise<void> {
@@ -129,7 +166,7 @@ async function complete(application: string, plan: TablePlan, { source, target }
 
 async function syncTables(
   tables: readonly MovedTable[],
-  { source, target, onTable }: CopyParts,
+  { source, target, onPiece }: CopyParts,
 ): Promise<Omit<CopyPass, 'plan'>> {
   let [rows, changed] = [0, 0];
   const changedTables: MovedTable[] = [];
@@ -140,7 +177,7 @@ async function syncTables(
     if (comparison.changed > 0) changedTables.push(table);
     else if (comparison.sourceDigest !== comparison.targetDigest)
       throw new Error(`The checksums of the table "${table.table}" differ, although its rows do not.`);
-    onTable();
+    onPiece();
   }
   return { rows, changed, changedTables };
 }

@@ -43,12 +43,18 @@ export interface CopyTarget {
   syncTable(source: MoveReader, table: MovedTable): Promise<TableComparison>;
   /** Writes changes, and compares what was written. The key of the table is one column. @throws Error if it differs. */
   applyChanges(table: MovedTable, changes: RowChanges): Promise<void>;
-  /** @throws Error if the bytes of a blob do not match its name. */
-  copyBlobs(from: BlobStore): Promise<CopiedBlobs>;
+  /**
+   * Copies the blobs that are missing and were not found by an earlier call.
+   *
+   * @param onBlob is called before each blob. It may throw to end the work.
+   * @throws Error if the bytes of a blob do not match its name.
+   */
+  copyBlobs(from: BlobStore, onBlob: () => void): Promise<CopiedBlobs>;
   /** Informs the planner about the copied rows. */
   analyse(): Promise<void>;
   /** After this the copy can be put in place. */
   complete(end: CopyEnd, plan: TablePlan): Promise<void>;
+  /** Requests and statements that run are ended. */
   close(): Promise<void>;
 }
 

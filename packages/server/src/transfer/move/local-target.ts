@@ -4,7 +4,7 @@ import { reconcileSearchIndexes } from '../../collections/reconcile-search-index
 import type { MoveReader, MoveTarget, RowChanges } from '../../database/move/move-stores.ts';
 import type { MovedTable } from '../../database/move/moved-table.ts';
 import { applyChanges, requireApplied, splitChanges } from './apply-changes.ts';
-import { copyBlobs, receiveInto } from './copy-blobs.ts';
+import { copyBlobs, type KnownBlobs, receiveInto } from './copy-blobs.ts';
 import {
   type CopiedBlobs,
   type CopyEnd,
@@ -25,6 +25,7 @@ export interface OpenTarget {
 
 export class LocalCopyTarget implements CopyTarget {
   readonly #opened: OpenTarget;
+  readonly #known: KnownBlobs = new Map();
 
   constructor(opened: OpenTarget) {
     this.#opened = opened;
@@ -32,7 +33,7 @@ export class LocalCopyTarget implements CopyTarget {
 
   async createFixedTables(): Promise<void> {
     await this.#opened.target.createFixedTables();
-    await this.#opened.target.dropReferences();
+    await this.#opened.target.beginCopy();
   }
 
   async createTables(plan: TablePlan, { created, save }: CreatedParts): Promise<boolean> {
@@ -55,8 +56,8 @@ export class LocalCopyTarget implements CopyTarget {
       await requireApplied(table, piece, await applyChanges(this.#opened.target, table, piece));
   }
 
-  copyBlobs(from: BlobStore): Promise<CopiedBlobs> {
-    return copyBlobs(from, receiveInto(this.#opened.blobs));
+  copyBlobs(from: BlobStore, onBlob: () => void): Promise<CopiedBlobs> {
+    return copyBlobs(from, receiveInto(this.#opened.blobs), { known: this.#known, onBlob });
   }
 
   analyse(): Promise<void> {

@@ -4,7 +4,7 @@ import type { BlobScope, BlobStore, OpenBlob } from '../../base/blob-store.ts';
 import type { MoveReader, RowChanges } from '../../database/move/move-stores.ts';
 import { type MovedRow, type MovedTable, readRowKey } from '../../database/move/moved-table.ts';
 import { requireApplied, splitChanges } from './apply-changes.ts';
-import { type BlobReceiver, copyBlobs } from './copy-blobs.ts';
+import { type BlobReceiver, copyBlobs, type KnownBlobs } from './copy-blobs.ts';
 import { type CopiedBlobs, type CopyEnd, type CopyTarget, type CreatedParts, describeTable } from './copy-target.ts';
 import { listTableChanges } from './local-target.ts';
 import {
@@ -29,13 +29,17 @@ export interface MoveChannel {
   ): Promise<MoveMessages[Step]['reply']>;
   sendBytes(
     step: Extract<MoveStep, 'blob' | 'blobs'>,
-    body: Buffer | Readable,
+    /** Is called again if the step is repeated. */
+    openBody: () => Buffer | Readable,
     parameters: Readonly<Record<string, string>>,
   ): Promise<void>;
+  /** Ends the requests that run, and refuses all others. */
+  close(): void;
 }
 
 export class RemoteCopyTarget implements CopyTarget {
   readonly #channel: MoveChannel;
+  readonly #known: KnownBlobs = new Map();
 
   constructor(channel: MoveChannel) {
     this.#channel = channel;
@@ -81,12 +85,8 @@ export class RemoteCopyTarget implements CopyTarget {
       await requireApplied(table, piece, await this.#channel.send('apply', { table: table.table, ...piece }));
   }
 
-  copyBlobs(from: BlobStore): Promise<CopiedBlobs> {
-    const sender = new BlobSender(this.#channel);
-    return copyBlobs(from, sender).then(async (copied) => {
-      await sender.flush();
-      return copied;
-    });
+  copyBlobs(from: BlobStore, onBlob: () => void): Promise<CopiedBlobs> {
+    return copyBlobs(from, new BlobSender(this.#channel), { known: this.#known, onBlob });
   }
 
   async analyse(): Promise<void> {
@@ -97,7 +97,9 @@ export class RemoteCopyTarget implements CopyTarget {
     await this.#channel.send('complete', { versions, generated });
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#channel.close();
+  }
 }
 
 interface RowRange extends RangeBounds {
@@ -178,11 +180,11 @@ class BlobSender implements BlobReceiver {
   }
 
   async receive(scope: BlobScope, name: string, blob: OpenBlob): Promise<void> {
-    const pieces = blob.read(0, blob.size - 1);
+    const read = (): AsyncGenerator<Uint8Array> => blob.read(0, blob.size - 1);
     if (blob.size >= movePieceLength)
-      return this.#channel.sendBytes('blob', Readable.from(pieces), { scope: String(scope), name });
+      return this.#channel.sendBytes('blob', () => Readable.from(read()), { scope: String(scope), name });
     const bytes: Uint8Array[] = [];
-    for await (const piece of pieces) bytes.push(piece);
+    for await (const piece of read()) bytes.push(piece);
     this.#small.push({ name, bytes: Buffer.concat(bytes) });
     this.#length += blob.size;
     if (this.#length >= movePieceLength || this.#small.length >= namesInMessage) await this.flush();
@@ -191,6 +193,8 @@ class BlobSender implements BlobReceiver {
   async flush(): Promise<void> {
     const blobs = this.#small;
     [this.#small, this.#length] = [[], 0];
-    if (blobs.length > 0) await this.#channel.sendBytes('blobs', encodeBlobs(blobs), { scope: String(this.#scope) });
+    if (blobs.length === 0) return;
+    const body = encodeBlobs(blobs);
+    await this.#channel.sendBytes('blobs', () => body, { scope: String(this.#scope) });
   }
 }
