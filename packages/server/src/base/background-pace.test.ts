@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { BackgroundPace } from './background-pace.ts';
 import { processCounters } from './metrics.ts';
 
-/** Works for some milliseconds. */
-function work(milliseconds: number): void {
+/** Works for some milliseconds, while the server replies to some requests. */
+function work(milliseconds: number, requests: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
+  processCounters.requests += requests;
 }
 
 async function measureRest(pace: BackgroundPace): Promise<number> {
@@ -14,21 +15,21 @@ async function measureRest(pace: BackgroundPace): Promise<number> {
   return performance.now() - from;
 }
 
-test('background work rests as long as its last part took, and only while there are requests', async () => {
+test('background work rests as long as its last part took, at most half a second, and only while there are requests', async () => {
   const pace = new BackgroundPace();
-  work(60);
-  expect(await measureRest(pace)).toBeLessThan(30);
-  processCounters.requests += 1;
-  work(60);
-  expect(await measureRest(pace)).toBeGreaterThan(50);
-  // Others are expected soon after it.
-  work(60);
-  expect(await measureRest(pace)).toBeGreaterThan(50);
+  work(600, 2);
+  expect(await measureRest(pace)).toBeLessThan(100);
+  work(1500, 20);
+  const rest = await measureRest(pace);
+  expect(rest).toBeGreaterThan(450);
+  expect(rest).toBeLessThan(1400);
+  work(100, 0);
+  expect(await measureRest(pace)).toBeLessThan(100);
 });
 
-test('a rest after a long part is bounded', async () => {
+test('a wait for something else is not part of the work', async () => {
   const pace = new BackgroundPace();
-  processCounters.requests += 1;
-  work(700);
-  expect(await measureRest(pace)).toBeLessThan(650);
+  work(600, 10);
+  pace.begin();
+  expect(await measureRest(pace)).toBeLessThan(100);
 });

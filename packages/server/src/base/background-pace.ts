@@ -4,12 +4,14 @@ import { processCounters } from './metrics.ts';
 /** The rest after a part, in relation to the time that the part took. */
 const restShare = 1;
 const maxRestMilliseconds = 500;
-/** For how long after a request others are expected. Reader threads report theirs four times a second. */
-const expectedMilliseconds = 2000;
+/** From this rate on, background work leaves time. Below it are health checks, and a page that shows how far an import has got. */
+const busyPerSecond = 5;
+/** How long requests are counted to find their rate. Reader threads report theirs four times a second. */
+const countedMilliseconds = 500;
 
 /**
- * Leaves time for requests between the parts of long background work: while the server replies to requests, each part is followed by a
- * rest that is as long as the part, at most half a second. Without requests, the work is not slowed down.
+ * Leaves time for requests between the parts of long background work: while the server replies to some requests a second, each part is
+ * followed by a rest that is as long as the part, at most half a second. Otherwise the work is not slowed down.
  *
  *     const pace = new BackgroundPace();
  *     for (const part of parts) {
@@ -21,21 +23,26 @@ const expectedMilliseconds = 2000;
  */
 export class BackgroundPace {
   #begin = performance.now();
+  #countedFrom = performance.now();
   #requests = processCounters.requests;
-  #requestsUntil = 0;
+  #isBusy = false;
 
   /** A part begins. After the start and after a rest, this is not needed. */
   begin(): void {
     this.#begin = performance.now();
   }
 
-  /** Waits, if there were requests lately. Call it after each part. */
+  /** Waits, if the server is replying to requests. Call it after each part. */
   async rest(): Promise<void> {
     const now = performance.now();
-    const { requests } = processCounters;
-    if (requests > this.#requests) this.#requestsUntil = now + expectedMilliseconds;
-    this.#requests = requests;
-    if (now < this.#requestsUntil) await wait(Math.min((now - this.#begin) * restShare, maxRestMilliseconds));
+    const counted = now - this.#countedFrom;
+    if (counted >= countedMilliseconds) {
+      const { requests } = processCounters;
+      this.#isBusy = requests - this.#requests > (busyPerSecond * counted) / 1000;
+      this.#requests = requests;
+      this.#countedFrom = now;
+    }
+    if (this.#isBusy) await wait(Math.min((now - this.#begin) * restShare, maxRestMilliseconds));
     this.begin();
   }
 }
