@@ -1,4 +1,4 @@
-/** The two sides of `tablinum move`, and the questions that the command asks them. */
+/** The source and the target of `tablinum move`, and what the command requests from them. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MoveDestination, MoveLocation } from './cli-move-locations.ts';
 import { isEqualSource, readStoppedSource } from './cli-move-source.ts';
@@ -113,6 +113,6 @@ function timeUntil(deadline: number): number {
 
 /** Whether a repetition would have the same result. */
 function isFinal(error: unknown): boolean {
-  if (error instanceof BothServed || error instanceof NotStarted) return true;
+  if (error instanceof NotStarted) return true;
   return error instanceof OperatorRefusal && error.status !== null && error.status < 500 && error.status !== 429;
 }
