@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { processCounters } from './metrics.ts';
 
-/** The rest after a part, in relation to the time that the part took. */
+/** The length of a rest, as a multiple of the time that the part before it took. */
 const restShare = 1;
 const maxRestMilliseconds = 500;
-/** For how long after a request others are expected. Reader threads report theirs four times a second. */
+/** More requests are expected for this long after a request. Reader threads report theirs four times a second. */
 const expectedMilliseconds = 2000;
 
 /**
@@ -24,12 +24,12 @@ export class BackgroundPace {
   #requests = processCounters.requests;
   #requestsUntil = 0;
 
-  /** A part begins. After the start and after a rest, this is not needed. */
+  /** Starts to measure a part. The constructor and {@link rest} do so too. */
   begin(): void {
     this.#begin = performance.now();
   }
 
-  /** Waits, if there were requests lately. Call it after each part. */
+  /** Ends a part. Waits if there were requests in the last seconds. */
   async rest(): Promise<void> {
     const now = performance.now();
     const { requests } = processCounters;
