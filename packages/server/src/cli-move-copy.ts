@@ -102,7 +102,7 @@ export class ApplicationCopy {
   async copyRest(application: string, deadline: number): Promise<string> {
     const requireTime = (): void => {
       this.#requireOpen();
-      // SQLite does not let a timer run.
+      // No timer runs while SQLite works.
       if (performance.now() > deadline) throw new Error('The time is over.');
     };
     const parts: CopyParts = { ...this.#copyParts(), onPiece: requireTime };

@@ -34,7 +34,7 @@ export interface MoveDestination {
   /**
    * Puts the complete copy in the place of the store, which no server may have open. It can be repeated.
    *
-   * @param milliseconds how long it may take, where that can be limited.
+   * @param milliseconds how long it may take. @throws Error if it takes longer; it may still be done later.
    */
   replace(store: string, move: string, milliseconds: number): Promise<void>;
 }
@@ -54,8 +54,20 @@ export function toDestination(location: MoveLocation): MoveDestination {
     findStore: location.findStore,
     check: async () => {},
     openCopy: async (store) => new LocalCopyTarget(await location.openTarget(store)),
-    replace: (store) => location.replace(store),
+    replace: (store, _move, milliseconds) => waitAtMost(milliseconds, location.replace(store)),
   };
+}
+
+/** PostgreSQL may wait for a lock that another program holds. Its statement then goes on, and the copy is not used again. */
+async function waitAtMost<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const message = `It took longer than ${Math.ceil(milliseconds / 1000)} s.`;
+  const timer = setTimeout(() => reject(new Error(message)), milliseconds);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**

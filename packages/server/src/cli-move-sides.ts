@@ -1,4 +1,4 @@
-/** The two sides of `tablinum move`, and the questions that the command asks them. */
+/** The source and the target of `tablinum move`, and what the command requests from them. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MoveDestination, MoveLocation } from './cli-move-locations.ts';
 import { isEqualSource, readStoppedSource } from './cli-move-source.ts';
@@ -60,10 +60,10 @@ export async function waitUntilStarted(side: Side, application: string, deadline
   for (;;) {
     const status = (await findListed(side, application, timeUntil(deadline)))?.status;
     if (status === 'running' || status === 'stopped') return;
-    if (status !== 'starting' || performance.now() > deadline)
-      throw new NotStarted(
-        `The application "${application}" has the status "${String(status)}" in ${side.location.name}. See the error log of the server there.`,
-      );
+    const message = `The application "${application}" has the status "${String(status)}" in ${side.location.name}. See the error log of the server there.`;
+    if (status !== 'starting') throw new NotStarted(message);
+    // It may still be opened, and written to.
+    if (performance.now() > deadline) throw new Error(message);
     await pause(50);
   }
 }
@@ -113,6 +113,6 @@ function timeUntil(deadline: number): number {
 
 /** Whether a repetition would have the same result. */
 function isFinal(error: unknown): boolean {
-  if (error instanceof BothServed || error instanceof NotStarted) return true;
+  if (error instanceof NotStarted) return true;
   return error instanceof OperatorRefusal && error.status !== null && error.status < 500 && error.status !== 429;
 }

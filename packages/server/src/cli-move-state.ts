@@ -34,7 +34,7 @@ export interface StoredMoveState {
   readonly save: () => Promise<void>;
   /** The move is done. */
   readonly remove: () => Promise<void>;
-  /** Lets another process use it. */
+  /** Releases the lock of the move. */
   readonly release: () => void;
 }
 

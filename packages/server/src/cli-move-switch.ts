@@ -33,15 +33,25 @@ export interface MovedStores {
  * known whether the target has started it, so that neither side may be started without the operator.
  */
 export async function switchOver(move: RunningMove, stores: MovedStores, record: ListedApplication): Promise<void> {
-  const { request, source, state } = move;
-  if (!(await isSourceUnchanged(move, stores.from)))
-    throw new Error(
-      `"${request.application}" was started in ${source.location.name} while it was moved, so nothing was switched. Repeat the command to move it.`,
+  const { state } = move;
+  if (!state.isSwitching)
+    await requireUnchanged(move, stores.from).catch((error: unknown) =>
+      resumeSource(move, (error as Error).message, error),
     );
   if (!state.mayBeServed)
-    await putInPlace(move, stores, record).catch((error: unknown) => returnToSource(move, stores.from, error));
-  await startInTarget(move).catch((error: unknown) => settleFailedStart(move, stores.from, error));
+    await putInPlace(move, stores, record)
+      .then(() => noteStart(move))
+      .catch((error: unknown) => returnToSource(move, error));
+  await startInTarget(move).catch((error: unknown) => settleFailedStart(move, error));
   if (!(await isSourceUnchanged(move, stores.from))) throw new BothServed(move);
+}
+
+/** @throws Error if the source has been written since it was copied: an operator started it, or another server had not yet noticed its stop. */
+async function requireUnchanged(move: RunningMove, store: string): Promise<void> {
+  if (await isSourceUnchanged(move, store)) return;
+  throw new Error(
+    `"${move.request.application}" was started in ${move.source.location.name}, or written there, after it was copied.`,
+  );
 }
 
 async function putInPlace(move: RunningMove, stores: MovedStores, record: ListedApplication): Promise<void> {
@@ -49,11 +59,14 @@ async function putInPlace(move: RunningMove, stores: MovedStores, record: Listed
   const deadline = performance.now() + Math.max(minPlaceMilliseconds, request.maxPauseSeconds * 1000);
   // An earlier call may have been interrupted after the application got its name back.
   const found = await repeatUntil(deadline, (rest) => findListed(target, request.application, rest));
-  if (state.isSwitching && found?.displayName !== describeMovedApplication(state.id)) return;
-  state.isSwitching = true;
-  await save();
-  await repeatUntil(deadline, (rest) => target.location.replace(stores.into, state.id, rest));
-  if (!(await isSourceUnchanged(move, stores.from))) throw new BothServed(move);
+  const isNamed = state.isSwitching && found?.displayName !== describeMovedApplication(state.id);
+  if (!isNamed) {
+    state.isSwitching = true;
+    await save();
+    await repeatUntil(deadline, (rest) => target.location.replace(stores.into, state.id, rest));
+  }
+  await requireUnchanged(move, stores.from);
+  if (isNamed) return;
   const { displayName, description, options } = record;
   await repeatUntil(deadline, (rest) =>
     target.operator.call(
@@ -65,10 +78,13 @@ async function putInPlace(move: RunningMove, stores: MovedStores, record: Listed
   );
 }
 
-async function startInTarget(move: RunningMove): Promise<void> {
-  const { request, target, state, save } = move;
+/** Is stored before the target is asked to start the application. */
+async function noteStart({ state, save }: RunningMove): Promise<void> {
   state.mayBeServed = true;
   await save();
+}
+
+async function startInTarget({ request, target }: RunningMove): Promise<void> {
   const deadline = performance.now() + startMilliseconds;
   await repeatUntil(deadline, async (rest) => {
     await target.operator.call('applications:start', {}, { filterByTk: request.application }, rest);
@@ -77,25 +93,30 @@ async function startInTarget(move: RunningMove): Promise<void> {
 }
 
 /** The target does not serve the copy, so the source is started again. @throws Error always. */
-async function returnToSource(move: RunningMove, store: string, error: unknown): Promise<never> {
-  const { request, source, target, state, save } = move;
-  if (error instanceof BothServed) throw error;
+async function returnToSource(move: RunningMove, error: unknown): Promise<never> {
+  const { target, state, save } = move;
   // A late request may still change the copy, so the next attempt makes another one.
   Object.assign(state, { isAbandoned: true, isComplete: false, mayBeServed: false });
   // If the disk is full, the next command refuses instead, because the stored state says that the copy may be in place.
   await save().catch(() => {});
   const message = `The copy could not be put in service in ${target.location.name}: ${(error as Error).message}`;
-  if (!state.wasRunning) throw new Error(`${message} Nothing was switched. Repeat the command.`, { cause: error });
-  // An operator may have started it meanwhile.
-  if (await isSourceUnchanged(move, store).catch(() => true)) await startSourceAgain(move, message);
+  return resumeSource(move, message, error);
+}
+
+/** Starts the source again if it was running before the move. @throws Error always. */
+async function resumeSource(move: RunningMove, message: string, cause: unknown): Promise<never> {
+  const { request, source, state } = move;
+  if (!state.wasRunning) throw new Error(`${message} Nothing was switched. Repeat the command.`, { cause });
+  // Also if the data in it has changed: then it may still be stopped. Starting it twice does no harm.
+  await startSourceAgain(move, message);
   throw new Error(
     `${message} Nothing was switched, and "${request.application}" runs in ${source.location.name} again. Repeat the command to move it.`,
-    { cause: error },
+    { cause },
   );
 }
 
 /** The start in the target failed, or its result is not known. @throws Error always. */
-async function settleFailedStart(move: RunningMove, store: string, error: unknown): Promise<never> {
+async function settleFailedStart(move: RunningMove, error: unknown): Promise<never> {
   const { request, target } = move;
   if (!(error instanceof NotStarted)) throw describeUnknown(move, error);
   // It could not be opened, so nothing was written to it. It is not opened again for some seconds.
@@ -105,7 +126,7 @@ async function settleFailedStart(move: RunningMove, store: string, error: unknow
   ).catch((failure: unknown) => {
     throw describeUnknown(move, failure);
   });
-  return returnToSource(move, store, error);
+  return returnToSource(move, error);
 }
 
 /** Only the operator can find out which side may be written. */

@@ -166,7 +166,9 @@ async function resetOutdated(move: RunningMove, store: string): Promise<void> {
 async function prepareTarget({ request: { application }, target, state, save }: RunningMove): Promise<string> {
   const displayName = describeMovedApplication(state.id);
   const existing = await findListed(target, application);
-  if (existing && existing.displayName !== displayName && !state.isComplete)
+  // The copy gets the name of the application when it is put in place.
+  const isNamed = state.isSwitching && existing?.createdAt === state.targetCreatedAt;
+  if (existing && existing.displayName !== displayName && !isNamed)
     throw new Error(`The application "${application}" exists in ${target.location.name}. Destroy it there first.`);
   if (!existing) {
     await save();

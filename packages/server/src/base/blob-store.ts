@@ -46,7 +46,7 @@ export interface BlobStore {
   get(scope: BlobScope, sha256: string): Promise<Buffer | null>;
   /** Opens a blob without reading it. @returns null if it does not exist. */
   open(scope: BlobScope, sha256: string): Promise<OpenBlob | null>;
-  /** Those of the names that are stored. */
+  /** Returns the given names that are stored. */
   findPresent(scope: BlobScope, names: readonly string[]): Promise<string[]>;
   /** The names of blobs that were stored before a time, in milliseconds since the epoch (infinite: all): their SHA-256, or any name for the rest of an aborted {@link receive}. */
   findStoredBefore(scope: BlobScope, time: number): Promise<string[]>;

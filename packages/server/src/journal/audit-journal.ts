@@ -116,7 +116,7 @@ export class AuditJournal {
   async close(): Promise<void> {
     const isBegun = !this.#flushing.isStopped;
     await Promise.all([this.#chaining.stop(), this.#flushing.stop()]);
-    // An application that is only opened for a moment may be stopped for a move: what waits in its store stays there.
+    // An application that is opened only to check a login may be stopped for a move, so nothing may be written to its store.
     if (isBegun) await this.#flush(true).catch((error: unknown) => this.#logError(error));
     const { database } = this.#parts;
     const store = await this.#store?.catch(() => null);

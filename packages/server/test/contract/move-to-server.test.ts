@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { readConfig } from '../../src/base/config.ts';
 import { runMoveCommand } from '../../src/cli-move.ts';
 import { openLocation } from '../../src/cli-move-locations.ts';
+import { schemaName } from '../../src/open-stores.ts';
 import { planTables } from '../../src/transfer/move/plan-tables.ts';
 import { type CliProcess, rootCredentials, startCliProcess } from '../support/cli-process.ts';
 import { describeEngines, type Engine, postgres, type Store, sqlite } from '../support/engines.ts';
@@ -155,7 +156,15 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
     });
 
     test('a copy that cannot be put in place is given up, and the source serves requests again', async () => {
-      proxy.choose = (request) => (request.includes('step=place') ? 409 : 'pass');
+      // Meanwhile, another server writes to the source, because it has not noticed the stop yet.
+      const { databaseUrl } = source.store;
+      const store = await (await openLocation(configOf(source.store))).findStore('shop');
+      const write = `UPDATE ${schemaName(store ?? '')}._meta SET version=version+1`;
+      proxy.choose = async (request) => {
+        if (!request.includes('step=place')) return 'pass';
+        if (databaseUrl !== null) await queryDatabase(databaseUrl, write);
+        return 409;
+      };
       await expect(moveThroughProxy()).rejects.toThrow(
         /could not be put in service in .*: .*refused: The proxy has refused it\..* runs in .* again\. Repeat the command/,
       );

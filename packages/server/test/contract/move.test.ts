@@ -4,12 +4,13 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { runMoveCommand } from '../../src/cli-move.ts';
-import { openLocation } from '../../src/cli-move-locations.ts';
+import { type MoveLocation, openLocation, toDestination } from '../../src/cli-move-locations.ts';
 import type { MoveTarget } from '../../src/database/move/move-stores.ts';
 import { tablesNotCopied } from '../../src/database/move/moved-table.ts';
 import { schemaName } from '../../src/open-stores.ts';
@@ -246,6 +247,11 @@ test('bytes in a bucket are copied to the other place, also between folders', as
   await target.stop();
 });
 
+test('a copy that cannot be put in place in time is an error, also if PostgreSQL waits for a lock', async () => {
+  const location = { replace: () => new Promise(() => {}) } as unknown as MoveLocation;
+  await expect(toDestination(location).replace('s', 'm', 20)).rejects.toThrow('It took longer than 1 s.');
+});
+
 describe('a source that is started again before the move has ended', () => {
   const servers: TestServer[] = [];
   const begin = async (): Promise<{ source: TestServer; target: TestServer; move: () => Promise<void> }> => {
@@ -287,6 +293,16 @@ describe('a source that is started again before the move has ended', () => {
     await restart(source, 2);
     await expect(move()).rejects.toThrow('killed');
     await restart(source, 3);
+    // As another server does that has not noticed the stop yet. The application must not stay stopped.
+    const { findStore } = await openLocation(readConfig({ ...serverSettings, DATA_DIR: source.store.dataDir }));
+    const path = join(source.store.dataDir, 'applications', `${await findStore('shop')}.db`);
+    onComplete(() => {
+      const file = new DatabaseSync(path);
+      file.exec('UPDATE _meta SET version=version+1');
+      file.close();
+    });
+    await expect(move()).rejects.toThrow(/or written there, after it was copied\. Nothing .* runs in .* again/);
+    expect(await readNumbers(source)).toEqual([1, 2, 3]);
     // Also if it is stopped again before the command is repeated.
     await source.data('POST /api/applications:stop?filterByTk=shop');
     onComplete(() => {});
@@ -302,7 +318,19 @@ describe('a source that is started again before the move has ended', () => {
       throw new Error('killed');
     });
     await expect(move()).rejects.toThrow('killed');
-    writeFileSync(statePath, JSON.stringify({ ...JSON.parse(readFileSync(statePath, 'utf8')), isSwitching: true }));
+    const noteSwitching = (): void => {
+      const state = JSON.parse(readFileSync(statePath, 'utf8')) as object;
+      writeFileSync(statePath, JSON.stringify({ ...state, isSwitching: true }));
+    };
+    noteSwitching();
+    // Another application of this name is not the copy.
+    await target.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
+    await target.data('POST /api/applications:create', { body: { name: 'shop', displayName: 'Another' } });
+    await expect(move()).rejects.toThrow(/"shop" exists in .* Destroy it there first/);
+    expect((await target.data('GET /api/applications:get?filterByTk=shop')).displayName).toBe('Another');
+    await target.data('POST /api/applications:destroy?filterByTk=shop&confirm=shop');
+    await expect(move()).rejects.toThrow('killed');
+    noteSwitching();
     await restart(source, 2);
     onComplete(() => {});
     await expect(move()).rejects.toThrow(/was started in .* destroy the application in/);

@@ -29,15 +29,15 @@ export interface MoveSource extends MoveReader {
   snapshot(): Promise<MoveSnapshot>;
 }
 
-/** How often a snapshot can go on to the present. */
+/** How many times a snapshot can be advanced. */
 export const maxAdvances = 8;
 
 /** Reads an application as it was at one moment, while servers write it. It is closed soon, because it keeps engines from cleaning up. */
 export interface MoveSnapshot extends MoveReader {
   /**
-   * Goes on to the present, at most {@link maxAdvances} times. Afterwards only {@link changes} can be read.
+   * Advances the snapshot to the present, at most {@link maxAdvances} times. Afterwards only {@link changes} can be read.
    *
-   * @param deadline by performance.now(): later searches fail, on an engine whose statements would block this process.
+   * @param deadline by performance.now(), for {@link changes} on SQLite, whose statements block this process. They fail after it.
    */
   advance(deadline?: number): Promise<void>;
   /**
