@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** What concerns two plain databases, or the files of a build. */
-const excluded = /contract\/(move|image|packages|demo|restore|backup-schemas)\.test\.ts$/;
+const excluded = /contract\/(move|move-to-server|move-snapshot|image|packages|demo|restore|backup-schemas)\.test\.ts$/;
 
 if (!process.env['TEST_CITUS_URL']) {
   console.log('The tests on Citus are skipped: TEST_CITUS_URL is not set to the address of a coordinator.');

@@ -3,7 +3,7 @@ import { ApiKeys, AuditJournal, Permissions, Webhooks } from './access.ts';
 import { Account } from './account.ts';
 import { Backups } from './backups.ts';
 import { Definitions } from './definitions.ts';
-import type { Application, BatchOperation, Event, ReadParameters, RecordValues } from './dto.ts';
+import type { Application, BatchOperation, ClusterNode, Event, ReadParameters, RecordValues } from './dto.ts';
 import { Files } from './files.ts';
 import { Imports } from './imports.ts';
 import { Emails } from './mail.ts';
@@ -241,8 +241,21 @@ export class Applications {
     return this.#client.post('applications:update', change, { filterByTk: name });
   }
 
-  create(application: Partial<ApplicationProperties> & { readonly name: string }): Promise<Application> {
+  /** @param application `node`: where its data is placed on a Citus cluster. */
+  create(
+    application: Partial<ApplicationProperties> & { readonly name: string; readonly node?: string },
+  ): Promise<Application> {
     return this.#client.post('applications:create', application);
+  }
+
+  /** The nodes of a Citus cluster. */
+  async nodes(): Promise<readonly ClusterNode[]> {
+    return (await this.#client.call<ClusterNode[]>('applications:nodes')).data;
+  }
+
+  /** Starts to move the application to another node. {@link get} shows how far the move is. */
+  move(name: string, node: string): Promise<Application> {
+    return this.#client.post('applications:move', { node }, { filterByTk: name });
   }
 
   start(name: string): Promise<Application> {

@@ -206,6 +206,31 @@ export interface Application {
   readonly status: 'running' | 'stopped' | 'starting' | 'failed';
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** On a Citus cluster, for administrators: the node that has its data, and its latest move to another node. */
+  readonly node?: string;
+  readonly move?: NodeMove | null;
+}
+
+/** A move of an application to another node of a Citus cluster. */
+export interface NodeMove {
+  readonly from: string;
+  readonly to: string;
+  readonly status: 'running' | 'done' | 'failed';
+  /** Null: it has ended. */
+  readonly step: 'copying' | 'switching' | 'cleaning' | 'undoing' | 'cancelling' | null;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  /** Why it failed. */
+  readonly problem: string | null;
+}
+
+/** A node of a Citus cluster, and the applications on it with their sizes in bytes. */
+export interface ClusterNode {
+  readonly node: string;
+  /** Whether applications can be created on it, or moved to it. */
+  readonly isTarget: boolean;
+  readonly isAvailable: boolean;
+  readonly applications: readonly { readonly name: string; readonly bytes: number | null }[];
 }
 
 /** The caller, as returned by `auth:check`. */

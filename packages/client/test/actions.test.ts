@@ -121,6 +121,8 @@ async function callEveryMethod(
     client.applications().update('shop', { displayName: 'Shop' }),
     client.applications().start('shop'),
     client.applications().stop('shop'),
+    client.applications().nodes(),
+    client.applications().move('shop', 'worker2:5432'),
     client.applications().enter('shop'),
     client.applications().destroy('shop', 'shop'),
     client.schema().pull(),

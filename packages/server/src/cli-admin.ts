@@ -1,5 +1,6 @@
 /** `tablinum user`, `key`, `app` and `jobs`: actions of the HTTP API, sent as the operator. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Config } from './base/config.ts';
 import { commandExitCodes, describeUsage, UsageError } from './cli-commands.ts';
@@ -12,6 +13,7 @@ const options = {
   name: { type: 'string' },
   expires: { type: 'string' },
   confirm: { type: 'string' },
+  node: { type: 'string' },
   'password-stdin': { type: 'boolean', default: false },
 } as const;
 
@@ -51,6 +53,7 @@ const adminActions: Readonly<Record<string, AdminAction>> = {
   'app list': { subject: false, flags: [], run: listApplications },
   'app start': { subject: true, flags: [], run: (call) => changeApplication(call, 'start') },
   'app stop': { subject: true, flags: [], run: (call) => changeApplication(call, 'stop') },
+  'app move': { subject: true, flags: ['node'], run: moveApplication },
   'app destroy': { subject: true, flags: ['confirm'], run: destroyApplication },
   'jobs list': { subject: false, flags: [], run: listJobs },
   'jobs cancel': { subject: true, flags: [], run: cancelJob },
@@ -174,12 +177,30 @@ async function createApplication({ connection, subject }: Call): Promise<unknown
 }
 
 function listApplications({ connection }: Call): Promise<unknown> {
-  return listAll(connection, 'applications', {}, (each) => pick(each, ['name', 'displayName', 'status', 'createdAt']));
+  return listAll(connection, 'applications', {}, (each) =>
+    pick(each, ['name', 'displayName', 'status', 'node', 'createdAt']),
+  );
 }
 
 async function changeApplication({ connection, subject }: Call, action: 'start' | 'stop'): Promise<unknown> {
   const changed = (await connection.call(`applications:${action}`, {}, { filterByTk: subject })) as Row | null;
   return { name: subject, status: changed?.['status'] ?? (action === 'stop' ? 'stopped' : 'running') };
+}
+
+const moveReadMilliseconds = 500;
+
+/** Waits until the move has ended. @throws Error if it has failed. */
+async function moveApplication({ connection, subject, values }: Call): Promise<unknown> {
+  if (values.node === undefined) throw new UsageError(`--node is missing.\n${describeUsage('app')}`);
+  const key = { filterByTk: subject };
+  await connection.call('applications:move', { node: values.node }, key);
+  for (;;) {
+    const { node, move } = (await connection.call('applications:get', {}, key)) as Row;
+    const { step, status, problem } = move as Row;
+    if (status === 'failed') throw new Error(`"${subject}" is still on the node ${String(node)}. ${String(problem)}`);
+    if (step === null) return { name: subject, node };
+    await pause(moveReadMilliseconds);
+  }
 }
 
 async function destroyApplication({ connection, subject, values }: Call): Promise<unknown> {

@@ -58,13 +58,15 @@ The token of a new key is printed once.`,
   },
   {
     name: 'app',
-    summary: 'Applications: create, list, start, stop, destroy.',
-    actions: ['create', 'list', 'start', 'stop', 'destroy'],
+    summary: 'Applications: create, list, start, stop, move, destroy.',
+    actions: ['create', 'list', 'start', 'stop', 'move', 'destroy'],
     usage: `tablinum app create <name> [--json]
 tablinum app list [--json]
 tablinum app start <name> [--json]
 tablinum app stop <name> [--json]
+tablinum app move <name> --node <host:port> [--json]
 tablinum app destroy <name> --confirm <name> [--json]
+move puts the data on another node of a Citus cluster while it is used.
 destroy deletes the application with all its data.`,
   },
   {

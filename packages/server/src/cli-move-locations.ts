@@ -12,7 +12,7 @@ import type { CopyTarget } from './transfer/move/copy-target.ts';
 import { LocalCopyTarget, type OpenTarget } from './transfer/move/local-target.ts';
 
 /** The settings that say where data is. */
-export type LocationConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'databaseConnections' | 's3'>;
+export type LocationConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'databaseConnections' | 'citusPlacement' | 's3'>;
 
 /** The stores of the application and its bytes, opened. */
 export interface OpenSource {

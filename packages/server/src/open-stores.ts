@@ -17,6 +17,7 @@ import type { Database } from './database/database.ts';
 import type { SchemaLocations } from './database/postgres/schema-locations.ts';
 import type { StoreSharing } from './database/shared-store.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
+import type { StoreNodes } from './database/store-nodes.ts';
 
 export interface StoreParts {
   readonly config: Config;
@@ -125,6 +126,7 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
       ...(syncFile && { syncFile }),
     });
   const stores: ApplicationStores = {
+    nodes: null,
     open: async (store, mayCreate) => {
       const name = `${store}.db`;
       requireStoreFile({ path: storePath(name), mayCreate, isMainStore: store === mainStoreName });
@@ -163,18 +165,20 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
   };
 }
 
+type LocationSettings = Pick<Config, 'databaseConnections' | 'citusPlacement'>;
+
 /** Finds the servers of the schemas of PostgreSQL. */
 export async function findLocations(
-  { databaseConnections: connections }: Pick<Config, 'databaseConnections'>,
+  { databaseConnections: connections, citusPlacement: placement }: LocationSettings,
   url: string,
 ): Promise<SchemaLocations> {
   const { SchemaLocations } = await import('./database/postgres/schema-locations.ts');
-  return new SchemaLocations({ url, connections, mainSchema: schemaName(mainStoreName) });
+  return new SchemaLocations({ url, connections, placement, mainSchema: schemaName(mainStoreName) });
 }
 
 /** How a command opens the stores of PostgreSQL, which must exist. */
 export async function openPostgresStore(
-  config: Pick<Config, 'databaseConnections'>,
+  config: LocationSettings,
   url: string,
   given: SchemaLocations | null = null,
 ): Promise<(store: string) => Promise<Database>> {
@@ -196,12 +200,15 @@ export const schemaName = (store: string): string => `app_${store.replaceAll('-'
 
 async function openPostgresStores({ config, clock, logger }: StoreParts, url: string): Promise<OpenedStores> {
   const { dropPostgres, openPostgres } = await import('./database/postgres/postgres-open.ts');
+  const { beingMoved } = await import('./database/postgres/schema-locations.ts');
   const locations = await findLocations(config, url);
   const startupWait = {
     milliseconds: config.databaseWaitSeconds * 1000,
     report: (fault: Error): void => logger.warn(`waiting for PostgreSQL (DATABASE_URL): ${fault.message}`),
   };
+  const placed = new WeakMap<Database, string>();
   const stores: ApplicationStores = {
+    nodes: createNodes(locations, placed),
     open: async (store, mayCreate) => {
       const isMain = store === mainStoreName;
       const pool = isMain
@@ -211,7 +218,13 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
       const schema = schemaName(store);
       const retry = isMain ? startupWait : null;
       const location = await (mayCreate ? locations.place(schema, retry) : locations.find(schema, retry));
-      return openPostgres({ ...location, schema, requireDurable, ...pool }, mayCreate, retry);
+      const options = { ...location, schema, requireDurable, ...pool };
+      const database = await openPostgres(options, mayCreate, retry).catch(async (error: unknown) => {
+        const moved = await locations.findMoved(new Map([[schema, location.placed]])).catch(() => []);
+        throw moved.length > 0 ? beingMoved() : error;
+      });
+      placed.set(database, location.placed);
+      return database;
     },
     openJournal: async () => null,
     blobs: (_, database) => new DatabaseBlobs(database, clock),
@@ -240,5 +253,21 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     sharing: null,
     locations,
     toOperatorError: (error) => postgresFailure(url, error),
+  };
+}
+
+/** @param placed where the opened stores were found. */
+function createNodes(locations: SchemaLocations, placed: WeakMap<Database, string>): StoreNodes {
+  return {
+    isCluster: () => locations.isCluster(),
+    findMoved: async (opened) => {
+      const found = [...opened].map(([store, database]) => [schemaName(store), placed.get(database) ?? ''] as const);
+      const moved = new Set(await locations.findMoved(new Map(found)));
+      return new Set([...opened.keys()].filter((store) => moved.has(schemaName(store))));
+    },
+    load: async () => {
+      const { CitusNodes } = await import('./database/postgres/citus-nodes.ts');
+      return new CitusNodes(locations, schemaName);
+    },
   };
 }

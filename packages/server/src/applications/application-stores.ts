@@ -1,8 +1,11 @@
 import type { BlobStore } from '../base/blob-store.ts';
 import type { Database } from '../database/database.ts';
+import type { StoreNodes } from '../database/store-nodes.ts';
 
 /** The storage of applications: a file (SQLite) or a schema (PostgreSQL) for each. */
 export interface ApplicationStores {
+  /** The nodes of a cluster; null: the engine has none. */
+  readonly nodes: StoreNodes | null;
   /** @param mayCreate false: a missing store is an error and is not created. @throws Error if it cannot be opened. */
   open(store: string, mayCreate: boolean): Promise<Database>;
   /** The separate store of an application's audit journal; null if its tables are in the application's store. */

@@ -25,6 +25,7 @@ import {
 } from './application-list.ts';
 import type { ServerBackups, ServerBackupsParts } from './backups/server-backups.ts';
 import { runHousekeeping } from './housekeeping.ts';
+import type { NodeMoves } from './moves/node-moves.ts';
 import type { ReceivedMoves, ReceivedMovesParts } from './moves/received-moves.ts';
 import { createPermanentLease, type Lease, OpenApplications, type OpenApplicationsParts } from './open-applications.ts';
 
@@ -57,6 +58,9 @@ export class Applications {
   readonly #parts: ApplicationsParts;
   #backups: Promise<ServerBackups> | null = null;
   #receivedMoves: ReceivedMoves | null = null;
+  #nodeMoves: NodeMoves | null = null;
+  /** Ends when the interrupted moves to other nodes have been looked at. */
+  #settling: Promise<void> | null = null;
   readonly #logger: Logger;
   readonly #list: ApplicationList;
   readonly #open: OpenApplications;
@@ -94,6 +98,38 @@ export class Applications {
     const parts = { applications: this, openStores: openMoveStores, source: backups.source };
     this.#receivedMoves ??= new ReceivedMoves(parts);
     return this.#receivedMoves;
+  }
+
+  /** The moves to other nodes of a cluster. */
+  async nodeMoves(): Promise<NodeMoves> {
+    const { NodeMoves } = await import('./moves/node-moves.ts');
+    const { stores, backups } = this.#parts;
+    this.#nodeMoves ??= new NodeMoves({ applications: this, nodes: stores.nodes, source: backups.source });
+    return this.#nodeMoves;
+  }
+
+  /** The store of an application that can be moved to another node. @throws ApiError */
+  async requireMovable(name: string): Promise<string> {
+    await this.#requireNotRestored(name);
+    const { store, born } = await this.#list.findRow(name);
+    if (born) return store;
+    throw new ApiError('MOVE_REFUSED', `The application "${name}" was never started. Start it, and try again.`);
+  }
+
+  /** Closes applications that are on another node now. They are opened there with the next request. */
+  async closeMoved(): Promise<void> {
+    await this.#open.closeWithdrawn();
+  }
+
+  /** Settles moves whose servers have died, in the background. */
+  #settleMoves(): void {
+    if (!this.#parts.backups.begins || this.#settling) return;
+    this.#settling = this.backups()
+      .then(({ backups }) => backups.settle())
+      .catch((error: unknown) => this.#warn(error, 'Interrupted moves could not be settled.'))
+      .finally(() => {
+        this.#settling = null;
+      });
   }
 
   /** Finishes or undoes interrupted backups and starts the schedule, if there may be backups. */
@@ -199,6 +235,8 @@ export class Applications {
   /** Removes an application with its store. If this is interrupted, the next start of the server completes it. */
   async destroy(name: string, requester: Requester): Promise<void> {
     await this.#requireNotRestored(name);
+    if (name !== mainApplicationName && this.isShared)
+      await (await this.nodeMoves()).requireNone(name, (await this.#list.findRow(name)).store);
     const store = await this.#withdraw(name, 'destroying', requester);
     await this.#remove(name, store);
   }
@@ -273,6 +311,7 @@ export class Applications {
       for (const name of await claimDueApplications(this.main.database, isoTime(now)))
         (await this.find(name)).release();
       if (this.isShared) await this.#open.closeWithdrawn();
+      if (await this.#parts.stores.nodes?.isCluster()) this.#settleMoves();
       await this.#open.housekeepDue(now);
       await this.#open.scheduleTakeover(now);
       await this.#open.closeIdle();
@@ -284,6 +323,7 @@ export class Applications {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
+    this.#nodeMoves?.close();
     await (await this.#backups?.catch(() => null))?.close();
     await this.#receivedMoves?.close();
     await this.#open.closeAll();
@@ -294,8 +334,9 @@ export class Applications {
     try {
       return await this.#open.open(await this.#list.findServed(name));
     } catch (error) {
-      if (error instanceof ApiError) return createPermanentLease(this.main, error);
-      throw error;
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === 'BUSY') this.#settleMoves(); // it may be locked for a move whose server has died
+      return createPermanentLease(this.main, error);
     }
   }
 

@@ -5,7 +5,7 @@
 import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { type ApplicationRow, setWakeTime, setWakeTimes } from '../database/application-rows.ts';
-import { DatabaseFault } from '../database/database.ts';
+import { type Database, DatabaseFault } from '../database/database.ts';
 import { readUser } from '../database/user-rows.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { Application, type CommonParts } from './application.ts';
@@ -125,8 +125,12 @@ export class OpenApplications {
     return this.#runTransition(name, work);
   }
 
-  /** Waits for running requests, then closes it. Does nothing if it is not open. */
-  async close(name: string): Promise<void> {
+  /**
+   * Waits for running requests, then closes it. Does nothing if it is not open.
+   *
+   * @param isElsewhere whether its store was moved or replaced, so that running requests cannot succeed and are not waited for.
+   */
+  async close(name: string, isElsewhere = false): Promise<void> {
     const slot = this.#slots.get(name);
     if (!slot) return void (await this.#transitions.get(name)?.catch(noop));
     this.#slots.delete(name);
@@ -134,8 +138,8 @@ export class OpenApplications {
     const unshared = this.#parts.endSharing?.(slot.application);
     await this.#runTransition(name, async () => {
       await unshared;
-      await waitUntilUnused(slot, this.#closed ? stopTimeoutMilliseconds : closeTimeoutMilliseconds);
-      await slot.application.webhooks.close();
+      await waitUntilUnused(slot, this.#closed || isElsewhere ? stopTimeoutMilliseconds : closeTimeoutMilliseconds);
+      await this.#logErrors(`Ending the webhooks of application "${name}"`, () => slot.application.webhooks.close());
       await this.#logErrors(`Scheduling the work of application "${name}"`, () =>
         this.#scheduleReopening(slot.application),
       );
@@ -150,15 +154,19 @@ export class OpenApplications {
   }
 
   /**
-   * Closes applications that another server has stopped, destroyed, or created again under the same name. Otherwise
-   * this server would continue to process their mail and webhooks until the next request for them arrives.
+   * Closes applications that another server has stopped, destroyed, created again under the same name, or moved to another node.
+   * Otherwise this server would continue to process their mail and webhooks until the next request for them arrives.
    */
   async closeWithdrawn(): Promise<void> {
     const slots = [...this.#slots];
     if (slots.length === 0) return;
     const served = await this.#parts.list.readServedStores(slots.map(([name]) => name));
-    const withdrawn = slots.filter(([name, slot]) => served.get(name) !== slot.store && this.#slots.get(name) === slot);
-    await Promise.all(withdrawn.map(([name]) => this.close(name)));
+    const opened = new Map(slots.map(([, { store, application }]) => [store, application.database]));
+    const moved = await this.#parts.stores.nodes?.findMoved(opened);
+    const withdrawn = slots
+      .filter(([name, { store }]) => served.get(name) !== store || (moved?.has(store) ?? false))
+      .filter(([name, slot]) => this.#slots.get(name) === slot);
+    await Promise.all(withdrawn.map(([name, { store }]) => this.close(name, moved?.has(store))));
   }
 
   async closeIdle(): Promise<void> {
@@ -194,15 +202,17 @@ export class OpenApplications {
     const stage = { name: 'opening the store' };
     let application: Application | null = null;
     try {
-      application = await this.#createApplication(row, () => this.#requireServed(row));
+      application = await this.#createApplication(row, (database) => this.#requireServed(row, database));
       await this.#bootstrap(application, row, stage);
-      await this.#requireStillServed(row);
+      await this.#requireStillServed(row, application.database);
       application.webhooks.begin();
       application.mail.begin();
       application.imports.begin();
     } catch (error) {
+      // Tables that a move to another node has locked cannot be found.
+      const refusal = application && (await this.#findRefusal(row, application.database));
       await application?.close().catch(noop);
-      throw await this.#recordFailure(name, stage.name, error);
+      throw await this.#recordFailure(name, stage.name, refusal ?? error);
     }
     const slot: Slot = {
       application,
@@ -222,11 +232,12 @@ export class OpenApplications {
 
   async #createApplication(
     { name, store, born }: ApplicationRow,
-    requireServed: (() => Promise<void>) | null,
+    requireServed: ((database: Database) => Promise<void>) | null,
   ): Promise<Application> {
     const { stores, common } = this.#parts;
     const database = await stores.open(store, !born);
-    const parts = { name, database, blobs: stores.blobs(store, database), requireServed };
+    const blobs = stores.blobs(store, database);
+    const parts = { name, database, blobs, requireServed: requireServed && (() => requireServed(database)) };
     return new Application({ ...common, ...parts, openJournal: () => stores.openJournal(store) });
   }
 
@@ -303,19 +314,25 @@ export class OpenApplications {
     return settled;
   }
 
-  /** Another server may have stopped the application, or given it another store, before this one could notice that. */
-  async #requireStillServed({ name, store }: ApplicationRow): Promise<void> {
+  /** Another server may have stopped or moved the application, or given it another store, before this one could notice that. */
+  async #requireStillServed({ name, store }: ApplicationRow, database: Database): Promise<void> {
     const served = await this.#parts.list.findServed(name);
-    if (served.store !== store) throw createdAgain(name);
+    const moved = await this.#parts.stores.nodes?.findMoved(new Map([[store, database]]));
+    if (served.store !== store || moved?.has(store)) throw hasChangedStore(name);
   }
 
-  async #requireServed({ name, store }: ApplicationRow): Promise<void> {
+  async #findRefusal(row: ApplicationRow, database: Database): Promise<ApiError | null> {
+    return this.#requireStillServed(row, database).then(
+      () => null,
+      (error: unknown) => (error instanceof ApiError ? error : null),
+    );
+  }
+
+  async #requireServed(row: ApplicationRow, database: Database): Promise<void> {
     try {
-      const served = await this.#parts.list.findServed(name);
-      if (served.store === store) return;
-      throw createdAgain(name);
+      await this.#requireStillServed(row, database);
     } catch (error) {
-      void this.close(name);
+      void this.close(row.name, error instanceof ApiError && error.code === 'BUSY');
       throw error;
     }
   }
@@ -329,8 +346,9 @@ export class OpenApplications {
   }
 }
 
-function createdAgain(name: string): ApiError {
-  return new ApiError('BUSY', `The application "${name}" was created again. Try again.`, { retryAfter: 1 });
+function hasChangedStore(name: string): ApiError {
+  const change = 'is being moved to another node, or was created again';
+  return new ApiError('BUSY', `The application "${name}" ${change}. Try again.`, { retryAfter: 1 });
 }
 
 /** A lease of an application that always stays open. */

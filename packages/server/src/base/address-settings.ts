@@ -65,3 +65,21 @@ export function listeningPort(text: string): number {
     );
   return port;
 }
+
+/** On which nodes of a Citus cluster new applications are placed. */
+export interface PlacementPolicy {
+  /** Which node comes first: that with the fewest applications, or that whose database is the smallest. */
+  readonly order: 'fewest' | 'smallest';
+  /** The only nodes to use, `host:port`; null: all. */
+  readonly nodes: readonly string[] | null;
+}
+
+/** @param text `fewest`, `smallest`, or addresses such as `worker1:5432,worker2:5432`. @throws ConfigError */
+export function placementPolicy(text: string): PlacementPolicy {
+  if (text === 'fewest' || text === 'smallest') return { order: text, nodes: null };
+  const nodes = text.split(',').map((each) => each.trim());
+  if (nodes.every((each) => /^\S+:\d{1,5}$/.test(each))) return { order: 'fewest', nodes };
+  throw new ConfigError(
+    'CITUS_PLACEMENT must be fewest, smallest, or addresses of nodes such as worker1:5432, separated by commas.',
+  );
+}

@@ -1,5 +1,6 @@
 /** The settings of backups that the server makes. */
 import { join } from 'node:path';
+import type { PlacementPolicy } from './address-settings.ts';
 import { defineBucket, readBucket, type S3Config } from './s3-config.ts';
 import { atRuntime, ConfigError, defineSetting, parseChoice, parseInteger, type Setting } from './setting.ts';
 
@@ -86,6 +87,7 @@ export interface BackupSource {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly databaseConnections: number;
+  readonly citusPlacement: PlacementPolicy;
   /** The bucket of files, if backups copy its bytes; null: they copy none. */
   readonly filesBucket: S3Config | null;
   /** The name of the bucket of files, if backups do not copy its bytes; null: none. */
@@ -100,14 +102,16 @@ interface DataSettings {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly databaseConnections: number;
+  readonly citusPlacement: PlacementPolicy;
   readonly s3: S3Config | null;
   readonly backups: BackupConfig;
 }
 
-export function toBackupSource({ dataDir, databaseUrl, databaseConnections, s3, backups }: DataSettings): BackupSource {
+export function toBackupSource({ s3, backups, ...data }: DataSettings): BackupSource {
+  const { dataDir, databaseUrl, databaseConnections, citusPlacement } = data;
   const { recipients, includesFiles, s3: backupBucket } = backups;
   const files = includesFiles ? { filesBucket: s3, bucket: null } : { filesBucket: null, bucket: s3?.bucket ?? null };
-  return { dataDir, databaseUrl, databaseConnections, ...files, recipients, backupBucket };
+  return { dataDir, databaseUrl, databaseConnections, citusPlacement, ...files, recipients, backupBucket };
 }
 
 /** The folder for the backups of a server. */

@@ -35,6 +35,7 @@ describe('configuration', () => {
     [{ PORT: '4190' }, /^PORT must not be 4190: browsers refuse/],
     [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must start/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be/],
+    [{ CITUS_PLACEMENT: 'worker1' }, /^CITUS_PLACEMENT must be fewest, smallest, or addresses/],
     [{ RATE_LIMIT_ANONYMOUS: '100' }, /^RATE_LIMIT_ANONYMOUS must look like/],
     [{ RATE_LIMIT_CREDENTIAL: '0/10s' }, /^RATE_LIMIT_CREDENTIAL must look like/],
     [{ READERS: '65' }, /^READERS must be a whole number from 0 to 64/],

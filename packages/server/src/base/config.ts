@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { corsOrigins, listeningPort, outboundAllow, splitList, trustedProxies } from './address-settings.ts';
+import {
+  corsOrigins,
+  listeningPort,
+  outboundAllow,
+  type PlacementPolicy,
+  placementPolicy,
+  splitList,
+  trustedProxies,
+} from './address-settings.ts';
 import { type BackupConfig, readBackupConfig } from './backup-config.ts';
 import { type MailConfig, readMailConfig } from './mail-config.ts';
 import { readS3Config, type S3Config } from './s3-config.ts';
@@ -60,6 +68,8 @@ export interface Config extends MailConfig {
   readonly applicationsOpen: number;
   readonly databaseConnections: number;
   readonly databaseWaitSeconds: number;
+  /** Where new applications are placed on a Citus cluster. */
+  readonly citusPlacement: PlacementPolicy;
   readonly auditDays: number;
   readonly auditEntries: number;
   readonly eventsDays: number;
@@ -147,6 +157,7 @@ export function readConfig(env: SettingValues, stored: SettingValues = {}): Conf
     applicationsOpen: parseInteger('APPLICATIONS_OPEN', read('APPLICATIONS_OPEN'), 1, 10_000),
     databaseConnections: parseInteger('DATABASE_CONNECTIONS', read('DATABASE_CONNECTIONS'), 2, 10_000),
     databaseWaitSeconds: parseInteger('DATABASE_WAIT_SECONDS', read('DATABASE_WAIT_SECONDS'), 0, 3600),
+    citusPlacement: placementPolicy(read('CITUS_PLACEMENT')),
     auditDays: integer('AUDIT_DAYS'),
     auditEntries: integer('AUDIT_ENTRIES'),
     eventsDays: integer('EVENTS_DAYS'),

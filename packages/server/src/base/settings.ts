@@ -101,6 +101,11 @@ export const settings: readonly Setting[] = [
     '30',
     'How long the server waits at its start for PostgreSQL to accept connections.',
   ),
+  defineSetting(
+    'CITUS_PLACEMENT',
+    'fewest',
+    'The node for a new application on a Citus cluster. fewest: that with the fewest applications; smallest: that whose database is the smallest; or the only nodes to use, such as worker1:5432, separated by commas.',
+  ),
   atRuntime(defineSetting('AUDIT_DAYS', '365', 'Number of days for which entries of the audit journal are kept.'), {
     group: 'retention',
     range: { min: 1, max: 36_500, unit: 'days', storedMin: 90 },

@@ -1,6 +1,7 @@
 /** The tasks of the process that makes and reads backups, and completes copies of moves. All values can be sent between processes. */
 import type { BackupReason } from './backup-manifest.ts';
 import type { MovedVersions } from './move/move-stores.ts';
+import type { BegunMove } from './store-nodes.ts';
 
 /** Where a backup is. */
 export interface StoredBackup {
@@ -49,7 +50,8 @@ export type BackupTask =
   | { readonly kind: 'upload'; readonly request: UploadRequest }
   | { readonly kind: 'createStore'; readonly request: NewStoreRequest }
   | { readonly kind: 'removeStorePart'; readonly store: string }
-  | { readonly kind: 'completeMove'; readonly request: CompleteMoveRequest };
+  | { readonly kind: 'completeMove'; readonly request: CompleteMoveRequest }
+  | { readonly kind: 'copyToNode'; readonly move: BegunMove };
 
 /** Copies the blobs of a store that are only in the bucket of files to a folder. */
 export type CopyBlobs = (store: string, folder: string) => Promise<void>;

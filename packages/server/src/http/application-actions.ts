@@ -13,13 +13,18 @@ import { readRecordRequest } from './request-reader.ts';
 
 /** The actions about the whole server, only in `main`: applications, whose reads are record actions, its activity, and backups. */
 export const applicationActions: Readonly<Record<string, SystemAction>> = {
-  'applications:list': { reads: true, run: inMainApplication(runRecordAction) },
-  'applications:get': { reads: true, run: inMainApplication(runRecordAction) },
+  'applications:list': { reads: true, run: inMainApplication(readApplications) },
+  'applications:get': { reads: true, run: inMainApplication(readApplications) },
   'applications:create': { reads: false, run: inMainApplication(createApplication) },
   'applications:update': { reads: false, run: inMainApplication(updateApplication) },
   'applications:start': { reads: false, run: inMainApplication(startApplication) },
   'applications:stop': { reads: false, run: inMainApplication(stopApplication) },
   'applications:destroy': { reads: false, run: inMainApplication(destroyApplication) },
+  'applications:nodes': {
+    reads: true,
+    run: inMainApplication(async (request) => (await import('./node-actions.ts')).listNodes(request)),
+  },
+  'applications:move': { reads: false, journaled: true, run: inMainApplication(moveApplication) },
   'serverActivity:get': { reads: true, run: inMainApplication(readActivity) },
   'applications:enter': { reads: false, journaled: true, run: inMainApplication(enterApplication) },
   'applications:receive': {
@@ -52,16 +57,31 @@ function inMainApplication(work: Action): Action {
   };
 }
 
+/** On a cluster, administrators also see the nodes. */
+async function readApplications(request: RequestContext): Promise<ActionResult> {
+  const result = await runRecordAction(request);
+  return request.applications.isShared ? (await import('./node-actions.ts')).addPlacements(request, result) : result;
+}
+
+async function moveApplication(request: RequestContext): Promise<ActionResult> {
+  const name = readGrantedName(request, 'update');
+  await (await import('./node-actions.ts')).beginNodeMove(request, name);
+  return { ...(await showApplication(request, name)), isAccepted: true, adminAction: { target: name } };
+}
+
 async function createApplication(request: RequestContext): Promise<ActionResult> {
   requireGranted(request, 'create');
   readKnownParameters(request, [], false);
   if (!isObject(request.body))
     throw new ApiError(
       'BODY_INVALID',
-      'The body must be one application: {"name", "displayName", "description", "options"}.',
+      'The body must be one application: {"name", "displayName", "description", "options"}, and on a Citus cluster "node".',
     );
   const name = request.body['name'];
-  await runRecordAction(request).catch(throwNameTaken);
+  const nodes = 'node' in request.body ? await import('./node-actions.ts') : null;
+  const placed = nodes && (await nodes.takeNode(request, request.body));
+  await runRecordAction(placed ? { ...request, body: placed.body } : request).catch(throwNameTaken);
+  if (nodes && placed?.node) await nodes.placeApplication(request, name as string, placed.node);
   await request.applications.start(name as string, request);
   return showApplication(request, name as string);
 }
@@ -149,5 +169,5 @@ async function showApplication(request: RequestContext, name: string): Promise<A
     return { data: JSON.stringify({ name }) };
   const route = { resource: 'applications', action: 'get', key: name, of: null };
   const recordRequest = readRecordRequest(route, '', undefined, false);
-  return runRecordAction({ ...request, route, recordRequest: () => recordRequest, ifMatch: undefined });
+  return readApplications({ ...request, route, recordRequest: () => recordRequest, ifMatch: undefined });
 }

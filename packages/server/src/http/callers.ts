@@ -103,6 +103,8 @@ export class Callers {
   /** A credential that holds in another application is told apart from one that holds nowhere. */
   async #refusal(error: unknown, { lease, authorization, wanted, address }: RefusedCredential): Promise<unknown> {
     if (!(error instanceof ApiError) || error.label !== 'Unauthorized') return error;
+    // The tokens of an application that cannot be opened now, such as one that is just being moved, cannot be verified.
+    if (lease.error?.code === 'BUSY' && error.code === 'TOKEN_INVALID') return lease.error;
     // Guessing at tokens is held to the limit of callers without one.
     this.#parts.limits.countAnonymous(address);
     if (error.code !== 'TOKEN_INVALID' || !/^Bearer \S+$/.test(authorization)) return error;

@@ -12,7 +12,7 @@ import {
   type Subject,
   type VisibleRelation,
 } from './subject.ts';
-import { findNarrowedSchema } from './system-fields.ts';
+import { describeAddedParts, findNarrowedSchema } from './system-fields.ts';
 
 type Schemas = Record<string, JsonSchema>;
 
@@ -93,7 +93,7 @@ function makeRecordSchema(
     const value = findNarrowedSchema(collection, field, 'shown') ? undefined : makeExample(field, schema);
     if (value !== undefined) example[field.name] = value;
   }
-  return closedObject(properties, { examples: [example] });
+  return closedObject({ ...properties, ...describeAddedParts(subject, collection) }, { examples: [example] });
 }
 
 /** The schema of an included relation (`appends`). */

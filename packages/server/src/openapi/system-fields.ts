@@ -1,7 +1,10 @@
+import { adminRole } from '../access/access-table.ts';
+import { mainApplicationName } from '../applications/application.ts';
 import { grantableActions } from '../protocol/actions.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import type { Collection, Field } from '../schema/registry.ts';
 import { mailNarrowedFields } from './mail-rule-schemas.ts';
+import type { Subject } from './subject.ts';
 
 const nameList: JsonSchema = { type: 'array', items: { type: 'string' } };
 const roleName: JsonSchema = {
@@ -94,4 +97,19 @@ export function findNarrowedSchema(
   direction: 'shown' | 'given',
 ): JsonSchema | null | undefined {
   return system ? narrowedFields[name]?.[field.name]?.[direction] : undefined;
+}
+
+const nodeName: JsonSchema = { type: 'string', description: 'The node of the Citus cluster that contains its data.' };
+
+/** Parts of records that no field stores: on a Citus cluster, administrators see the nodes of applications. */
+export function describeAddedParts(
+  { caller, application }: Pick<Subject, 'caller' | 'application'>,
+  { name }: Collection,
+): Readonly<Record<string, JsonSchema>> {
+  if (name !== 'applications' || application !== mainApplicationName || caller.role !== adminRole) return {};
+  const move: JsonSchema = {
+    oneOf: [{ $ref: '#/components/schemas/NodeMove' }, { type: 'null' }],
+    description: 'The latest move to another node.',
+  };
+  return { node: { ...nodeName, readOnly: true }, move: { ...move, readOnly: true } };
 }

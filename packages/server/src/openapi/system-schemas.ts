@@ -1,6 +1,7 @@
 import { mainApplicationName } from '../applications/application.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { activitySchemas, isServerAdmin } from './activity-operations.ts';
+import { nodeSchemas } from './application-operations.ts';
 import { journalSchemas } from './audit-operations.ts';
 import { accountSchemas, sessionSchemas } from './auth-schemas.ts';
 import { backupEntrySchemas, isBackupAdministrator } from './backup-operations.ts';
@@ -69,6 +70,10 @@ export const applicationSchemas: Readonly<Record<string, JsonSchema>> = {
         displayName: { type: ['string', 'null'], maxLength: 255 },
         description: schema.stringOrNull,
         options: applicationOptions,
+        node: {
+          type: 'string',
+          description: 'Only for administrators, and on a Citus cluster: the node for its data.',
+        },
       },
       ['name'],
     ),
@@ -99,7 +104,7 @@ export function systemSchemas(subject: Subject): Schemas {
     ...(application === mainApplicationName &&
       isAnyGranted('applications', ['create', 'update']) &&
       applicationSchemas),
-    ...(isBackupAdministrator(subject) && backupEntrySchemas),
+    ...(isBackupAdministrator(subject) && { ...backupEntrySchemas, ...nodeSchemas }),
     ...(isAnyGranted('audit', ['list']) && journalSchemas),
     ...(mayChangeSettings(subject) && settingsSchemas),
     ...(isAnyGranted('webhooks', ['create', 'update']) && webhookSchemas),

@@ -135,14 +135,17 @@ export const errorCatalogue = {
     'Conflict',
     'Other collections, records, users or keys depend on what would be deleted or changed.',
   ),
-  BACKUP_RUNNING: entry('Conflict', 'Another backup or restore is running. Wait until it has ended.'),
+  BACKUP_RUNNING: entry(
+    'Conflict',
+    'Another backup, restore or move to another node is running. Wait until it has ended.',
+  ),
   BACKUP_UNUSABLE: entry(
     'Conflict',
     'The backup cannot be used: it is incomplete, damaged or encrypted, was made on the other engine, or its files are on another machine. The message says which, and names the cure.',
   ),
   MOVE_REFUSED: entry(
     'Conflict',
-    'A move cannot write the application on this server: it is not stopped, was not created by this move, or its data does not fit. The message says which.',
+    'A move cannot write the application on this server: it is not stopped, was not created by this move, or its data does not fit. Or an application cannot be moved to a node now. The message says why.',
   ),
   KEY_ENDED: entry(
     'Conflict',
@@ -220,7 +223,10 @@ export const errorCatalogue = {
     'Service Unavailable',
     'The read, or the search for the records to write, took longer than 5 seconds and was aborted. Narrow the filter or add an index.',
   ),
-  BUSY: entry('Service Unavailable', 'Too many writes conflict or are waiting. Try again.'),
+  BUSY: entry(
+    'Service Unavailable',
+    'Too many writes conflict or are waiting, or the application is just being moved to another node. Try again.',
+  ),
   DATABASE_UNAVAILABLE: entry(
     'Service Unavailable',
     'PostgreSQL is unreachable, starting or stopping, has no connection or space left, or does not answer in time; or checkpoints of SQLite fail and the write-ahead log has exceeded its limit. Nothing was written; try again.',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 import { listOrders, shopHeaders, startShopServer } from '../support/shop-server.ts';
@@ -18,6 +18,27 @@ const invalid = (details: object): Scenario['expect'] => ({
   code: 'DEFINITION_INVALID',
   body: { error: 'Validation Error', details },
 });
+
+/** What a Citus cluster makes possible; `contract/citus.test.ts` tests it there. */
+const withoutNodes: readonly Scenario[] = [
+  {
+    name: 'a server without a Citus cluster has no nodes',
+    request: 'GET /api/applications:nodes',
+    expect: { status: 200, body: { data: [] } },
+  },
+  {
+    name: 'a move to a node is refused with 409 by a server without a Citus cluster',
+    request: 'POST /api/applications:move?filterByTk=shop',
+    body: { node: 'worker2:5432' },
+    expect: { status: 409, code: 'MOVE_REFUSED' },
+  },
+  {
+    name: 'a new application with a node is refused with 400 by a server without a Citus cluster',
+    request: 'POST /api/applications:create',
+    body: { name: 'other', node: 'worker2:5432' },
+    expect: { status: 400, code: 'BODY_INVALID' },
+  },
+];
 
 /** `shop` is there, with a collection `orders`; `shopAdmin` is signed in to it, `shopKey` and `key` are keys. */
 const scenarios: readonly Scenario[] = [
@@ -40,6 +61,13 @@ const scenarios: readonly Scenario[] = [
     name: 'the location of the store is never shown',
     request: 'GET /api/applications:list?fields=store',
     expect: { status: 403, code: 'FIELD_DENIED' },
+  },
+  ...(inject('clusterNodes') === null ? withoutNodes : []),
+  {
+    name: 'a role that may not configure cannot see the nodes',
+    request: 'GET /api/applications:nodes',
+    as: 'developer',
+    expect: { status: 403, code: 'NO_PERMISSION' },
   },
   {
     name: 'create without a credential is refused with 401',
@@ -372,12 +400,20 @@ describeEngines('applications', (engine) => {
     await server.stop();
   });
 
-  test('an API key cannot enter an application', async () => {
+  test('a role that may manage applications but is not admin can neither enter one nor choose its node', async () => {
     const server = await startShopServer(engine);
     await server.data('POST /api/roles:create', { body: { name: 'keeper', allowConfigure: true } });
     await server.createKey('keeper');
     const refused = await server.call('POST /api/applications:enter?filterByTk=shop', { as: 'keeper' });
     expect(refused.status).toBe(403);
+    const body = { node: 'worker2:5432' };
+    const moved = await server.call('POST /api/applications:move?filterByTk=shop', { as: 'keeper', body });
+    const created = await server.call('POST /api/applications:create', {
+      as: 'keeper',
+      body: { name: 'new', ...body },
+    });
+    expect([moved.status, created.status]).toEqual([403, 403]);
+    expect(await server.data('GET /api/applications:list?fields=name')).toHaveLength(2);
     await server.stop();
   });
 });

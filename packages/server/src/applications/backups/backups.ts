@@ -182,10 +182,29 @@ export class Backups {
     await deleteBackup(this.#main.database, id);
   }
 
-  /** Finishes or undoes the jobs of servers that have died. Does nothing while a backup or restore runs. */
+  /** Finishes or undoes the jobs of servers that have died. Does nothing while a backup, restore or move to another node runs. */
   async settle(): Promise<void> {
+    const { nodes } = this.parts.stores;
     const rows = await readRunningBackups(this.#main.database);
-    if (rows.length > 0) await this.#withLock(() => settleInterrupted(this));
+    const isUnsettled = nodes !== null && (await nodes.isCluster()) && (await (await nodes.load()).hasUnsettled());
+    if (rows.length > 0 || isUnsettled) await this.#withLock(() => settleInterrupted(this));
+  }
+
+  /**
+   * Runs other work that must not run at the same time as a backup or restore, on any server.
+   *
+   * @param work calls its parameter when it has begun, and goes on in the background.
+   * @throws ApiError `BACKUP_RUNNING`; the error of work that has not begun.
+   */
+  async runOther<T>(work: (onBegun: (result: T) => void) => Promise<void>): Promise<T> {
+    const begun = Promise.withResolvers<T>();
+    const running = this.#withLock(async () => {
+      await settleInterrupted(this);
+      await work(begun.resolve);
+      return true;
+    });
+    running.then((ran) => ran ?? begun.reject(backupRunning()), begun.reject);
+    return begun.promise;
   }
 
   /** Removes the files of interrupted jobs from the folder and the bucket. */
@@ -371,7 +390,7 @@ export class Backups {
 function backupRunning(): ApiError {
   return new ApiError(
     'BACKUP_RUNNING',
-    'Another backup or restore is running. Wait until it has ended: backups:list shows it.',
+    'Another backup, restore or move to another node is running. Wait until it has ended: backups:list and applications:list show it.',
   );
 }
 

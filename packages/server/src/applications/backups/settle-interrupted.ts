@@ -1,4 +1,5 @@
 import { type BackupRow, readRunningBackups, updateBackup } from '../../database/backup-rows.ts';
+import { settleNodeMoves } from '../moves/node-moves.ts';
 import { type BackupEntry, describeManifest, parseJob, type RestoreSteps } from './backup-entry.ts';
 import type { Backups } from './backups.ts';
 import { removeStore } from './restore-application.ts';
@@ -6,13 +7,14 @@ import { removeStore } from './restore-application.ts';
 const interrupted = 'The server stopped before the work was finished.';
 
 /**
- * Finishes or undoes the backups and restores of servers that have died. Call it with the lock of backups, so that none of them still
+ * Finishes or undoes the backups, restores and moves to other nodes of servers that have died. Call it with the lock of backups, so that none of them still
  * runs. Each step can be repeated.
  *
  * @throws the first error, for example because the bucket for backups cannot be used. The other jobs are settled before.
  */
 export async function settleInterrupted(backups: Backups): Promise<void> {
   const { database } = backups.parts.applications.main;
+  await settleNodeMoves(backups);
   const rows = await readRunningBackups(database);
   const settled = await Promise.allSettled(rows.map((row) => settleJob(backups, row)));
   for (const result of settled) if (result.status === 'rejected') throw result.reason;

@@ -104,25 +104,38 @@ FROM _events WHERE ${condition} ORDER BY _events.xid ${order}, id ${order} LIMIT
   }
 }
 
+/** A position just before the first event that satisfies the condition, where all events have the lowest transaction number. */
+const newPosition = (isLater: Sql): Sql =>
+  sql`concat(${`'${lowestTransaction}.'`},coalesce((SELECT min(id)-1 FROM _events WHERE ${isLater}),
+(SELECT max(id) FROM _events),0))`;
+const isBehind = (column: Sql): Sql => sql`(xid,id) > ${parsePosition(column)}`;
+const start = sql`"startsAfter"`;
+const isUnseen = sql`NOT pg_visible_in_snapshot(xid,${start}::pg_snapshot)`;
+const isLaterThanStart = sql`CASE WHEN strpos(${start},':')>0 THEN ${isUnseen} ELSE ${isBehind(start)} END`;
+const outboxPosition = newPosition(isBehind(sql`position`));
+const webhookStart = newPosition(isLaterThanStart);
+
 /**
  * The statements that give all events one transaction number, the lowest. Positions of the outbox and of webhooks move to just before the
  * first event that came after them.
  */
 function buildAdoption(): readonly Sql[] {
-  const newPosition = (isLater: Sql): Sql =>
-    sql`concat(${`'${lowestTransaction}.'`},coalesce((SELECT min(id)-1 FROM _events WHERE ${isLater}),
-(SELECT max(id) FROM _events)))`;
-  const isBehind = (column: Sql): Sql => sql`(xid,id) > ${parsePosition(column)}`;
-  const start = sql`"startsAfter"`;
-  const isUnseen = sql`NOT pg_visible_in_snapshot(xid,${start}::pg_snapshot)`;
-  const isLaterThanStart = sql`CASE WHEN strpos(${start},':')>0 THEN ${isUnseen} ELSE ${isBehind(start)} END`;
   return [
-    sql`UPDATE _outbox SET position=${newPosition(isBehind(sql`position`))}`,
-    sql`UPDATE webhooks SET "startsAfter"=${newPosition(isLaterThanStart)} WHERE "startsAfter" IS NOT NULL`,
+    sql`UPDATE _outbox SET position=${outboxPosition}`,
+    sql`UPDATE webhooks SET "startsAfter"=${webhookStart} WHERE "startsAfter" IS NOT NULL`,
     sql`UPDATE _events SET xid='${lowestTransaction}'`,
-    sql`UPDATE _meta SET epoch=gen_random_uuid()::text`,
+    newEpoch,
   ];
 }
+
+/** Clients with earlier cursors must load their data again. */
+export const newEpoch = sql`UPDATE _meta SET epoch=gen_random_uuid()::text`;
+
+/** The positions after an adoption, by the ids of their rows, for a copy of the store whose events were adopted already. */
+export const adoptedPositions = {
+  _outbox: sql`SELECT id,${outboxPosition} AS position FROM _outbox`,
+  webhooks: sql`SELECT id,${webhookStart} AS position FROM webhooks WHERE "startsAfter" IS NOT NULL`,
+} as const;
 
 /** A position as a row value that compares like `(xid,id)`. */
 function parsePosition(position: Sql): Sql {

@@ -59,3 +59,8 @@ export function isConnectionLost(error: unknown): boolean {
 export function toCommitFault(error: unknown): unknown {
   return isConnectionLost(error) ? new DatabaseFault('unknownOutcome', (error as DatabaseFault).cause) : error;
 }
+
+/** Whether a lock did not become free in time, or two transactions waited for each other. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.kind === 'collision';
+}

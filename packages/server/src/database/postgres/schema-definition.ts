@@ -34,6 +34,11 @@ export async function readDefinition(client: pg.Client, schema: string): Promise
   };
 }
 
+/** Statements that set the positions of the sequences of a schema. The search path must be the new schema. */
+export async function readPositions(client: pg.Client, schema: string): Promise<string[]> {
+  return (await runQuery<{ text: string }>(client, positionStatements, [schema])).map(({ text }) => text);
+}
+
 /**
  * A digest that changes if a table or column is created, dropped, renamed or rewritten: the snapshot of a reader does not protect it from
  * that.

@@ -1,10 +1,14 @@
+import type { PlacementPolicy } from '../../base/address-settings.ts';
+import { ApiError } from '../../protocol/api-error.ts';
 import {
   type ClusterNode,
-  findNode,
+  findPlacement,
+  findPlacements,
   forgetSchema,
   isCoordinator,
   localSchemaSettings,
   placeSchema,
+  type SchemaPlacement,
 } from './citus-cluster.ts';
 import { ConnectionBudget } from './connection-budget.ts';
 import type { PostgresClient } from './postgres-client.ts';
@@ -15,7 +19,17 @@ export interface SchemaLocation {
   readonly url: string;
   /** Shared by all schemas of that server. */
   readonly budget: ConnectionBudget;
+  /** Where the schema was found; it differs after a move. Empty if there is no cluster. */
+  readonly placed: string;
 }
+
+/** Identifies the place of a schema: its node, and its last move. */
+export const describePlace = ({ node, arrived }: Pick<SchemaPlacement, 'node' | 'arrived'>): string =>
+  `${node?.id ?? 0}:${arrived ?? ''}`;
+
+/** 503 for a schema that is locked for the last part of its move. */
+export const beingMoved = (): ApiError =>
+  new ApiError('BUSY', 'The application is being moved to another node. Try again.', { retryAfter: 1 });
 
 export interface SchemaLocationsParts {
   /** Of PostgreSQL, or of the coordinator of a Citus cluster. */
@@ -24,13 +38,14 @@ export interface SchemaLocationsParts {
   readonly connections: number;
   /** The schema of `main`, which is always on the server of `url`. */
   readonly mainSchema: string;
+  readonly placement: PlacementPolicy;
 }
 
 /** Finds the servers of schemas. They are all on one server, unless that is the coordinator of a Citus cluster. */
 export class SchemaLocations {
   readonly #parts: SchemaLocationsParts;
   readonly #plain: SchemaLocation;
-  readonly #coordinator: SchemaLocation;
+  readonly #coordinator: Omit<SchemaLocation, 'placed'>;
   /** By address, so that a node that does not reply does not use up the connections of others. */
   readonly #budgets = new Map<string, ConnectionBudget>();
   #isCluster: boolean | null = null;
@@ -38,27 +53,42 @@ export class SchemaLocations {
   constructor(parts: SchemaLocationsParts) {
     const { url, connections } = parts;
     this.#parts = parts;
-    this.#plain = { url, budget: new ConnectionBudget(connections) };
+    this.#plain = { url, budget: new ConnectionBudget(connections), placed: '' };
     this.#coordinator = { url, budget: new ConnectionBudget(connections, localSchemaSettings) };
   }
 
-  /** @throws DatabaseFault; Error if the server is a worker of a cluster, or the schema's node was removed from the cluster. */
+  /**
+   * @throws DatabaseFault; ApiError 503 while the schema is locked for a move; Error if the server is a worker of a cluster, or the
+   * schema's node was removed from the cluster.
+   */
   async find(schema: string, retry: ConnectRetry | null = null): Promise<SchemaLocation> {
     if (!(await this.isCluster(retry))) return this.#plain;
-    if (schema === this.#parts.mainSchema) return this.#coordinator;
-    return this.#locate(await this.#onCoordinator((client) => findNode(client, schema)));
+    if (schema === this.#parts.mainSchema) return { ...this.#coordinator, placed: '' };
+    const placement = await this.onCoordinator((client) => findPlacement(client, schema));
+    if (isLocked(placement)) throw beingMoved();
+    return { ...this.locate(placement.node), placed: describePlace(placement) };
   }
 
   /** Like {@link find}, for a schema that may have to be created: it gets a node. */
   async place(schema: string, retry: ConnectRetry | null = null): Promise<SchemaLocation> {
     if ((await this.isCluster(retry)) && schema !== this.#parts.mainSchema)
-      await this.#onCoordinator((client) => placeSchema(client, schema));
+      await this.onCoordinator((client) => placeSchema(client, schema, this.#parts.placement));
     return this.find(schema);
   }
 
   /** Forgets the node of a schema that was dropped. */
   async forget(schema: string): Promise<void> {
-    if (await this.isCluster()) await this.#onCoordinator((client) => forgetSchema(client, schema));
+    if (await this.isCluster()) await this.onCoordinator((client) => forgetSchema(client, schema));
+  }
+
+  /** Those of the schemas that are not where they were found, or whose move is just changing the node. @param found their `placed`. */
+  async findMoved(found: ReadonlyMap<string, string>): Promise<string[]> {
+    if (found.size === 0 || !(await this.isCluster())) return [];
+    const placements = await this.onCoordinator((client) => findPlacements(client, [...found.keys()]));
+    return [...found].flatMap(([schema, placed]) => {
+      const now = placements.get(schema);
+      return now && !isLocked(now) && describePlace(now) === placed ? [] : [schema];
+    });
   }
 
   /** @throws DatabaseFault; Error if the server is a worker of a cluster. */
@@ -79,7 +109,8 @@ export class SchemaLocations {
       throw new Error(`"tablinum ${command}" does not work with a Citus cluster yet. See docs/operations.md.`);
   }
 
-  #locate(node: ClusterNode | null): SchemaLocation {
+  /** The address of a node. @param node null: the coordinator. */
+  locate(node: ClusterNode | null): Omit<SchemaLocation, 'placed'> {
     if (node === null) return this.#coordinator;
     const address = `${node.host}:${node.port}`;
     const budget = this.#budgets.get(address) ?? new ConnectionBudget(this.#parts.connections, localSchemaSettings);
@@ -87,7 +118,8 @@ export class SchemaLocations {
     return { url: nodeUrl(this.#parts.url, node), budget };
   }
 
-  async #onCoordinator<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
+  /** Runs work with a connection to the coordinator. @throws DatabaseFault */
+  async onCoordinator<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
     const client = await connectWithRetry(this.#coordinator, null);
     return work(client).finally(() => client.end());
   }
@@ -101,3 +133,7 @@ function nodeUrl(coordinator: string, { host, port }: ClusterNode): string {
   for (const each of ['host', 'port']) url.searchParams.delete(each);
   return url.href;
 }
+
+/** Whether nothing may use a schema, because its move is at the point where it changes the node. */
+export const isLocked = ({ step }: Pick<SchemaPlacement, 'step'>): boolean =>
+  step === 'switching' || step === 'undoing';

@@ -1,4 +1,4 @@
-import { Button, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Group, Switch, Text, TextInput } from '@mantine/core';
 import type { Application } from '@tablinum/client';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -21,6 +21,10 @@ import {
   mainApplicationName,
   useEnterApplication,
 } from './application-parts.tsx';
+import { isMoving, MoveDialog, useNodeColumns, useNodes } from './node-moves.tsx';
+
+/** Milliseconds between two reads while an application is moved to another node. */
+const movingInterval = 1000;
 
 /** The list of applications. It is only available in main. */
 export function ApplicationsPage(): ReactNode {
@@ -40,7 +44,12 @@ function Applications(): ReactNode {
   const app = useApplication();
   const may = useMay();
   const enter = useEnterApplication();
-  const applications = useApiQuery(['applications', 'page'], (client) => client.applications().list());
+  const applications = useApiQuery(['applications', 'page'], (client) => client.applications().list(), {
+    refetchInterval: ({ state: { data } }) => (data?.some(isMoving) ? movingInterval : false),
+  });
+  const nodes = useNodes();
+  const nodeColumns = useNodeColumns(nodes);
+  const [moved, setMoved] = useState<Application | null>(null);
   return (
     <ListPage
       title={labels.title}
@@ -68,21 +77,32 @@ function Applications(): ReactNode {
           ),
         },
         { title: labels.status, render: (each) => <ApplicationStatus status={each.status} /> },
+        ...nodeColumns,
         { title: labels.created, render: (each) => <DateTime value={each.createdAt} /> },
         {
           title: '',
           render: (each) =>
-            each.name !== mainApplicationName &&
-            each.status !== 'stopped' &&
-            may('applications', 'enter') && (
-              <Button size="compact-sm" variant="default" onClick={() => void enter(each.name)}>
-                {labels.enter}
-                <span className="visually-hidden"> {each.name}</span>
-              </Button>
+            each.name !== mainApplicationName && (
+              <Group gap="xs" wrap="nowrap">
+                {nodes.length > 0 && may('applications', 'move') && (
+                  <Button size="compact-sm" variant="default" disabled={isMoving(each)} onClick={() => setMoved(each)}>
+                    {labels.moveTo}
+                    <span className="visually-hidden"> {each.name}</span>
+                  </Button>
+                )}
+                {each.status !== 'stopped' && may('applications', 'enter') && (
+                  <Button size="compact-sm" variant="default" onClick={() => void enter(each.name)}>
+                    {labels.enter}
+                    <span className="visually-hidden"> {each.name}</span>
+                  </Button>
+                )}
+              </Group>
             ),
         },
       ]}
-    />
+    >
+      {moved && <MoveDialog application={moved} nodes={nodes} close={() => setMoved(null)} />}
+    </ListPage>
   );
 }
 
