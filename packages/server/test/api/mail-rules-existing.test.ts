@@ -112,11 +112,14 @@ describeEngines('rules on existing mail', (engine) => {
     const last = replies[0].ids[0];
     await server.data(`POST /api/emails:update/${last}`, { as: 'ann', body: { starred: false } });
     let events: Json[] = [];
+    const isOfRule = ({ payload }: Json): boolean => payload?.rule?.id === id;
     const isComplete = async (): Promise<boolean> => {
       events = await server.data('GET /api/changes:list?resource=emails&pageSize=1000', { as: 'ann' });
-      return events.at(-1)?.name === 'emails.updated' && String(events.at(-1)?.tk) === String(last);
+      const isLast = ({ name, tk }: Json): boolean => name === 'emails.updated' && String(tk) === String(last);
+      const ofRule = events.findLastIndex(isOfRule);
+      return ofRule >= 0 && events.findLastIndex(isLast) > ofRule;
     };
     await waitFor(isComplete, () => `the event of the last change: ${JSON.stringify(events.at(-1))}`, 10_000);
-    expect(events.filter(({ payload }) => payload?.rule?.id === id)).toHaveLength(4);
+    expect(events.filter(isOfRule)).toHaveLength(4);
   });
 });
