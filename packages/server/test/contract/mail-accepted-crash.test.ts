@@ -63,6 +63,7 @@ describeEngines('a server that is killed while it accepts and sends mail', (engi
       const emails = (await target.data('emails:list', {
         page,
         pageSize: 200,
+        sort: 'id',
         fields: ['subject', 'deliveryStatus'],
         filter,
       })) as Json[];
@@ -110,7 +111,7 @@ describeEngines('a server that is killed while it accepts and sends mail', (engi
         expect([key, status, times]).toEqual([key, status, status === 'sent' ? 1 : Math.min(times, 1)]);
       }
       for (const subject of received) expect(subjects).toContain(subject);
-      expect(accepted.size).toBeGreaterThan(rounds);
+      expect(accepted.size).toBeGreaterThanOrEqual(rounds);
       const unknown = [...statuses].filter(([, status]) => status === 'unknown').map(([key]) => key.split(' ')[0]!);
       if (given)
         process.stdout.write(
