@@ -25,6 +25,7 @@ import {
 } from '../packages/server/test/support/citus-cluster.ts';
 import type { Store } from '../packages/server/test/support/engines.ts';
 import { sendRequest } from '../packages/server/test/support/http-client.ts';
+import type { Json } from '../packages/server/test/support/json.ts';
 import { queryDatabase } from '../packages/server/test/support/query-database.ts';
 import { ServerProcess } from '../packages/server/test/support/server-process.ts';
 import { rootEmail, rootPassword } from '../packages/server/test/support/server-settings.ts';
@@ -51,8 +52,7 @@ const maxCrashDelay = 2500;
 
 interface Reply {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: replies of any form
-  readonly body: any;
+  readonly body: Json;
   readonly mayRetry: boolean;
 }
 
@@ -205,7 +205,7 @@ async function write(writer: number, applications: readonly BenchApplication[]):
   }
 }
 
-/** Follows the events of some applications, and reads all records again if it is told to. */
+/** Reads the events of an application until the end, and all of its records again after a resync. */
 async function follow(application: BenchApplication): Promise<void> {
   const { name: app, token, seen } = application;
   for (let isLast = false; ; ) {

@@ -1,6 +1,6 @@
 /**
- * Measures requests to an application on a node of a Citus cluster beside the same requests to a plain PostgreSQL database of the same node,
- * in alternating turns. Both databases are created, and removed at the end.
+ * Compares requests to an application on a node of a Citus cluster with the same requests to a plain PostgreSQL database on that node, in
+ * alternating turns. Both databases are created, and removed at the end.
  *
  *     node bench/citus-reads.ts --url postgres://…/postgres [--posts 20000] [--turns 5] [--seconds 3]
  *
@@ -18,6 +18,7 @@ import {
   findClusterNodes,
   inDatabase,
 } from '../packages/server/test/support/citus-cluster.ts';
+import type { Json } from '../packages/server/test/support/json.ts';
 import { queryDatabase } from '../packages/server/test/support/query-database.ts';
 import type { Served } from './child.ts';
 import { randomFrom, requestText, runLoad } from './load.ts';
@@ -50,8 +51,7 @@ interface Side {
 }
 
 interface Reply {
-  // biome-ignore lint/suspicious/noExplicitAny: replies of any form
-  readonly data: any;
+  readonly data: Json;
 }
 
 async function post(served: Served, headers: Side['headers'], path: string, body: unknown): Promise<Reply> {
