@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { basename, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { threadAddress } from './packages/server/build.ts';
+import { serverProgram } from './packages/server/test/support/server-program.ts';
 import { FlakyTests } from './scripts/flaky-tests.ts';
 import { LongestFirst } from './scripts/longest-first.ts';
 import { memoryFolder } from './scripts/memory-folder.ts';
@@ -20,6 +23,20 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
  * The tests that `npm run test:quick` leaves out, in addition to PostgreSQL: those that drive a browser, start other
  * servers (such as Dovecot), kill servers, send floods, run random programs, or parse very large mail files.
  */
+/** Threads and processes that servers in the process of a test start: from the bundle, as those of `tablinum start`. */
+const bundledThreads = {
+  name: 'bundled threads',
+  enforce: 'pre',
+  transform: (text: string, file: string): string | null =>
+    file.includes('/packages/server/src/')
+      ? text.replaceAll(
+          threadAddress,
+          (_, address: string) =>
+            `new URL('${pathToFileURL(join(serverProgram.folder, `${basename(address)}.js`)).href}')`,
+        )
+      : null,
+} as const;
+
 const isQuick = process.env['TEST_QUICK'] !== undefined;
 const long = [
   'packages/server/test/contract/**',
@@ -30,6 +47,7 @@ const long = [
 ];
 
 export default defineConfig({
+  plugins: [bundledThreads],
   resolve: { alias: { '@tablinum/server/extension': extension } },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],

@@ -1,3 +1,5 @@
+import { serverBuild } from '../packages/server/build.ts';
+import { buildFolder } from '../scripts/build-folder.ts';
 import { Api, inBatches } from './api.ts';
 import { type Served, serve } from './child.ts';
 import { postAt, postCount, userAt, userCount } from './seed-data.ts';
@@ -12,8 +14,8 @@ export interface Prepared {
 export const account = { email: 'bench@example.com', password: 'a long bench password' };
 const roomy = '100000000/10s';
 
-/** Starts the real server, authentication and limiter in the path. */
-export function startServer(
+/** Starts the real server, bundled as by `npm start`, with authentication and limiter in the path. */
+export async function startServer(
   dataDir: string,
   databaseUrl: string | null,
   more: Readonly<Record<string, string>> = {},
@@ -30,6 +32,7 @@ export function startServer(
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
     ...more,
   };
+  await buildFolder(serverBuild, true);
   return serve('../packages/server/bin/tablinum.js', ['start'], env, '/api/health');
 }
 

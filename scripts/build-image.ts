@@ -32,11 +32,11 @@ const unused = [/\.(md|markdown|map|c|cc|h|gyp)$/i, /\.d\.[cm]?ts$/];
  * @param output the folder to create, with `root/`, and `data/` for the folder of another owner.
  * @param packed the file of a packed server; null: it is built.
  */
-export function buildImage(output: string, packed: string | null = null): void {
+export async function buildImage(output: string, packed: string | null = null): Promise<void> {
   const image = join(output, 'root');
   const app = join(image, 'app');
   mkdirSync(app, { recursive: true });
-  installServer(app, packed);
+  await installServer(app, packed);
   trim(join(app, 'node_modules'));
   const env = realpathSync('/usr/bin/env');
   copyInto(image, env, '/usr/bin/env');
@@ -55,10 +55,10 @@ export function buildImage(output: string, packed: string | null = null): void {
   chmodSync(join(image, 'tmp'), 0o1777);
 }
 
-function installServer(app: string, given: string | null): void {
+async function installServer(app: string, given: string | null): Promise<void> {
   const build = mkdtempSync(join(tmpdir(), 'tablinum-image-'));
   try {
-    const packed = given ?? packPackage(buildPackages(join(build, 'packages')).server, build);
+    const packed = given ?? packPackage((await buildPackages(join(build, 'packages'))).server, build);
     writeFileSync(join(app, 'package.json'), '{"private":true}\n');
     const options = ['--prefer-offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
     execFileSync('npm', ['install', ...options, packed], { cwd: app, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -108,5 +108,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (image === undefined || existsSync(image)) {
     process.stderr.write('Usage: node scripts/build-image.ts <folder that does not exist> [<packed server>]\n');
     process.exitCode = 2;
-  } else buildImage(resolve(image), packed === undefined ? null : resolve(packed));
+  } else await buildImage(resolve(image), packed === undefined ? null : resolve(packed));
 }

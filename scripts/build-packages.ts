@@ -1,6 +1,6 @@
 /**
  * Builds the packages of the server and the client as `npm pack` needs them: JavaScript, because Node strips types from no file below
- * `node_modules`, with the declarations of what they export. The server contains the web interface.
+ * `node_modules`, with the declarations of what they export. The server is bundled. The server contains the web interface.
  *
  * Usage: node scripts/build-packages.ts <folder>, which is created. Prints the paths of the packed files.
  */
@@ -10,14 +10,15 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundledLibraries, bundleServer, serverPrograms } from '../packages/server/build.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packages = join(root, 'packages');
 
 type PackageJson = Record<string, unknown> & { readonly name: string; readonly version: string };
 
-/** A relative name of a TypeScript file in an import, or in the address of a thread or process. */
-const sourceName = /((?:\bfrom|\bimport|new URL\()\s*\(?\s*)'([^'\n]+)\.ts'/g;
+/** A relative name of a TypeScript file in an import. */
+const sourceName = /((?:\bfrom|\bimport)\s*\(?\s*)'([^'\n]+)\.ts'/g;
 
 const renameSources = (text: string): string => text.replaceAll(sourceName, "$1'$2.js'");
 
@@ -27,13 +28,14 @@ const program = `#!/usr/bin/env -S node --max-semi-space-size=4
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();
-await import('../src/cli.js');
+await import('../dist/cli.js');
 `;
 
 /** Builds both packages. @param output a folder that does not exist. @returns the folders of the packages. */
-export function buildPackages(output: string): { readonly server: string; readonly client: string } {
+export async function buildPackages(output: string): Promise<{ readonly server: string; readonly client: string }> {
   const [server, client] = [join(output, 'server'), join(output, 'client')];
-  compileFolder(join(packages, 'server/src'), join(server, 'src'));
+  await bundleServer(join(server, 'dist'), serverPrograms);
+  copyOtherFiles(join(packages, 'server/src'), join(server, 'src'));
   compileFolder(join(packages, 'client/src'), join(client, 'src'));
   const declarations = mkdtempSync(join(tmpdir(), 'tablinum-types-'));
   try {
@@ -56,16 +58,25 @@ export function buildPackages(output: string): { readonly server: string; readon
   return { server, client };
 }
 
-/** Removes the types of all sources, and copies the other files. */
+/** Removes the types of all sources. */
 function compileFolder(from: string, to: string): void {
-  for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || entry.name.endsWith('.test.ts')) continue;
-    const source = join(entry.parentPath, entry.name);
-    const target = join(to, relative(from, source)).replace(/\.ts$/, '.js');
+  for (const path of listFiles(from).filter((each) => each.endsWith('.ts'))) {
+    const target = join(to, path).replace(/\.ts$/, '.js');
     mkdirSync(dirname(target), { recursive: true });
-    if (!entry.name.endsWith('.ts')) cpSync(source, target);
-    else writeFileSync(target, renameSources(stripTypeScriptTypes(readFileSync(source, 'utf8'))));
+    writeFileSync(target, renameSources(stripTypeScriptTypes(readFileSync(join(from, path), 'utf8'))));
   }
+}
+
+/** Copies what is no source, such as pages. The bundle finds it where the sources would be. */
+function copyOtherFiles(from: string, to: string): void {
+  for (const path of listFiles(from).filter((each) => !each.endsWith('.ts'))) cpSync(join(from, path), join(to, path));
+}
+
+/** Paths of all files below a folder but tests. */
+function listFiles(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'));
+  return files.map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
 /** Writes declarations of what the packages export, and of all that this refers to. */
@@ -108,17 +119,23 @@ function writeManifests(server: string, client: string): void {
     const { private: _, ...rest } = readJson(join(packages, path, 'package.json'));
     return rest as PackageJson;
   };
-  const entry = (path: string): { readonly types: string; readonly default: string } => ({
+  const entry = (path: string, program = `src/${path}`): { readonly types: string; readonly default: string } => ({
     types: `./src/${path}.d.ts`,
-    default: `./src/${path}.js`,
+    default: `./${program}.js`,
   });
   const write = (folder: string, content: PackageJson): void =>
     writeFileSync(join(folder, 'package.json'), `${JSON.stringify(content, null, 2)}\n`);
+  const { dependencies: libraries, ...manifest } = description('server');
+  const isNeeded = ([name]: [string, unknown]): boolean => !bundledLibraries.has(name);
   write(server, {
-    ...description('server'),
+    ...(manifest as PackageJson),
+    dependencies: Object.fromEntries(Object.entries(libraries as object).filter(isNeeded)),
     description: repository['description'],
     engines: repository['engines'],
-    exports: { './protocol': entry('protocol/protocol'), './extension': entry('extensions/extension') },
+    exports: {
+      './protocol': entry('protocol/protocol', 'dist/protocol'),
+      './extension': entry('extensions/extension', 'dist/extension'),
+    },
     // The Node that runs the server, as in the repository.
     optionalDependencies: repository['optionalDependencies'],
   });
@@ -150,6 +167,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.stderr.write('Usage: node scripts/build-packages.ts <folder>\n');
     process.exit(2);
   }
-  const { server, client } = buildPackages(output);
+  const { server, client } = await buildPackages(output);
   for (const each of [server, client]) process.stdout.write(`${packPackage(each, output)}\n`);
 }

@@ -89,7 +89,7 @@ async function release(root: string, runs: boolean): Promise<number> {
   mkdirSync(folder, { recursive: true });
   const { buildPackages, packPackage } = await import('./build-packages.ts');
   const build = join(folder, 'build');
-  const built = buildPackages(build);
+  const built = await buildPackages(build);
   const files = [built.server, built.client].map((each) => packPackage(each, folder));
   rmSync(build, { recursive: true });
   writeChecksums(folder, files);

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliProcess, postJson, rootSettings, signInAsRoot, startCliProcess } from '../support/cli-process.ts';
+import { serverProgram } from '../support/server-program.ts';
 
 const source = fileURLToPath(new URL('../../src/', import.meta.url));
 const serverPackage = new URL('../../package.json', import.meta.url);
@@ -19,6 +20,9 @@ const neededByWrites = ['ajv'];
 const maxModulesToStart = 840;
 const compiler = 'internal/deps/amaro/dist/index';
 const httpClient = 'internal/deps/undici/undici';
+
+/** The command, run from its sources: in the bundle, a file contains many of them. */
+const sourceProgram = join(source, 'cli.ts');
 
 /** Writes down what each thread of a process loads. It is no TypeScript file, because that would load the compiler. */
 const recorder = `data:text/javascript,${encodeURIComponent(`
@@ -42,12 +46,14 @@ let starts = 0;
 let first: Loaded;
 let second: Loaded;
 let third: Loaded;
+let bundled: Loaded;
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'tablinum-loaded-'));
   mkdirSync(join(root, 'tmp'));
-  first = await runServer('SIGKILL');
-  second = await runServer('SIGTERM');
-  third = await runServer('SIGTERM');
+  first = await runServer('SIGKILL', sourceProgram);
+  second = await runServer('SIGTERM', sourceProgram);
+  third = await runServer('SIGTERM', sourceProgram);
+  bundled = await runServer('SIGTERM');
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
@@ -59,12 +65,13 @@ interface Loaded {
   readonly threads: readonly string[];
 }
 
-async function runServer(end: 'SIGTERM' | 'SIGKILL'): Promise<Loaded> {
+async function runServer(end: 'SIGTERM' | 'SIGKILL', program?: string): Promise<Loaded> {
   starts += 1;
   const list = join(root, `${starts}.txt`);
   // Its compile cache is in the folder for temporary files.
+  const flags = program === undefined ? [] : serverProgram.flags;
   const env = { ...rootSettings, LOADED_MODULES: list, TMPDIR: join(root, 'tmp') };
-  const server = await startCliProcess(join(root, 'data'), env, ['--import', recorder]);
+  const server = await startCliProcess(join(root, 'data'), env, ['--import', recorder, ...flags], program);
   const started = readFileSync(list, 'utf8').trim().split('\n').length;
   await workWithRecords(server);
   expect(await server.stop(end)).toBe(end === 'SIGTERM' ? 0 : null);
@@ -138,6 +145,19 @@ test('sources come from the cache, without the compiler: from the second start o
   expect(third.main).not.toContain(compiler);
   expect(sourceFiles(third.threads)).toContain(join(source, 'database/sqlite/sqlite-worker.ts'));
   expect(third.threads).not.toContain(compiler);
+});
+
+test('the bundled server starts with few files, its libraries for the start in them, and never with the compiler', () => {
+  const files = bundled.toStart.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url));
+  const bundle = files.filter((path) => path.includes('/packages/server/dist/'));
+  expect(files.length - bundle.length, String(files)).toBeLessThanOrEqual(2); // the command, and how it finds the bundle
+  expect(bundle.length).toBeGreaterThan(2);
+  expect(bundle.length, String(bundle)).toBeLessThanOrEqual(20);
+  expect(bundled.threads.filter((url) => url.endsWith('/dist/sqlite-worker.js'))).not.toEqual([]);
+  expect([...bundled.main, ...bundled.threads].filter((url) => url === compiler || url.endsWith('.ts'))).toEqual([]);
+  const { dependencies } = JSON.parse(readFileSync(serverPackage, 'utf8')) as { dependencies: object };
+  const packages = new Set(bundled.main.map(packageName));
+  expect(Object.keys(dependencies).filter((name) => packages.has(name))).toEqual(neededByWrites);
 });
 
 test('everything that is loaded later exists and can be loaded', async () => {

@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { buildFolder } from '../../../../scripts/build-folder.ts';
 import { startThrowawayPostgres } from '../../../../scripts/throwaway-postgres.ts';
+import { bundleServer, serverBuild } from '../../build.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
@@ -40,7 +42,7 @@ declare module 'vitest' {
 /** Starts one PostgreSQL for the whole run. Without PostgreSQL, CI fails; elsewhere its tests are skipped with a message. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   setCheapHashing(true);
-  fillCompileCache();
+  await prepareServers();
   const bootstrappedFolder = mkdtempSync(join(tmpdir(), 'tablinum-bootstrapped-'));
   await bootstrapStore(bootstrappedFolder);
   project.provide('bootstrappedFolder', bootstrappedFolder);
@@ -51,19 +53,33 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
+/** Bundles the server, and the servers of tests with their threads, and compiles both. */
+async function prepareServers(): Promise<void> {
+  const { folder, source } = serverProgram;
+  await buildFolder(serverBuild, true);
+  await buildFolder(
+    {
+      ...serverBuild,
+      title: 'The server of tests',
+      output: folder,
+      sources: [...serverBuild.sources, source],
+      write: (output) => bundleServer(output, { 'server-process-main': source }),
+    },
+    true,
+  );
+  for (const each of [serverBuild.output, folder]) fillCompileCache(each);
+}
+
 /**
- * Node keeps what it has compiled when a process ends by itself, which servers that tests kill do not. A single source that
- * was not kept makes a server load the TypeScript compiler, so this loads all sources, the later needed ones too.
+ * Node keeps what it has compiled when a process ends by itself, which servers that tests kill do not. So this loads all files of a bundle,
+ * the later needed ones too.
  */
-function fillCompileCache(): void {
-  const folder = fileURLToPath(new URL('../../src/', import.meta.url));
-  const isNeeded = (name: string): boolean =>
-    name.endsWith('.ts') && !/\.(test|d)\.ts$/.test(name) && name !== 'cli.ts';
-  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(isNeeded);
-  const urls = [serverProgram.url, ...sources.map((name) => pathToFileURL(join(folder, name)).href)];
-  // The sources of threads and processes fail outside them, after they were compiled.
+function fillCompileCache(folder: string): void {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'cli.js');
+  const urls = names.map((name) => pathToFileURL(join(folder, name)).href);
+  // Threads and processes fail outside of them, after they were compiled.
   const load = `Promise.allSettled(${JSON.stringify(urls)}.map((url) => import(url))).then(() => process.exit())`;
-  spawnSync(process.execPath, [...serverProgram.flags, '--eval', load], { stdio: 'ignore' });
+  spawnSync(process.execPath, ['--eval', load], { stdio: 'ignore' });
 }
 
 async function providePostgres(project: TestProject): Promise<() => Promise<void>> {

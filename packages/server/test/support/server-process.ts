@@ -1,12 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Store } from './engines.ts';
 import { type ClientRequest, sendRequest } from './http-client.ts';
 import type { Json } from './json.ts';
 import { serverProgram } from './server-program.ts';
-
-const program = [...serverProgram.flags, fileURLToPath(serverProgram.url)];
 
 /** A server in a process of its own, with an admin's token. */
 export class ServerProcess {
@@ -26,9 +23,13 @@ export class ServerProcess {
     flags: readonly string[] = [],
   ): Promise<ServerProcess> {
     const settings = JSON.stringify({ RATE_LIMIT_ANONYMOUS: 'off', ...env });
-    const child = spawn(process.execPath, [...flags, ...program, store.dataDir, store.databaseUrl ?? '', settings], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [...flags, serverProgram.bundled, store.dataDir, store.databaseUrl ?? '', settings],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     const url = await new Promise<string>((resolve, reject) => {
       child.stdout.once('data', (chunk) => resolve(String(chunk).trim()));
       child.once('exit', (code) => reject(new Error(`The server ended with the code ${code} before it listened.`)));
