@@ -28,7 +28,7 @@ const bundledThreads = {
   name: 'bundled threads',
   enforce: 'pre',
   transform: (text: string, file: string): string | null =>
-    file.includes('/packages/server/src/')
+    file.includes('/packages/server/src/') && !file.endsWith('.test.ts')
       ? text.replaceAll(
           threadAddress,
           (_, address: string) =>
