@@ -1,10 +1,12 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { sweepKeyHomes } from '../../src/applications/key-homes.ts';
 import { makeToken } from '../../src/base/token.ts';
 import type { Row } from '../../src/database/database.ts';
+import { findNodeOf } from '../support/citus-cluster.ts';
 import { describeEngines, type Engine } from '../support/engines.ts';
+import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
 import { listOrders, shopHeaders, signInToShop, startShopServer } from '../support/shop-server.ts';
 
@@ -23,9 +25,16 @@ async function spoil(server: TestServer, engine: Engine): Promise<() => Promise<
     writeFileSync(path, 'this is no database, it never was one, and it will not be opened');
     return async () => writeFileSync(path, whole);
   }
-  const schema = `app_${store.replaceAll('-', '')}`;
-  await query(server, `ALTER TABLE ${schema}._fields RENAME COLUMN facts TO lost`);
-  return async () => void (await query(server, `ALTER TABLE ${schema}._fields RENAME COLUMN lost TO facts`));
+  const schema = schemaOf(store);
+  await queryNode(server, schema, `ALTER TABLE ${schema}._fields RENAME COLUMN facts TO lost`);
+  return () => queryNode(server, schema, `ALTER TABLE ${schema}._fields RENAME COLUMN lost TO facts`);
+}
+
+const schemaOf = (store: string): string => `app_${store.replaceAll('-', '')}`;
+
+/** Runs a statement where the schema is: on a Citus cluster, the main store and that of an application can be on two nodes. */
+async function queryNode(server: TestServer, schema: string, text: string): Promise<void> {
+  await queryDatabase(await findNodeOf(schema, server.store.databaseUrl!, inject('clusterNodes')), text);
 }
 
 describeEngines('states of applications', (engine) => {
@@ -134,7 +143,10 @@ describeEngines('states of applications', (engine) => {
     if (engine.name === 'sqlite') {
       for (const end of ['', '-wal', '-shm'])
         rmSync(join(server.store.dataDir, 'applications', `${row![0]}.db${end}`), { force: true });
-    } else await query(server, `DROP SCHEMA app_${(row![0] as string).replaceAll('-', '')} CASCADE`);
+    } else {
+      const schema = schemaOf(row![0] as string);
+      await queryNode(server, schema, `DROP SCHEMA ${schema} CASCADE`);
+    }
     const reply = await listOrders(server, 'admin');
     expect(reply.body).toMatchObject({ code: 'APPLICATION_FAILED', message: expect.stringContaining('missing') });
     await server.stop();
