@@ -150,7 +150,7 @@ export class MailStore {
 
   /** Starts the background work, beginning with what an earlier run left. */
   begin(): void {
-    this.sync.begin();
+    this.sync.begin(this.delivery.isShared);
     this.accountDeletion.begin();
     this.rebuild.start();
     void this.rebuild.runNow();

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import { upload } from '../support/mail-account-server.ts';
 import { DeliveryFixture, relayUser } from '../support/mail-delivery-fixture.ts';
+import { makeRawMail } from '../support/raw-mail.ts';
 import { type SmtpRelay, type SmtpRelayOptions, startSmtpRelay } from '../support/smtp-relay.ts';
 
 const { outcomes } = DeliveryFixture;
@@ -69,12 +71,48 @@ describeEngines('limits of SMTP servers', (engine) => {
     expect(relay.received).toMatchObject([{ isUtf8: true, to: ['jörg@example.net', expect.stringContaining('@')] }]);
   });
 
+  test('the support is announced too if only the headers name such an address', async () => {
+    const [account, relay] = await startAccount('headers@example.com', {});
+    relay.fault = ({ step, address }) =>
+      step === 'rcpt' && address === 'ann@example.net' ? { code: 451, message: '4.7.1 Try again later' } : null;
+    const { id } = await fixture.deliver({ account, to: 'jörg@example.net', cc: 'ann@example.net' }, 'retrying');
+    relay.fault = () => null;
+    fixture.advance(120_000);
+    await fixture.until(id, 'sent');
+    expect(relay.received).toMatchObject([
+      { isUtf8: true, to: ['jörg@example.net'] },
+      { isUtf8: true, to: ['ann@example.net'] },
+    ]);
+    await fixture.deliver({ account, to: 'ann@example.net' }, 'sent');
+    expect(relay.received.at(-1)).toMatchObject({ isUtf8: false });
+  });
+
   test('without that support, only domains beyond ASCII are sent', async () => {
     const [account, relay] = await startAccount('older@example.com', { hidden: ['SMTPUTF8'] });
     const refused = await fixture.deliver({ account, to: 'jörg@example.net' }, 'failed');
     expect(refused.delivery.problem).toMatchObject({ code: 'smtpUtf8Missing' });
     await fixture.deliver({ account, to: 'ann@bücher.example' }, 'sent');
     expect(relay.received).toMatchObject([{ isUtf8: false }]);
+  });
+
+  test('an attached message beyond ASCII is only sent where the server supports it, and can be removed', async () => {
+    const [account, relay] = await startAccount('seven@example.com', { hidden: ['8BITMIME'] });
+    const old = `${makeRawMail({ subject: 'Old', text: 'Grüße' })}\r\n`;
+    const { ids } = await upload(fixture.server, 'admin', account, old);
+    const body = { id: ids[0], to: 'ann@example.net', asAttachment: true, text: 'See below.' };
+    const { id } = await fixture.server.data('POST /api/emails:forward', { body });
+    fixture.advance(10_000);
+    const refused = await fixture.until(id, 'failed');
+    expect(refused.delivery.problem).toMatchObject({
+      code: 'eightBitMissing',
+      cure: expect.stringContaining('remove the attached message'),
+    });
+    expect(relay.received).toEqual([]);
+    const draft = await fixture.server.data('POST /api/emails:cancelSend', { body: { id } });
+    const sent = await fixture.server.data('POST /api/emails:send', { body: { id: draft.id, attachments: [] } });
+    fixture.advance(10_000);
+    await fixture.until(sent.id, 'sent');
+    expect(relay.received).toHaveLength(1);
   });
 
   test('a wrong password makes the message wait, and the right one sends it at once', async () => {

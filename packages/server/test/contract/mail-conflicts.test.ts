@@ -516,6 +516,26 @@ describeEngines('mail that both sides change at the same time', (engine) => {
     await settle('Left', '\\Seen');
   });
 
+  test.for([
+    ['with MOVE', allCapabilities],
+    ['without MOVE', ['IDLE', 'UIDPLUS']],
+    ['with IDLE only', ['IDLE']],
+  ] as const)(
+    'if another program moves one of several messages during their move, the others are moved and keep their ids, %s',
+    async ([name, capabilities]) => {
+      const { account, id, imap, sync, runScript, settle, moveThere } = await connectStepwise(name, capabilities);
+      const subject = `another ${name}`;
+      imap.append('INBOX', mail(subject));
+      await sync.run();
+      const other = await find(account, subject);
+      await sides.server.data('POST /api/emails:move', { as: 'ann', body: { ids: [id, other.id], mailbox: 'Left' } });
+      await runScript([[capabilities[1] === 'MOVE' ? 'MOVE' : 'COPY', () => moveThere('Right')]]);
+      await settle('Right', '');
+      expect(imap.find(subject)).toMatchObject([{ path: 'Left' }]);
+      expect(await find(account, subject)).toMatchObject({ id: other.id, folder: 'Left' });
+    },
+  );
+
   describe('without MOVE', () => {
     const afterCopy = (change: () => unknown) =>
       [

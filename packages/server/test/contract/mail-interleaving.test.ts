@@ -14,17 +14,24 @@ import { droppedConnection, StepwiseSync } from '../support/stepwise-sync.ts';
 const seed = Number(process.env['FC_SEED'] ?? 20_261_123);
 const numRuns = Number(process.env['FC_RUNS'] ?? 30);
 const maxMessages = 3;
+const maxCopies = 4;
 const folders = ['INBOX', 'Left', 'Right'] as const;
 const fields = { read: '\\Seen', starred: '\\Flagged' } as const;
 
 const message = fc.integer({ min: 0, max: maxMessages - 1 });
 const folder = fc.constantFrom(...folders);
+/** Which of the copies that the mail server has. */
+const copy = fc.integer({ min: 0, max: 2 });
 const field = fc.constantFrom('read' as const, 'starred' as const);
 const change = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('setHere' as const), message, field, isSet: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('setThere' as const), message, field, isSet: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('setThere' as const), message, copy, field, isSet: fc.boolean() }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('moveHere' as const), message, folder }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('moveThere' as const), message, folder }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('moveThere' as const), message, copy, folder }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('copyThere' as const), message, copy, folder }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('drop' as const) }) },
 );
 /** A change, and after how many commands to the mail server it happens. */
@@ -116,10 +123,13 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
     async #change(change: Change): Promise<void> {
       if (change.kind === 'drop') throw droppedConnection();
       const subject = `message-${change.message % this.#count}`;
-      if (change.kind === 'setThere' || change.kind === 'moveThere') {
-        const [there] = this.#imap.find(subject);
+      if ('copy' in change) {
+        const copies = this.#imap.find(subject);
+        const there = copies[change.copy % copies.length];
         if (!there) throw new Error(`${subject} was lost`);
-        if (change.kind === 'setThere') this.#imap.setFlag(there.path, there.uid, fields[change.field], change.isSet);
+        if (change.kind === 'copyThere') this.#copyThere(there, change.folder, copies.length);
+        else if (change.kind === 'setThere')
+          this.#imap.setFlag(there.path, there.uid, fields[change.field], change.isSet);
         else if (change.folder !== there.path) this.#imap.move(there.path, there.uid, change.folder);
         return;
       }
@@ -128,6 +138,16 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
       if (change.kind === 'setHere')
         await server.data(`PATCH /api/emails/${email.id}`, { as: 'ann', body: { [change.field]: change.isSet } });
       else await server.data('POST /api/emails:move', { as: 'ann', body: { ids: [email.id], mailbox: change.folder } });
+    }
+
+    #copyThere({ path, uid }: { path: string; uid: number }, to: string, count: number): void {
+      const stored = this.#imap.get(path).messages.get(uid);
+      if (stored && count < maxCopies) this.#imap.append(to, stored.raw, stored.flags);
+    }
+
+    /** Subjects and ids of the e-mails. */
+    async readIds(): Promise<Json> {
+      return Object.fromEntries((await this.#list()).map(({ subject, id }) => [subject, id]));
     }
 
     #list(): Promise<Json[]> {
@@ -158,14 +178,18 @@ describeEngines('changes between the commands of a synchronisation', (engine) =>
     await fc.assert(
       fc.asyncProperty(program, async ({ steps, ...options }) => {
         const run = await Run.begin(options);
+        const ids = await run.readIds();
         try {
           await run.play(steps);
           const { here, there, waiting } = await run.read();
           expect(withoutCopyFlags(here)).toEqual(withoutCopyFlags(there));
           expect(waiting).toEqual([]);
+          // Each e-mail is still the same one.
+          expect(await run.readIds()).toEqual(ids);
           const subjects = here.map(readSubject).sort();
           // Without MOVE, a message that another program moves between COPY and EXPUNGE is there twice.
-          expect(options.move ? subjects : [...new Set(subjects)]).toEqual(
+          const hasCopies = !options.move || steps.some(([, { kind }]) => kind === 'copyThere');
+          expect(hasCopies ? [...new Set(subjects)] : subjects).toEqual(
             Array.from({ length: options.count }, (_, index) => `message-${index}`),
           );
         } catch (error) {

@@ -156,6 +156,9 @@ userdb {
 
 const specialUse = ['Drafts', 'Sent', 'Trash', 'Junk', 'Archive'];
 
+/** A folder in which Dovecot writes what each IMAP connection sends and receives, with times. Its user must be able to write there. */
+const rawlog = process.env['DOVECOT_RAWLOG'];
+
 function mailSettings({ poor = false, limits = {} }: DovecotOptions): string {
   const { connectionsPerUser = 200, quotaKilobytes, mailKilobytes } = limits;
   const capabilities = poor === true ? ['IMAP4rev1'] : poor || [];
@@ -180,6 +183,7 @@ ${mailKilobytes === undefined ? '' : `  quota_max_mail_size = ${mailKilobytes}K`
 }
 protocol imap {
   mail_max_userip_connections = ${connectionsPerUser}
+  ${rawlog === undefined ? '' : `rawlog_dir = ${rawlog}`}
   mail_plugins = $mail_plugins${hasQuota ? ' imap_quota' : ''}
   ${capabilities.length === 0 ? '' : `imap_capability = ${capabilities.join(' ')}`}
 }

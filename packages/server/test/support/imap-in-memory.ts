@@ -229,6 +229,7 @@ export class ConnectionInMemory extends EventEmitter {
 
   async messageMove(set: string, to: string): Promise<object> {
     await this.#before('MOVE');
+    if (this.#refuseGone(set)) return this.#done({});
     const { path } = this.#selected;
     const { uidValidity } = this.#server.get(to);
     const uidMap = new Map(
@@ -239,11 +240,23 @@ export class ConnectionInMemory extends EventEmitter {
 
   async messageCopy(set: string, to: string): Promise<object> {
     await this.#before('COPY');
+    if (this.#refuseGone(set)) return this.#done({});
     const { uidValidity } = this.#server.get(to);
     const uidMap = new Map(
       this.#selected.select(set).map(({ uid, raw, flags }) => [uid, this.#server.append(to, raw, flags)] as const),
     );
     return this.#done({ uidValidity, uidMap });
+  }
+
+  /** As Dovecot: if one of the messages does not exist any more, the reply is NO, which the library takes for success. */
+  #refuseGone(set: string): boolean {
+    const wanted = set.split(',').flatMap((part) => {
+      const [first = 0, last = first] = part.split(':').map(Number);
+      return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+    });
+    const isRefused = wanted.some((uid) => !this.#selected.messages.has(uid));
+    this.emit('response', isRefused ? { response: 'NO', code: 'EXPUNGEISSUED' } : { response: 'OK' });
+    return isRefused;
   }
 
   async messageDelete(set: string): Promise<boolean> {

@@ -135,6 +135,18 @@ export async function restartSync(
   );
 }
 
+/** Ends the leases of an earlier process on a store that only one process uses, and forgets that process. */
+export async function endFormerLeases(database: Database): Promise<void> {
+  const isHeld = sql`"leasedUntil" IS NOT NULL`;
+  const held = sql`SELECT 1 FROM accounts WHERE ${isHeld} UNION ALL SELECT 1 FROM "mailWorkers" LIMIT 1`;
+  if ((await createReader(database)(held)).length === 0) return; // without a write, the disk is not synced
+  await database.write(async (transaction) => {
+    const run = createTxRunner(database, transaction);
+    await run(sql`UPDATE accounts SET "leasedBy"=NULL,"leasedUntil"=NULL WHERE ${isHeld}`);
+    await run(sql`DELETE FROM "mailWorkers"`);
+  });
+}
+
 /** Leases are hidden and change often, so caches of what clients see stay valid: no table is touched. */
 async function setLeases(database: Database, assignment: Sql): Promise<number[]> {
   const rows = await database.write((transaction) =>

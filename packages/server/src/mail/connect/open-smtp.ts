@@ -17,6 +17,12 @@ import type { OpenParts } from './open-imap.ts';
 import { withRenewedToken } from './renewed-token.ts';
 import type { ServerLogin } from './server-login.ts';
 
+/** The envelope of a message. */
+export interface SmtpEnvelope extends SMTPEnvelope {
+  /** Whether the headers have bytes beyond ASCII. The library only announces SMTPUTF8 for addresses of the envelope. */
+  readonly needsSmtpUtf8?: boolean;
+}
+
 /** A connection to an SMTP server that has accepted the sign-in. It sends one message after the other. */
 export interface SmtpClient {
   /** What EHLO offered: keywords in capitals with their parameters, such as `SIZE` with `35882577`. */
@@ -32,7 +38,7 @@ export interface SmtpClient {
    * @throws errors of nodemailer, with `responseCode` and `command`, for what refuses the whole message;
    *   {@link toMailServerProblem} gives their words.
    */
-  send(envelope: SMTPEnvelope, message: Buffer | Readable): Promise<SMTPConnectionSendInfo>;
+  send(envelope: SmtpEnvelope, message: Buffer | Readable): Promise<SMTPConnectionSendInfo>;
   /** Ends a transaction that the server did not accept (RSET), so that another message can be sent. */
   reset(): Promise<void>;
   /** Says goodbye and closes the connection. */
@@ -119,12 +125,15 @@ export async function openSmtpConnection(
 }
 
 function createSession({ connection, extensions, failure, close }: SmtpConnection): SmtpClient {
+  const announced = { needsSmtpUtf8: false };
+  announceSmtpUtf8(connection, announced);
   return {
     extensions,
     maxSize: Number(extensions.get('SIZE')) || null,
     maxRecipients: Number(/\bRCPTMAX=(\d+)/i.exec(extensions.get('LIMITS') ?? '')?.[1]) || null,
     send: (envelope, message) => {
       const { promise, resolve, reject } = Promise.withResolvers<SMTPConnectionSendInfo>();
+      announced.needsSmtpUtf8 = envelope.needsSmtpUtf8 === true && extensions.has('SMTPUTF8');
       connection.send(envelope, message, (error, info) => {
         if (error) reject(error);
         else if (info) resolve(info);
@@ -141,6 +150,21 @@ function createSession({ connection, extensions, failure, close }: SmtpConnectio
     },
     close: () => connection.quit(),
     destroy: close,
+  };
+}
+
+/** The method with which the library sends one command. */
+interface CommandSender {
+  _sendCommand(command: string): void;
+}
+
+/** Adds SMTPUTF8 to MAIL where the headers of the message need it (RFC 6531, 3.1) and no address of the envelope does. */
+function announceSmtpUtf8(connection: SMTPConnection, announced: { readonly needsSmtpUtf8: boolean }): void {
+  const sender = connection as unknown as CommandSender;
+  const send = sender._sendCommand.bind(connection);
+  sender._sendCommand = (command) => {
+    const isMissing = announced.needsSmtpUtf8 && /^MAIL FROM:<[^>]*>(?!.* SMTPUTF8\b)/.test(command);
+    send(isMissing ? `${command} SMTPUTF8` : command);
   };
 }
 

@@ -1,7 +1,7 @@
 /** One attempt to send a message to the recipients that still wait for it: checks, then one SMTP transaction or several. */
 import type { LeasedMail } from '../../database/mail/outbox-lease-rows.ts';
 import { type Attempt, type DeliveryState, isWaiting, type RecipientOutcome } from './delivery-state.ts';
-import { findEightBit, needsSmtpUtf8, type SmtpAbilities } from './smtp-abilities.ts';
+import { type EightBit, findEightBit, needsSmtpUtf8, type SmtpAbilities } from './smtp-abilities.ts';
 import type { SmtpResult, SmtpSession } from './smtp-session.ts';
 
 /** A message and what is known of its delivery. */
@@ -41,7 +41,7 @@ export async function attemptDelivery(
   const refusal = findMessageRefusal(session.abilities, message, eightBit);
   if (refusal) return { outcomes: waiting.map((address) => refuse(address, refusal.message)), problem: refusal };
   const { sendable, refused } = splitByAbility(waiting, session.abilities);
-  const transactions = new Transactions(session, message, eightBit.inBody, hooks);
+  const transactions = new Transactions(session, message, eightBit, hooks);
   const outcomes = [...refused, ...(await transactions.send(sendable))];
   return { outcomes, problem: outcomes.some(({ outcome }) => outcome === 'unknown') ? unknownOutcome : null };
 }
@@ -52,7 +52,7 @@ type Refusal = NonNullable<Attempt['problem']>;
 function findMessageRefusal(
   { maxBytes, smtpUtf8, eightBitMime }: SmtpAbilities,
   { mail, raw }: LeasedMessage,
-  eightBit: ReturnType<typeof findEightBit>,
+  eightBit: EightBit,
 ): Refusal | null {
   if (maxBytes !== null && raw.length > maxBytes)
     return {
@@ -70,8 +70,8 @@ function findMessageRefusal(
   if (!eightBitMime && eightBit.inBody)
     return {
       code: 'eightBitMissing',
-      message: 'The message has bytes beyond ASCII, and the server does not support them (8BITMIME).',
-      cure: 'Make a draft of it with emails:cancelSend, and send it again.',
+      message: 'An attached message has letters beyond ASCII, and the server does not support them (8BITMIME).',
+      cure: 'Make a draft of it with emails:cancelSend, remove the attached message, and send it again.',
     };
   return null;
 }
@@ -96,13 +96,13 @@ function splitByAbility(
 class Transactions {
   readonly #session: SmtpSession;
   readonly #message: LeasedMessage;
-  readonly #isEightBit: boolean;
+  readonly #eightBit: EightBit;
   readonly #hooks: AttemptHooks;
 
-  constructor(session: SmtpSession, message: LeasedMessage, isEightBit: boolean, hooks: AttemptHooks) {
+  constructor(session: SmtpSession, message: LeasedMessage, eightBit: EightBit, hooks: AttemptHooks) {
     this.#session = session;
     this.#message = message;
-    this.#isEightBit = isEightBit;
+    this.#eightBit = eightBit;
     this.#hooks = hooks;
   }
 
@@ -129,7 +129,7 @@ class Transactions {
       sender: mail.sender,
       recipients,
       raw,
-      isEightBit: this.#isEightBit,
+      eightBit: this.#eightBit,
       envelopeId,
       notify: mail.sender === '' ? ['NEVER'] : ['FAILURE', 'DELAY'],
       begin: this.#hooks.begin,

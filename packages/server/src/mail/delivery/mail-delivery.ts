@@ -36,7 +36,7 @@ export class MailDelivery {
   readonly #parts: MailDeliveryParts;
   readonly #leases: OutboxLeases;
   /** Whether other servers may use the same store. */
-  readonly #isShared: boolean;
+  readonly isShared: boolean;
   readonly #worker: BackgroundWorker;
   readonly #accounts: AccountDelivery;
   readonly #lookup: UnknownLookup;
@@ -48,7 +48,7 @@ export class MailDelivery {
 
   constructor(parts: MailDeliveryParts) {
     this.#parts = parts;
-    this.#isShared = parts.database.multiNode;
+    this.isShared = parts.database.multiNode;
     this.#leases = new OutboxLeases(parts.database);
     const settlement = new DeliverySettlement(parts, this.#leases);
     this.#accounts = new AccountDelivery({ ...parts, leases: this.#leases, settlement, holder: randomUUID() });
@@ -62,7 +62,7 @@ export class MailDelivery {
         );
         this.#worker.wake(retryAfterErrorMilliseconds);
       },
-      intervalMilliseconds: this.#isShared ? sharedPollMilliseconds : maxWaitMilliseconds,
+      intervalMilliseconds: this.isShared ? sharedPollMilliseconds : maxWaitMilliseconds,
     });
   }
 
@@ -98,7 +98,7 @@ export class MailDelivery {
 
   async #work(): Promise<void> {
     const now = this.#parts.clock.now();
-    if (!this.#hasRecovered && !this.#isShared) await this.#leases.endAll(isoTime(now));
+    if (!this.#hasRecovered && !this.isShared) await this.#leases.endAll(isoTime(now));
     this.#hasRecovered = true;
     this.#looking ??= this.#lookUp(now);
     const free = maxAccounts - this.#running.size;

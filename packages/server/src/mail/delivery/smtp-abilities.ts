@@ -49,7 +49,13 @@ export function toEnvelopeAddress(address: string): string {
 }
 
 /** Where a message has bytes beyond ASCII. */
-export function findEightBit(raw: Uint8Array): { readonly inHeaders: boolean; readonly inBody: boolean } {
+export interface EightBit {
+  readonly inHeaders: boolean;
+  readonly inBody: boolean;
+}
+
+/** Finds bytes beyond ASCII in a message. */
+export function findEightBit(raw: Uint8Array): EightBit {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length);
   const end = bytes.indexOf('\r\n\r\n');
   const isEightBit = (part: Uint8Array): boolean => part.some((byte) => byte > 0x7f);

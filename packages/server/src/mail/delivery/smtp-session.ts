@@ -1,17 +1,16 @@
-import type { SMTPEnvelope } from 'nodemailer/lib/smtp-connection';
-import type { SmtpClient } from '../connect/open-smtp.ts';
+import type { SmtpClient, SmtpEnvelope } from '../connect/open-smtp.ts';
 import { cleanServerLine } from '../connect/server-text.ts';
 import type { RecipientOutcome } from './delivery-state.ts';
 import { MessageStream } from './message-stream.ts';
-import { readSmtpAbilities, type SmtpAbilities, toEnvelopeAddress } from './smtp-abilities.ts';
+import { type EightBit, readSmtpAbilities, type SmtpAbilities, toEnvelopeAddress } from './smtp-abilities.ts';
 
 /** A message for some recipients. */
 export interface SmtpMail {
   readonly sender: string;
   readonly recipients: readonly string[];
   readonly raw: Uint8Array;
-  /** Whether its body has bytes beyond ASCII. */
-  readonly isEightBit: boolean;
+  /** Where it has bytes beyond ASCII. */
+  readonly eightBit: EightBit;
   /** By which reports about it are recognised (RFC 3461). */
   readonly envelopeId: string;
   /** Which reports are requested, where the server offers them. */
@@ -70,11 +69,12 @@ export class SmtpSession {
   async send(mail: SmtpMail): Promise<SmtpResult> {
     const addresses = new Map(mail.recipients.map((each) => [toEnvelopeAddress(each), each]));
     const { dsn } = this.abilities;
-    const envelope: SMTPEnvelope & NotedEnvelope = {
+    const envelope: SmtpEnvelope & NotedEnvelope = {
       from: toEnvelopeAddress(mail.sender),
       to: [...addresses.keys()],
       size: mail.raw.length,
-      use8BitMime: mail.isEightBit,
+      use8BitMime: mail.eightBit.inBody,
+      needsSmtpUtf8: mail.eightBit.inHeaders,
       ...(dsn && { dsn: { ret: 'HDRS', envid: mail.envelopeId, notify: [...mail.notify] } }),
     };
     const toAddress = (each: string): string => addresses.get(each) ?? each;
@@ -94,7 +94,7 @@ export class SmtpSession {
     return readOutcomes(mail.recipients, envelope, toAddress, { ...end, isComplete: stream.isComplete });
   }
 
-  async #transmit(envelope: SMTPEnvelope, stream: MessageStream): Promise<SendEnd> {
+  async #transmit(envelope: SmtpEnvelope, stream: MessageStream): Promise<SendEnd> {
     try {
       const { response } = await this.#connection.send(envelope, stream);
       return { error: null, response };

@@ -10,6 +10,7 @@ import { readAccountsWithDueOperations } from '../../database/mail/due-operation
 import {
   claimLeases,
   countWorkers,
+  endFormerLeases,
   leaseNoticeMilliseconds,
   readSyncAccounts,
   refusedStatus,
@@ -37,6 +38,8 @@ export class MailSync {
   /** By `performance.now()`. */
   #nextRenewal = 0;
   #isEnding = false;
+  /** Whether leases of an earlier process are to be ended. */
+  #mustRecover = false;
 
   constructor(parts: RunnerParts, store: SyncStore) {
     this.#parts = parts;
@@ -48,9 +51,10 @@ export class MailSync {
     });
   }
 
-  /** Starts to synchronise, unless `MAIL_SYNC` is off for this server. */
-  begin(): void {
+  /** Starts to synchronise, unless `MAIL_SYNC` is off for this server. @param isShared whether other servers may use the same store. */
+  begin(isShared: boolean): void {
     if (!this.#parts.services.sync.isEnabled) return;
+    this.#mustRecover = !isShared;
     this.#worker.start();
     this.#worker.wake(0);
   }
@@ -114,6 +118,8 @@ export class MailSync {
 
   async #tick(): Promise<void> {
     const { database } = this.#parts;
+    if (this.#mustRecover) await endFormerLeases(database);
+    this.#mustRecover = false;
     const accounts = await readSyncAccounts(database);
     this.#accountCount = accounts.length;
     await this.#stopLost(accounts);

@@ -1,6 +1,7 @@
 import type { DueOperation } from '../../database/mail/operation-rows.ts';
 import { type SendContext, selectForGroup } from './operation-outcome.ts';
 import { expungeMessages } from './send-deletions.ts';
+import { CommandRefused, type SyncSession } from './sync-session.ts';
 import { formatUidSet } from './uid-set.ts';
 
 /**
@@ -11,10 +12,21 @@ export async function moveMessages(context: SendContext, group: readonly DueOper
   const { session, outcome } = context;
   const selected = await selectForGroup(context, group);
   if (!selected) return;
-  const present = await session.findExisting(group.flatMap(({ uid }) => uid ?? []));
-  const movable = group.filter(({ uid }) => present.has(uid ?? 0));
-  if (movable.length > 0) await (session.has('MOVE') ? moveAll(context, movable) : copyAll(context, movable));
-  const gone = group.filter(({ uid }) => !present.has(uid ?? 0));
+  let movable = group;
+  const gone: DueOperation[] = [];
+  for (let repeats = 0; ; repeats += 1) {
+    const present = await session.findExisting(movable.flatMap(({ uid }) => uid ?? []));
+    gone.push(...movable.filter(({ uid }) => !present.has(uid ?? 0)));
+    movable = movable.filter(({ uid }) => present.has(uid ?? 0));
+    if (movable.length === 0) break;
+    try {
+      await (session.has('MOVE') ? moveAll(context, movable) : copyAll(context, movable, repeats > 0));
+      break;
+    } catch (error) {
+      // Another program has taken one of them since the search. The others are still to be moved.
+      if (repeats === maxRepeats || !isSomeGone(error)) throw error;
+    }
+  }
   const lost: DueOperation[] = [];
   for (const each of gone) {
     const position = each.attempts > 0 ? await findMoved(context, each) : null;
@@ -22,6 +34,44 @@ export async function moveMessages(context: SendContext, group: readonly DueOper
     else lost.push(each);
   }
   await outcome.markGone(lost);
+}
+
+/** How often a command is repeated because some of its messages do not exist any more. */
+const maxRepeats = 3;
+
+function isSomeGone(error: unknown): boolean {
+  return error instanceof CommandRefused && error.responseCode === 'EXPUNGEISSUED';
+}
+
+/**
+ * Moves or copies messages of the selected mailbox.
+ *
+ * @throws CommandRefused if the server answers NO, also because some of the messages do not exist any more: the library takes that answer
+ * for success, but Dovecot then moves and copies none of the messages.
+ */
+async function transfer(
+  session: SyncSession,
+  command: 'MOVE' | 'COPY',
+  group: readonly DueOperation[],
+): Promise<CopiedMessages> {
+  const { client } = session;
+  const set = formatUidSet(group.flatMap(({ uid }) => uid ?? []));
+  const target = group[0]?.targetRawPath ?? '';
+  let isRefused = false;
+  const note = ({ response }: { response: string }): void => {
+    isRefused = response.toUpperCase() !== 'OK';
+  };
+  client.on('response', note);
+  try {
+    const options = { uid: true };
+    const result = await (command === 'MOVE'
+      ? client.messageMove(set, target, options)
+      : client.messageCopy(set, target, options));
+    if (!result || isRefused) throw session.refuse(command);
+    return result;
+  } finally {
+    client.off('response', note);
+  }
 }
 
 /** Where an interrupted attempt has moved a message; null: it is not in the target. */
@@ -38,31 +88,27 @@ async function findMoved(
 }
 
 async function moveAll({ session, outcome }: SendContext, group: readonly DueOperation[]): Promise<void> {
-  const target = group[0]?.targetRawPath ?? '';
-  const uids = group.flatMap(({ uid }) => uid ?? []);
-  const moved = await session.client.messageMove(formatUidSet(uids), target, { uid: true });
-  if (!moved) throw session.refuse('MOVE');
-  for (const each of group) await outcome.complete(each, readPosition(moved, each));
+  const moved = await transfer(session, 'MOVE', group);
+  const isConfirmed = (each: DueOperation): boolean => readPosition(moved, each).uid !== undefined;
+  // Not every server says where the messages are. One that is still where it was is moved again later.
+  const unconfirmed = group.filter((each) => !isConfirmed(each)).flatMap(({ uid }) => uid ?? []);
+  const left = await session.findExisting(unconfirmed);
+  for (const each of group) if (!left.has(each.uid ?? 0)) await outcome.complete(each, readPosition(moved, each));
 }
 
-/** Without MOVE: what an interrupted attempt has copied is not copied again. */
-async function copyAll(context: SendContext, group: readonly DueOperation[]): Promise<void> {
+/** Without MOVE: what an interrupted or refused attempt has copied is not copied again. */
+async function copyAll(context: SendContext, group: readonly DueOperation[], isRepeated: boolean): Promise<void> {
   const { session, outcome } = context;
   const [first] = group;
   if (!first) return;
-  const target = first.targetRawPath ?? '';
-  const copied = first.attempts > 0 ? await findCopies(context, group) : null;
+  const copied = first.attempts > 0 || isRepeated ? await findCopies(context, group) : null;
   const rest = group.filter(({ uid }) => !copied?.uidMap.has(uid ?? 0));
   if (copied) await session.select(first.rawPath ?? '');
-  const result =
-    rest.length === 0
-      ? null
-      : await session.client.messageCopy(formatUidSet(rest.flatMap(({ uid }) => uid ?? [])), target, { uid: true });
-  if (rest.length > 0 && !result) throw session.refuse('COPY');
+  const result = rest.length === 0 ? {} : await transfer(session, 'COPY', rest);
   const present = await session.findExisting(group.flatMap(({ uid }) => uid ?? []));
   if (present.size > 0) await expungeMessages(session, [...present]);
   const position = (each: DueOperation): Position => ({
-    ...readPosition(result || {}, each),
+    ...readPosition(result, each),
     ...readPosition(copied ?? {}, each),
   });
   for (const each of group) if (present.has(each.uid ?? 0)) await outcome.complete(each, position(each));

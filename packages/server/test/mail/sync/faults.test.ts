@@ -5,7 +5,7 @@ import { type FaultyImap, startFaultyImap } from '../../support/faulty-imap.ts';
 import type { Json } from '../../support/json.ts';
 import { SyncWorld, waitFor } from '../../support/sync-world.ts';
 
-const userNames = Array.from({ length: 12 }, (_, index) => `user${index}`);
+const userNames = Array.from({ length: 13 }, (_, index) => `user${index}`);
 const times = {
   retryMilliseconds: 20,
   probeMilliseconds: 300,
@@ -143,6 +143,18 @@ describe.skipIf(!hasDovecot())('a mail server with faults', () => {
     proxy.rewrite = (line) => line;
     await world.untilSame();
     expect(await world.findEmail('message 2')).toMatchObject({ id: email!.id, folder: 'archive' });
+  });
+
+  test('a move that is refused because one of its messages is gone is made for the others, which keep their ids', async () => {
+    await start();
+    const before = await world.listEmails();
+    const refusal = '{tag} NO [EXPUNGEISSUED] Some of the requested messages no longer exist (0.001 + 0.000 secs).';
+    proxy.script = ({ name, count }) => (name === 'UID MOVE' && count === 1 ? [refusal] : undefined);
+    await world.server.data('POST /api/emails:move', { body: { ids: before.map(({ id }) => id), mailbox: 'archive' } });
+    await waitFor(() => proxy.commands.some((each) => each.startsWith('UID MOVE')), 'the move');
+    await world.untilSame();
+    for (const { id, subject } of before)
+      expect(await world.findEmail(subject)).toMatchObject({ id, folder: 'archive' });
   });
 
   test('an interrupted append is not made twice', async () => {
