@@ -133,6 +133,17 @@ WHERE name=${literal(temporaryTable)}`,
   ];
 }
 
+/** The JSON text of the only wanted element if it is a text; otherwise an empty text, which is a part of every list. */
+function readOnlyText(elements: Param): Param {
+  return {
+    storage: 'text',
+    read: (environment) => {
+      const [only, ...others] = elements.read(environment) as readonly string[];
+      return only?.startsWith('"') && others.length === 0 ? only : '';
+    },
+  };
+}
+
 /** A list as JSON text. Numbers that JavaScript does not hold are written by their digits. */
 function toListText(storage: Storage, list: readonly unknown[]): string {
   if (storage === 'boolean') return JSON.stringify(list.map(Number));
@@ -248,8 +259,9 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     foldCase
       ? sql`${buildFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
       : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
-  // Most rows of a field with labels have none, and calling a function for each is slow.
-  anyElement: (list, elements) => sql`(${list} IS NOT NULL AND _any_element(${list},${elements})=1)`,
+  // Most lists are null or do not contain the text, and calling a function for each is slow. With a backslash, a text has other spellings.
+  anyElement: (list, elements) =>
+    sql`(${list} IS NOT NULL AND (instr(${list},${readOnlyText(elements)})>0 OR instr(${list},'\\')>0) AND _any_element(${list},${elements})=1)`,
   sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
   jsonElements: (list, alias) => ({
     rows: sql`json_each(${list}) ${identifier(alias)}`,
