@@ -43,7 +43,7 @@ const long = [
   'packages/server/test/hostile/**',
   'packages/server/test/mail/{mail-servers,mbox-dialects,parse-pool,safe-html-browser}.test.ts',
   'packages/server/test/mail/sync/**',
-  'packages/web/test/{access,connection-loss,details,grid-editing,hostile-text,inbox*,page-states,relations,settings,user-journey}.test.ts',
+  'packages/web/test/{access,connection-loss,details,firefox,grid-editing,hostile-text,inbox*,page-states,relations,settings,user-journey}.test.ts',
 ];
 
 export default defineConfig({

@@ -1,13 +1,12 @@
 /** What measuring the web interface stands on: a server of its own, a browser, and somebody signed in. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { Client } from '../packages/client/src/client.ts';
 import { readConfig } from '../packages/server/src/base/config.ts';
 import { type RunningServer, startServer } from '../packages/server/src/server.ts';
+import { type Engine, places } from './places.ts';
 
 export const web = fileURLToPath(new URL('../packages/web/', import.meta.url));
 const account = { account: 'root@example.com', password: 'correct horse battery' };
@@ -19,13 +18,15 @@ export interface Site {
   readonly client: Client;
 }
 
-/** Builds the interface where it is not built, serves it from a temporary folder, and takes all away after the work. */
-export async function onSite(work: (site: Site) => Promise<void>): Promise<void> {
+/** Builds the web interface if necessary, serves it from an empty store, and removes everything after the work. */
+export async function onSite(work: (site: Site) => Promise<void>, engine: Engine = 'sqlite'): Promise<void> {
   spawnSync(process.execPath, [join(web, 'build.ts'), '--if-needed'], { stdio: 'inherit' });
-  const folder = mkdtempSync(join(tmpdir(), 'tablinum-web-bench-'));
+  const store = await places(engine);
+  if (store === null) return;
   const config = readConfig({
     PORT: '0',
-    DATA_DIR: folder,
+    DATA_DIR: store.dataDir,
+    ...(store.serverUrl !== null && { DATABASE_URL: store.serverUrl }),
     APP_KEY: 'a key for benchmarks only, long enough to be quiet',
     INIT_ROOT_EMAIL: account.account,
     INIT_ROOT_PASSWORD: account.password,
@@ -44,7 +45,7 @@ export async function onSite(work: (site: Site) => Promise<void>): Promise<void>
   } finally {
     await browser.close();
     await server.stop();
-    rmSync(folder, { recursive: true });
+    await store.remove();
   }
 }
 

@@ -111,8 +111,8 @@ export class Emails extends Records {
     return this.write('retrySend', undefined, { filterByTk: email }, {});
   }
 
-  /** @param mailbox its path, role or id. @returns the number of moved e-mails. */
-  moveTo(ids: readonly number[], mailbox: Key): Promise<number> {
+  /** @param mailbox its path, role or id; several: the e-mails are then in all of them. @returns the number of moved e-mails. */
+  moveTo(ids: readonly number[], mailbox: Key | readonly Key[]): Promise<number> {
     return this.write('move', { ids, mailbox }, {}, {});
   }
 

@@ -3,6 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, openBrowser, type PageProblems } from '../../server/test/support/browser.ts';
 import { sqlite } from '../../server/test/support/engines.ts';
+import { upload } from '../../server/test/support/mail-account-server.ts';
+import { makeRawMail } from '../../server/test/support/raw-mail.ts';
 import type { TestServer } from '../../server/test/support/scenario.ts';
 import { deliverToInbox, startShopInboxServer } from './support/shop-inbox-server.ts';
 import { buildWebInterface, describeWebEngines, expectAccessible, openPage, signIn } from './support/web-page.ts';
@@ -41,7 +43,11 @@ describe.skipIf(chromium === null)('actions of an inbox', () => {
     test('saves a reply automatically, sends it to the outbox, and calls it back', long, async () => {
       await row('Broken turntable').click();
       await text('The tonearm is loose.').waitFor();
-      await page.keyboard.press('r');
+      await page
+        .getByRole('region', { name: 'Conversation', exact: true })
+        .getByRole('button', { name: 'Reply', exact: true })
+        .last()
+        .click();
       await page.getByRole('textbox', { name: 'Text' }).waitFor();
       expect(await server.data('GET /api/emails?folder=drafts', { as: 'ann' })).toEqual([]);
       await page.keyboard.type('We send you a new one.');
@@ -78,12 +84,50 @@ describe.skipIf(chromium === null)('actions of an inbox', () => {
       await row('Broken turntable').getByRole('checkbox').check();
       await text('2 selected').waitFor();
       await expectAccessible(page, 'selected');
-      await page.getByRole('region', { name: 'Conversations' }).getByRole('button', { name: 'Delete' }).click();
+      const list = page.getByRole('region', { name: 'Conversations' });
+      const edges = [list, list.getByRole('button', { name: 'Star' }).first()].map(async (each) => {
+        const { x, width } = (await each.boundingBox())!;
+        return x + width;
+      });
+      const [end, lastEnd] = await Promise.all(edges);
+      expect(lastEnd).toBeLessThanOrEqual(end!);
+      await list.getByRole('button', { name: 'Delete' }).click();
       await text('2 conversations moved to the trash.').waitFor();
       await expect.poll(async () => (await server.data('GET /api/emails?folder=trash', { as: 'ann' })).length).toBe(2);
       await page.getByRole('status').getByRole('button', { name: 'Undo' }).last().click();
       await row('Spring sale').waitFor();
       await expect.poll(async () => (await server.data('GET /api/emails?folder=trash', { as: 'ann' })).length).toBe(0);
+    });
+
+    test('undoing restores an e-mail to all mailboxes that it was in', long, async () => {
+      const both = makeRawMail({
+        subject: 'Filed twice',
+        from: 'Cora Lind <cora@example.net>',
+        id: 'both@example.net',
+      });
+      await upload(server, 'ann', 1, both);
+      await upload(server, 'ann', 1, both, 'message/rfc822', '&mailbox=Clients');
+      const readFolders = async (): Promise<string[]> => {
+        const folders: string[] = [];
+        for (const folder of ['inbox', 'Clients', 'archive', 'trash']) {
+          const found = await server.data(`GET /api/emails?search=filed&folder=${folder}`, { as: 'ann' });
+          folders.push(...found.map(() => folder));
+        }
+        return folders;
+      };
+      await page.goto(getUrl());
+      for (const [key, folder] of [
+        ['e', 'archive'],
+        ['#', 'trash'],
+      ] as const) {
+        await row('Filed twice').click();
+        await page.getByRole('region', { name: 'Conversation', exact: true }).locator('article').first().waitFor();
+        await page.keyboard.press(key);
+        await expect.poll(readFolders).toEqual([folder]);
+        await page.keyboard.press('z');
+        await row('Filed twice').waitFor();
+        await expect.poll(readFolders).toEqual(['inbox', 'Clients']);
+      }
     });
 
     test('deletes e-mails permanently only in the trash and after confirmation', long, async () => {

@@ -176,6 +176,9 @@ describe.skipIf(chromium === null)('an inbox', () => {
       await search('zebra');
       await row('Zebra crossing').waitFor();
       await text('Searched in all folders except Trash and Junk.').waitFor();
+      await page.getByRole('heading', { name: 'Search results' }).waitFor();
+      const marked = page.getByRole('navigation', { name: 'Folders' }).locator('[aria-current]');
+      expect(await marked.count()).toBe(0);
       await expectAccessible(page, 'searched in all folders');
       await page.getByRole('button', { name: 'Only in Inbox' }).click();
       await text('Searched in Inbox only.').waitFor();

@@ -112,14 +112,16 @@ export function listIndexes({ fields, options, primaryKey }: Collection): Define
     const isRequired = field.references !== null || field.referencedKey || field.type.name === 'sort';
     return [{ fields: [field.name], unique, source: 'field', isRequired }];
   });
-  const inOptions = (options.indexes ?? []).map(
-    ({ fields: names, unique = false }: IndexDefinition): DefinedIndex => ({
-      fields: names,
-      unique,
-      source: 'options',
-      isRequired: false,
-    }),
-  );
+  const inOptions = (options.indexes ?? [])
+    .filter(({ present }) => present === undefined)
+    .map(
+      ({ fields: names, unique = false }: IndexDefinition): DefinedIndex => ({
+        fields: names,
+        unique,
+        source: 'options',
+        isRequired: false,
+      }),
+    );
   return [...byField, ...inOptions];
 }
 

@@ -16,7 +16,7 @@ export interface IndexChanges {
 /** The indexes that a collection needs to drop and to create when it changes. */
 export function diffIndexes(before: Collection, after: Collection): IndexChanges {
   const [old, wanted] = [planIndexes(before), planIndexes(after)];
-  const shape = (index: IndexPlan): string => JSON.stringify([index.name, index.columns, index.where]);
+  const shape = (index: IndexPlan): string => JSON.stringify([index.name, index.columns, index.where, index.present]);
   const findMissing = (from: readonly IndexPlan[], in_: readonly IndexPlan[]): readonly IndexPlan[] => {
     const existing = new Set(in_.map(shape));
     return from.filter((index) => !existing.has(shape(index)));

@@ -37,11 +37,12 @@ export function toColumnDefinition(field: Field, registry: Registry): ColumnDefi
 /** All indexes of a collection: those of its fields and those of `options.indexes`. */
 export function planIndexes(collection: Collection): IndexPlan[] {
   const fieldIndexes = listColumnFields(collection).flatMap((field) => planFieldIndex(collection, field) ?? []);
-  const optionIndexes = (collection.options.indexes ?? []).map(({ fields, unique = false }) =>
+  const optionIndexes = (collection.options.indexes ?? []).map(({ fields, unique = false, present }) =>
     makeIndexPlan(
       collection,
       fields.map((name) => getColumnField(collection, name)),
       unique,
+      present === undefined ? null : getColumnField(collection, present),
     ),
   );
   return [...new Map([...fieldIndexes, ...optionIndexes].map((index) => [index.name, index])).values()];
@@ -55,14 +56,25 @@ export function planFieldIndex(collection: Collection, field: Field): IndexPlan 
 }
 
 /** Non-unique indexes end with the primary key, so that pages over equal values have an order and can seek by it. */
-function makeIndexPlan(collection: Collection, fields: readonly ColumnField[], unique: boolean): IndexPlan {
+function makeIndexPlan(
+  collection: Collection,
+  fields: readonly ColumnField[],
+  unique: boolean,
+  present: ColumnField | null = null,
+): IndexPlan {
   const columns = fields.map((field) => field.column);
   const key = collection.primaryKey.column;
-  const name = nameIndex(collection, fields, unique);
+  const name = `${nameIndex(collection, fields, unique)}${present === null ? '' : `_with_${present.id}`}`;
   // Records in the trash do not block unique values, unless foreign keys refer to the column.
   const live = unique && !fields.some((field) => field.referencedKey) ? collection.trash : null;
   const where = live?.deletedAt.column ?? null;
-  return { name, columns: unique || columns.includes(key) ? columns : [...columns, key], unique, where };
+  return {
+    name,
+    columns: unique || columns.includes(key) ? columns : [...columns, key],
+    unique,
+    where,
+    present: present?.column ?? null,
+  };
 }
 
 /** The name of the index of a collection over some of its fields. */

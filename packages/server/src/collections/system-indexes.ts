@@ -78,7 +78,7 @@ async function setSystemDefinition(
 }
 
 function toComparable(indexes: readonly IndexDefinition[] = []): string {
-  return JSON.stringify(indexes.map(({ fields, unique = false }) => [fields, unique]).sort());
+  return JSON.stringify(indexes.map(({ fields, unique = false, present = null }) => [fields, unique, present]).sort());
 }
 
 /** Gives a system collection of an earlier version the indexes of this version. Its fields exist already. */

@@ -99,7 +99,7 @@ export async function createAuditTables(journal: Database): Promise<void> {
 export function createAuditStatements(dialect: Dialect): Sql[] {
   return [
     ...Object.entries(auditTables).flatMap(([table, columns]) => dialect.createTable(table, columns, [])),
-    ...indexes.map(({ table, ...index }) => dialect.createIndex(table, { ...index, where: null })),
+    ...indexes.map(({ table, ...index }) => dialect.createIndex(table, { ...index, where: null, present: null })),
   ];
 }
 

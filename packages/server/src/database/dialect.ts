@@ -43,6 +43,8 @@ export interface IndexPlan {
   readonly unique: boolean;
   /** The index only covers rows in which this column is null; null: all rows. */
   readonly where: string | null;
+  /** The index only covers rows in which this column is not null; null: all rows. */
+  readonly present: string | null;
 }
 
 /** Separates the objects of a page. The JSON text of a value never contains a line break. */

@@ -6,9 +6,18 @@ import * as schema from './schema-parts.ts';
 
 const indexes: JsonSchema = {
   ...schema.array(
-    schema.object({ fields: { ...schema.array(schema.string), minItems: 1, maxItems: 10 }, unique: schema.boolean }, [
-      'fields',
-    ]),
+    schema.object(
+      {
+        fields: { ...schema.array(schema.string), minItems: 1, maxItems: 10 },
+        unique: schema.boolean,
+        present: {
+          type: 'string',
+          description:
+            'Only in system collections, and read-only: the index only contains records in which this field is not null.',
+        },
+      },
+      ['fields'],
+    ),
   ),
   maxItems: limits.indexes,
 };

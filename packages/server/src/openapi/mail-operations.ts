@@ -65,6 +65,10 @@ const emailKeysParameter: Parameter = {
   schema: { type: ['integer', 'array'], items: schema.integer },
 };
 const idsSchema: JsonSchema = { ...schema.array(schema.integer), minItems: 1, maxItems: 1000 };
+const undoSchema = schema.array(
+  schema.complete({ ids: schema.array(schema.integer), mailbox: schema.array(schema.integer) }),
+);
+const moveMeta = schema.object({ undo: undoSchema, dryRun: { const: true } });
 /** A record with what a get brings along; which fields those are, follows from what the role may read. */
 const anyRecordSchema: JsonSchema = { type: 'object', required: ['id'] };
 const getParameters =
@@ -202,30 +206,38 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   {
     action: 'emails:move',
     summary: 'Move e-mails into a mailbox of their account',
+    description:
+      'With a list of mailboxes, the e-mails are in all of these afterwards, and in no other. `meta.undo` lists the bodies of `emails:move` requests that undo the move; it is absent in a dry run.',
     may: hasGrants(['emails', 'update']),
     parameters: [emailKeysParameter, dryRun],
     body: jsonBody(
       schema.object(
         {
           ids: idsSchema,
-          mailbox: { type: ['string', 'integer'], description: 'Path, role or id of the target mailbox.' },
+          mailbox: {
+            type: ['string', 'integer', 'array'],
+            description: 'Path, role or id of the target mailbox, or a list of 1 to 100 of them.',
+            items: { type: ['string', 'integer'] },
+          },
           from: {
             type: ['string', 'integer', 'null'],
-            description: 'The mailbox that the e-mails are moved out of. Default: all mailboxes that contain them.',
+            description:
+              'The mailbox that the e-mails are moved out of, only with one target. Default: all mailboxes that contain them.',
           },
         },
         ['mailbox'],
       ),
     ),
-    success: jsonReply('The number of e-mails.', schema.integer, schemaRef('WriteMeta')),
+    success: jsonReply('The number of e-mails.', schema.integer, moveMeta),
   },
   {
     action: 'emails:destroy',
     summary: 'Move e-mails to the trash; delete those that are already in the trash',
+    description: '`meta.undo` is that of `emails:move`, without the e-mails that were deleted.',
     may: hasGrants(['emails', 'destroy']),
     parameters: [emailKeysParameter, parameterRef('force'), dryRun],
     body: jsonBody(schema.object({ ids: idsSchema }), false),
-    success: jsonReply('The number of e-mails.', schema.integer, schemaRef('WriteMeta')),
+    success: jsonReply('The number of e-mails.', schema.integer, moveMeta),
   },
   {
     action: 'emails:batchUpdate',

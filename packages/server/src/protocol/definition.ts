@@ -44,6 +44,8 @@ export interface FieldDefinition {
 export interface IndexDefinition {
   readonly fields: readonly string[];
   readonly unique?: boolean;
+  /** Only of system collections: the index only contains records in which this field is not null. */
+  readonly present?: string;
 }
 
 export interface CollectionOptions {

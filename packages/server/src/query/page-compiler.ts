@@ -209,7 +209,9 @@ function compileGroupedKeys(page: PageParts, source: Source<'candidates' | 'grou
 function isReadNewestFirst({ keys, collection }: PageParts, group: string, dialect: Dialect): boolean {
   const [first] = keys;
   if (!dialect.readsListsFirst || !first?.descending) return false;
-  return (collection.options.indexes ?? []).some(({ fields }) => fields[0] === group && fields[1] === first.field.name);
+  return (collection.options.indexes ?? []).some(
+    ({ fields, present }) => !present && fields[0] === group && fields[1] === first.field.name,
+  );
 }
 
 function compileSegment({ shape }: PageParts, keys: OrderedKeys, dialect: Dialect): Segment {

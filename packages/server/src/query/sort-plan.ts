@@ -91,14 +91,16 @@ export function isIndexOrder(keys: readonly SortKey[], { primaryKey, options }: 
   const { index, unique } = first.field.definition;
   if (rest.length === 1 && !unique && (index === true || first.field.references !== null)) return true;
   const names = keys.slice(0, -1).map(({ field }) => field.name);
-  return (options.indexes ?? []).some((each) => !each.unique && each.fields.join() === names.join());
+  return (options.indexes ?? []).some(
+    ({ fields, unique, present }) => !unique && !present && fields.join() === names.join(),
+  );
 }
 
 /** Whether an index of the collection's table begins with a field. */
 export function isIndexed(field: Field, { options }: Collection): boolean {
   const { index, unique } = field.definition;
   if (field.primaryKey || index || unique || field.references !== null) return true;
-  return (options.indexes ?? []).some(({ fields }) => fields[0] === field.name);
+  return (options.indexes ?? []).some(({ fields, present }) => !present && fields[0] === field.name);
 }
 
 /** The value that a key sorts by, for the row `alias`. */

@@ -69,6 +69,33 @@ describeEngines('e-mails in several mailboxes', (engine) => {
     expect(await subjects('folder=inbox')).toEqual([]);
     expect((await server.data(`GET /api/emails/${key}`, { as: 'bob' })).folder).toBe('Clients/Ada');
 
+    // A move and a deletion say how they are undone: into all mailboxes that the e-mail was in.
+    const filed = await counts();
+    const destroyed = await server.call('POST /api/emails:destroy', { as: 'bob', body: { ids: [key] } });
+    expect(await counts()).toMatchObject({ 'Clients/Ada': [1, 1], Archive: [1, 1] });
+    const [undo] = destroyed.body.meta.undo;
+    await act('move', { mailbox: undo.mailbox });
+    expect(await counts()).toEqual({ ...filed, Trash: [0, 0] });
+    const moved = await server.call('POST /api/emails:move', { as: 'bob', body: { ids: [key], mailbox: 'inbox' } });
+    expect(moved.body.meta).toEqual({ undo: [undo] });
+    await act('move', { mailbox: ['Archive', ...undo.mailbox, 'archive'] });
+    expect(await counts()).toEqual({ ...filed, Trash: [0, 0] });
+    expect((await server.data(`GET /api/emails/${key}`, { as: 'bob' })).folder).toBe('archive');
+    for (const [mailbox, from, code] of [
+      [[], null, 'BODY_INVALID'],
+      [['inbox', null], null, 'BODY_INVALID'],
+      [['inbox', 'Clients/Ada'], 'archive', 'BODY_INVALID'],
+      [['inbox', 'Nowhere'], null, 'REFERENCE_MISSING'],
+      [Array.from({ length: 101 }, () => 'inbox'), null, 'LIMIT_EXCEEDED'],
+    ] as const)
+      await server.play({
+        name: `a move to ${JSON.stringify(mailbox)} is refused`,
+        request: 'POST /api/emails:move',
+        as: 'bob',
+        body: { ids: [key], mailbox, from },
+        expect: { status: 400, code },
+      });
+
     // What lies in the trash and elsewhere is found wherever trash is left out; the trash shows it too.
     await upload(server, 'bob', id, both, 'message/rfc822', '&mailbox=Trash');
     expect(await subjects('folder=trash')).toEqual(['In both']);

@@ -213,12 +213,29 @@ describeEngines('a hundred thousand e-mails', (engine) => {
     );
   }
 
+  const indexOf = (name: string, fields: readonly string[], unique = false): string => {
+    const { id, byName } = server.running.applications.main.registry.get(name);
+    return `${unique ? 'u' : 'i'}_${id}_${fields.map((each) => byName.get(each)!.id).join('_')}`;
+  };
+
+  test('a list of a label only reads what has labels', { timeout: 120_000 }, async () => {
+    const [email] = await server.data('GET /api/emails?pageSize=1', { as: 'ann' });
+    await server.data(`PATCH /api/emails/${email.id}`, { as: 'ann', body: { labels: ['Rare'] } });
+    for (const [resource, order] of [
+      ['conversations', 'lastEmailId'],
+      ['emails', 'id'],
+    ] as const) {
+      const path = `/api/${resource}?label=Rare`;
+      const plans = await plansOf(() => server.call(`GET ${path}`, { as: 'ann' }));
+      const labels = server.running.applications.main.registry.get(resource).byName.get('labels')!;
+      expect(plans.join('\n'), resource).toContain(`${indexOf(resource, ['accountId', order])}_with_${labels.id}`);
+      say(`ann ${path}`, await times('ann', path, 5));
+    }
+    await server.data(`PATCH /api/emails/${email.id}`, { as: 'ann', body: { labels: null } });
+  });
+
   test('the blob sweep and the check for known messages use their indexes', { timeout: 120_000 }, async () => {
-    const { database, registry } = server.running.applications.main;
-    const indexOf = (name: string, fields: readonly string[], unique = false): string => {
-      const { id, byName } = registry.get(name);
-      return `${unique ? 'u' : 'i'}_${id}_${fields.map((each) => byName.get(each)!.id).join('_')}`;
-    };
+    const { database } = server.running.applications.main;
     // As many as the sweep asks for at once; of a small table PostgreSQL rather reads all of it.
     const names = Array.from({ length: Math.min(500, Math.ceil(scale / 400)) }, (_, index) => `no-such-${index}`);
     const [sweep] = await plansOf(() => findReferencedBlobs(database, 1, names));

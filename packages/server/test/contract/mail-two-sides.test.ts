@@ -112,6 +112,35 @@ describeEngines('mail on two sides', (engine) => {
     expect(await find(account, 'moved')).toMatchObject({ id, folder: 'Work', read: true, starred: true });
   });
 
+  test('undoing a move of a message in two mailboxes sends nothing, or restores both', async () => {
+    const account = await connect();
+    sides.fake.append('INBOX', mail('twice'), ['\\Flagged']);
+    const [message] = sides.fake.get('INBOX').messages.values();
+    sides.fake.append('Work', message!.raw, ['\\Flagged'], message!.providerId);
+    await sides.sync.run();
+    const { id } = await find(account, 'twice');
+    const picture = sides.fake.picture();
+    const moveToTrash = async () =>
+      (await sides.server.call('POST /api/emails:destroy', { as: 'ann', body: { ids: [id] } })).body.meta.undo[0];
+    const undo = await moveToTrash();
+    expect(undo.mailbox).toHaveLength(2);
+    expect((await operations(account)).map(([kind]) => kind)).toEqual(['move', 'delete']);
+    await move(id, undo.mailbox);
+    expect(await operations(account)).toEqual([]);
+    await sides.sync.run();
+    expect(sides.fake.picture()).toEqual(picture);
+    // After it was sent, the server gets the message again.
+    await moveToTrash();
+    await sides.sync.run();
+    expect(sides.fake.picture()).toMatchObject({ INBOX: [], Work: [], Trash: ['twice \\Flagged'] });
+    await move(id, undo.mailbox);
+    await sides.sync.run();
+    expect(sides.fake.picture()).toEqual({ ...picture, Trash: [] });
+    expect(await operations(account)).toEqual([]);
+    expect(await list(account)).toMatchObject([{ id, folder: 'inbox', starred: true }]);
+    expect(await list(account, '&folder=Work')).toMatchObject([{ id }]);
+  });
+
   test('a move on the server keeps the e-mail', async () => {
     for (const objectIds of [true, false]) {
       const account = await connect(new FakeMailServer({ uidplus: true, objectIds }));

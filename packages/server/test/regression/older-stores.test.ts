@@ -99,7 +99,10 @@ describeEngines('a store of an earlier version', (engine) => {
     await database.write(async (transaction) => {
       const run = (statement: string): Promise<unknown> => transaction.run({ text: statement, values: [] });
       await run(`UPDATE _fields SET definition='${old}' WHERE id=${field.id}`);
-      await run(`DELETE FROM _fields WHERE id=${registry.get('conversations').byName.get('labels')!.id}`);
+      const { id: collection, byName } = registry.get('conversations');
+      const [account, order, labels] = ['accountId', 'lastEmailId', 'labels'].map((name) => byName.get(name)!.id);
+      await run(`DELETE FROM _fields WHERE id=${labels}`);
+      await run(`DROP INDEX "i_${collection}_${account}_${order}_with_${labels}"`);
       await run('ALTER TABLE conversations DROP COLUMN labels');
       await run('UPDATE accounts SET "threadsVersion"=2');
     });

@@ -52,7 +52,7 @@ export class TwoSides {
     return rows.map(([kind, uid, flags]) => [kind, uid === null ? null : Number(uid), flags]);
   };
 
-  readonly move = (id: number, mailbox: string | number): Promise<Json> =>
+  readonly move = (id: number, mailbox: string | number | readonly number[]): Promise<Json> =>
     this.server.data('POST /api/emails:move', { as: 'ann', body: { ids: [id], mailbox } });
 
   readonly update = (id: number, body: object): Promise<Json> =>

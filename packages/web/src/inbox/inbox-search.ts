@@ -97,6 +97,11 @@ export function isFolderSearch({ folder = 'inbox', here }: InboxView): boolean {
   return here === true || excludedFolders.has(folder);
 }
 
+/** Whether a view shows the result of a search in several folders. */
+export function isSearchOfAll(view: InboxView): boolean {
+  return view.q !== undefined && getSingleFolder(view) === null;
+}
+
 /** The URL of a view of the inbox. */
 export function buildInboxUrl(application: string, search: InboxSearch): string {
   const pairs = Object.entries(search).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);

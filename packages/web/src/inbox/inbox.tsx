@@ -15,7 +15,7 @@ import { OutgoingLine } from './compose/outgoing-line.tsx';
 import { FolderPane } from './folders/folder-pane.tsx';
 import type { InboxActions } from './inbox-commands.ts';
 import classes from './inbox-page.module.css';
-import { getSingleFolder } from './inbox-search.ts';
+import { getSingleFolder, isSearchOfAll } from './inbox-search.ts';
 import { KeyHelp } from './key-help.tsx';
 import { listLayout } from './list/list-layout.ts';
 import { ListSection } from './list/list-section.tsx';
@@ -56,8 +56,9 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   const { view, setView, opened, cursor, commands, rights, actions } = inbox;
   const isInThread = inbox.composer.conversation !== null && inbox.composer.conversation === opened;
   const composer = inbox.composer.message && <OpenComposer inbox={inbox} accounts={accounts} />;
-  const title =
-    view.label !== undefined && getSingleFolder(view) === null
+  const title = isSearchOfAll(view)
+    ? t.searchResults
+    : view.label !== undefined && getSingleFolder(view) === null
       ? view.label
       : view.state === 'snoozed' || view.state === 'closed'
         ? t.team.views[view.state]
@@ -67,6 +68,7 @@ export function Inbox({ accounts }: { accounts: readonly Account[] }): ReactNode
   return (
     <Page
       filled
+      isHeadingHidden={isSinglePane && opened !== null}
       title={title}
       actions={
         <PageActions

@@ -74,7 +74,7 @@ export function PageActions({
           {t.compose.titles.new}
         </Button>
       )}
-      {!isNarrow && <IconButton icon="info" label={t.commands.help} onClick={help} />}
+      {!isNarrow && <IconButton icon="help" label={t.commands.help} onClick={help} />}
     </>
   );
 }

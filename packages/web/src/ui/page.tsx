@@ -11,17 +11,27 @@ interface PageProps {
   readonly actions?: ReactNode;
   /** The content takes the whole height and scrolls itself. */
   readonly filled?: boolean;
+  /** On a phone, the content takes the place of the heading and the actions. */
+  readonly isHeadingHidden?: boolean;
   readonly children: ReactNode;
 }
 
 /** A page of the shell with a heading, actions and content. It also sets the title of the tab. */
-export function Page({ title, above, description, actions, filled = false, children }: PageProps): ReactNode {
+export function Page({
+  title,
+  above,
+  description,
+  actions,
+  filled = false,
+  isHeadingHidden = false,
+  children,
+}: PageProps): ReactNode {
   const productName = useProductName();
   useEffect(() => {
     document.title = `${title} · ${productName}`;
   }, [title, productName]);
   return (
-    <div className={classes.page} data-filled={filled || undefined}>
+    <div className={classes.page} data-filled={filled || undefined} data-without-heading={isHeadingHidden || undefined}>
       <header className={classes.header}>
         <div className={classes.words}>
           {above && <div className={classes.above}>{above}</div>}

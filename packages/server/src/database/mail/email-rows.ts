@@ -61,21 +61,17 @@ export class EmailRows extends TransactionRows {
     for (const statement of buildRecount(this.database, conversations)) await this.run(statement);
   }
 
-  /** Moves e-mails out of all their mailboxes into one. */
-  async move(keys: readonly number[], mailbox: number, folder: string): Promise<void> {
+  /** Moves e-mails out of all their mailboxes into one. @param copies other mailboxes that they are put into, too. */
+  async move(keys: readonly number[], mailbox: number, folder: string, copies: readonly number[]): Promise<void> {
     const which = this.#isIn('id', 'bigint', keys);
     await this.run(
       sql`UPDATE emails SET "mailboxId"=${value('integer', mailbox)},folder=${value('text', folder)},_v=_v+1 WHERE ${which}`,
     );
-    const target = value('integer', mailbox);
+    const isTarget = this.#isIn('"mailboxId"', 'integer', [mailbox, ...copies]);
     await this.run(
-      sql`DELETE FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', 'bigint', keys)} AND "mailboxId"<>${target}`,
+      sql`DELETE FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', 'bigint', keys)} AND NOT (${isTarget})`,
     );
-    // A placement in the mailbox stays: it knows where the message is on the mail server.
-    const existing = sql`SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=emails.id AND p."mailboxId"=${target}`;
-    await this.run(
-      sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT id,"mailboxId" FROM emails WHERE ${which} AND NOT EXISTS (${existing})`,
-    );
+    for (const each of [mailbox, ...copies]) await this.#placements.add(keys, each);
   }
 
   /** Deletes what refers to e-mails that are about to be deleted. @returns a function that deletes the rest after them. */

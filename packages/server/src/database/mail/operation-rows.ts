@@ -27,7 +27,7 @@ export interface OperationPayload {
   readonly rawPath?: string;
   /** `renameMailbox`: the path before the rename. */
   readonly from?: string;
-  /** `move`: what the server confirmed last about the message at its source. */
+  /** `move`, and `delete` of a copy: what the server confirmed last about the message at its source. */
   readonly modseq?: string | null;
   readonly flags?: readonly string[] | null;
   /** `delete`: the e-mail was deleted for ever, not only a copy of it. */

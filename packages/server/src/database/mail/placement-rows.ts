@@ -16,10 +16,10 @@ export class PlacementRows extends TransactionRows {
     super(database, transaction, ['emails', 'mailPlacements']);
   }
 
-  /** The mailboxes of e-mails, by e-mail. */
+  /** The mailboxes of e-mails, by e-mail, in the order in which the e-mail was added to them. */
   async readMailboxes(emails: readonly unknown[]): Promise<Map<number, Set<number>>> {
     const rows = await this.run(
-      sql`SELECT "emailId","mailboxId" FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', emails)}`,
+      sql`SELECT "emailId","mailboxId" FROM "mailPlacements" WHERE ${this.#isIn('"emailId"', emails)} ORDER BY id`,
     );
     const found = new Map<number, Set<number>>();
     for (const [email, mailbox] of rows)
@@ -33,7 +33,12 @@ export class PlacementRows extends TransactionRows {
     await this.run(
       sql`DELETE FROM "mailPlacements" WHERE "mailboxId"=${source} AND ${this.#isIn('"emailId"', emails)}`,
     );
-    const target = value('integer', to);
+    await this.add(emails, to);
+  }
+
+  /** Adds e-mails to a mailbox. Those that are in it stay as they are: their placement knows where they are on the mail server. */
+  async add(emails: readonly number[], mailbox: number): Promise<void> {
+    const target = value('integer', mailbox);
     const existing = sql`SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p."mailboxId"=${target}`;
     await this.run(
       sql`INSERT INTO "mailPlacements" ("emailId","mailboxId") SELECT e.id,${target} FROM emails e WHERE ${this.#isIn('e.id', emails)} AND NOT EXISTS (${existing})`,

@@ -291,7 +291,9 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
     foldCase
       ? sql`${buildIcuFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
       : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
-  anyElement: (list, elements) => sql`EXISTS (${selectElements(list)} WHERE e.value::text=ANY(${elements}))`,
+  // A test for null makes indexes usable that only contain rows with a list.
+  anyElement: (list, elements) =>
+    sql`(${list} IS NOT NULL AND EXISTS (${selectElements(list)} WHERE e.value::text=ANY(${elements})))`,
   sameElements: (list, elements) => {
     const others = sql`${selectElements(list)} WHERE e.value::text<>ALL(${elements})`;
     const present = sql`SELECT e.value::text FROM json_array_elements(${asJsonList(list)}) e`;

@@ -129,8 +129,32 @@ function rebuildTable(table: string, columns: readonly ColumnDefinition[], index
 WHERE name=${literal(temporaryTable)}`,
     sql`DROP TABLE ${identifier(table)}`,
     sql`ALTER TABLE ${identifier(temporaryTable)} RENAME TO ${identifier(table)}`,
-    ...indexes.map((index) => createIndex(table, index)),
+    ...indexes.map((index) => createSqliteIndex(table, index)),
   ];
+}
+
+/**
+ * Indexes of rows in which a column is not null also contain whether it is, and the column. The first is why SQLite prefers such an
+ * index to one of all rows, and the second lets it test the column without reading the row.
+ */
+function createSqliteIndex(table: string, index: IndexPlan): Sql {
+  const { name, columns, present } = index;
+  if (present === null) return createIndex(table, index);
+  const tested = identifier(present);
+  const [first = '', ...rest] = columns.map(identifier);
+  const list = [first, `(${tested} IS NOT NULL)`, ...rest, tested].join(', ');
+  return sql`CREATE INDEX ${identifier(name)} ON ${identifier(table)} (${list}) WHERE ${tested} IS NOT NULL`;
+}
+
+/** The JSON text of the only wanted element if it is a text; otherwise an empty text, which is a part of every list. */
+function readOnlyText(elements: Param): Param {
+  return {
+    storage: 'text',
+    read: (environment) => {
+      const [only, ...others] = elements.read(environment) as readonly string[];
+      return only?.startsWith('"') && others.length === 0 ? only : '';
+    },
+  };
 }
 
 /** A list as JSON text. Numbers that JavaScript does not hold are written by their digits. */
@@ -248,8 +272,10 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     foldCase
       ? sql`${buildFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
       : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
-  // Most rows of a field with labels have none, and calling a function for each is slow.
-  anyElement: (list, elements) => sql`(${list} IS NOT NULL AND _any_element(${list},${elements})=1)`,
+  // Most lists are null or do not contain the text, and calling a function for each is slow. With a backslash, a text has other
+  // spellings. createSqliteIndex says why the test for null is repeated.
+  anyElement: (list, elements) =>
+    sql`(${list} IS NOT NULL AND (${list} IS NOT NULL)=1 AND (instr(${list},${readOnlyText(elements)})>0 OR instr(${list},'\\')>0) AND _any_element(${list},${elements})=1)`,
   sameElements: (list, elements) => sql`_same_elements(${list},${elements})=1`,
   jsonElements: (list, alias) => ({
     rows: sql`json_each(${list}) ${identifier(alias)}`,
@@ -287,7 +313,7 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
   indexGivesNullsLast: () => true,
   createTable: (table, columns, indexes) => [
     createTable(table, columns),
-    ...indexes.map((index) => createIndex(table, index)),
+    ...indexes.map((index) => createSqliteIndex(table, index)),
   ],
   // The default stays in the schema until the table is rebuilt; every INSERT gives a value of its own.
   addColumn: (table, definition, initial) => {
@@ -297,7 +323,7 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
   dropPlainColumns: (table, dropped) =>
     dropped.map((each) => sql`ALTER TABLE ${identifier(table)} DROP COLUMN ${identifier(each)}`),
   noteMostlyNull: () => null,
-  createIndex,
+  createIndex: createSqliteIndex,
   dropIndex: (name) => sql`DROP INDEX ${identifier(name)}`,
   // A column with a foreign key cannot be dropped, and none can be added to one.
   dropColumns: (table, _dropped, remaining, indexes) => rebuildTable(table, remaining, indexes),

@@ -5,7 +5,7 @@ import { getRules } from '../../records/system/system-rules.ts';
 import { updateRecords } from '../../records/write/write-records.ts';
 import { getField } from '../../schema/registry.ts';
 import { findEmailLocks } from '../store/mail-transaction.ts';
-import { destroyEmails, moveEmails } from '../store/move-mail.ts';
+import { destroyEmails, type MailboxName, type MovedEmails, moveEmails } from '../store/move-mail.ts';
 import { parseEmailKeys } from './email-keys.ts';
 import { requireEmailGrant } from './mail-access.ts';
 import { type MailData, type MailRequest, type MailWriteOptions, readBodyObject } from './mail-request.ts';
@@ -13,31 +13,47 @@ import { type MailData, type MailRequest, type MailWriteOptions, readBodyObject 
 /** At most this many are changed on the event loop, which takes some milliseconds. */
 const maxKeysOnEventLoop = 20;
 
-/** `emails:move`: moves e-mails into a mailbox of their account. */
+/** A move into more mailboxes is refused. */
+const maxMailboxes = 100;
+
+/** `emails:move`: moves e-mails into a mailbox of their account, or into several. */
 export async function runMove(request: MailRequest): Promise<MailData> {
   const { emails, grant } = requireEmailGrant(request.context, 'update');
   if (!grant.may(getField(emails, 'mailbox')))
     throw new ApiError('FIELD_DENIED', 'The role may not write "mailbox" of emails, so it cannot move them.');
   const { filterByTk } = request.knownParameters(['filterByTk']);
   const { mailbox, from = null, ids } = readBodyObject(request, ['ids', 'mailbox', 'from']);
-  if (typeof mailbox !== 'number' && (typeof mailbox !== 'string' || mailbox === ''))
-    throw new ApiError('BODY_INVALID', '"mailbox" must be the path, the role or the id of a mailbox.');
-  if (from !== null && typeof from !== 'number' && (typeof from !== 'string' || from === ''))
+  const mailboxes: readonly unknown[] = Array.isArray(mailbox) ? mailbox : [mailbox];
+  if (!mailboxes.every(isMailboxName) || mailboxes.length === 0)
+    throw new ApiError(
+      'BODY_INVALID',
+      '"mailbox" must be the path, the role or the id of a mailbox, or a list of them.',
+    );
+  if (mailboxes.length > maxMailboxes)
+    throw new ApiError('LIMIT_EXCEEDED', `"mailbox" must name at most ${maxMailboxes} mailboxes.`);
+  if (from !== null && !isMailboxName(from))
     throw new ApiError('BODY_INVALID', '"from" must be the path, the role or the id of the mailbox that is left.');
+  if (from !== null && Array.isArray(mailbox))
+    throw new ApiError('BODY_INVALID', '"from" requires that "mailbox" is one mailbox. Remove "from", or the list.');
   const keys = parseEmailKeys(filterByTk, ids);
-  return request.write(await buildWriteOptions(request, keys), async (tx) => ({
-    data: String(await moveEmails(tx, keys, mailbox, from)),
-  }));
+  return request.write(await buildWriteOptions(request, keys), async (tx) =>
+    toMailData(await moveEmails(tx, keys, mailboxes, from)),
+  );
 }
+
+const isMailboxName = (value: unknown): value is MailboxName =>
+  typeof value === 'number' || (typeof value === 'string' && value !== '');
+
+const toMailData = ({ count, undo }: MovedEmails): MailData => ({ data: String(count), meta: { undo } });
 
 /** `emails:destroy`: moves e-mails to the trash, and deletes those that are in it. With `force`, deletes all of them. */
 export async function runDestroy(request: MailRequest): Promise<MailData> {
   requireEmailGrant(request.context, 'destroy');
   const { filterByTk, force } = request.knownParameters(['filterByTk', 'force']);
   const keys = parseEmailKeys(filterByTk, readBodyObject(request, ['ids'])['ids']);
-  return request.write(await buildWriteOptions(request, keys), async (tx) => ({
-    data: String(await destroyEmails(tx, keys, parseForce(force))),
-  }));
+  return request.write(await buildWriteOptions(request, keys), async (tx) =>
+    toMailData(await destroyEmails(tx, keys, parseForce(force))),
+  );
 }
 
 function parseForce(force: unknown): boolean {

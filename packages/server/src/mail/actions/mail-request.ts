@@ -60,6 +60,7 @@ export interface MailWriteOptions {
 export interface MailData {
   /** JSON text. */
   readonly data: string;
+  readonly meta?: object;
   /** The version of one record; absent for other data. */
   readonly counter?: number;
   /** True if the result is that of an earlier request with the same idempotency key. */

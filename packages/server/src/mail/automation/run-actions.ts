@@ -42,7 +42,7 @@ export async function runActions(tx: TransactionContext, rule: RunnableRule, ema
   // The move comes last: a row filter of the role may exclude the e-mail afterwards.
   const keys = targets.map(({ id }) => id);
   for (const action of rule.actions)
-    if (action.type === 'move') await moveEmails(tx, keys, await resolveTarget(tx, rule.accountId, action.mailbox));
+    if (action.type === 'move') await moveEmails(tx, keys, [await resolveTarget(tx, rule.accountId, action.mailbox)]);
 }
 
 async function resolveTarget(tx: TransactionContext, account: number, target: number | TargetRole): Promise<number> {

@@ -33,6 +33,8 @@ export const conversations: IndexedSystemCollection = {
   logging: true,
   indexes: [
     { fields: ['accountId', 'lastEmailId'] },
+    // Lists of a rare label only test what has labels.
+    { fields: ['accountId', 'lastEmailId'], present: 'labels' },
     { fields: ['accountId', 'mergedInto'] },
     { fields: ['state', 'snoozedUntil'] },
     { fields: ['accountId', 'firstReceivedAt'] },
@@ -136,6 +138,7 @@ export const emails: IndexedSystemCollection = {
     { fields: ['accountId', 'subjectKey'] },
     { fields: ['accountId', 'messageId'] },
     { fields: ['accountId', 'providerId'] },
+    { fields: ['accountId', 'id'], present: 'labels' },
   ],
   fields: [
     // Seconds since the epoch × 2^20 + a unique number: the order of lists, and the row id in the full-text index.

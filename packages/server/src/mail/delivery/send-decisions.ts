@@ -93,7 +93,7 @@ async function makeDraft(tx: TransactionContext, id: number, { account }: Outbox
   const drafts = await resolveRoleMailbox(tx, account, 'drafts', 'Drafts');
   await new DraftRows(tx.database, transaction).setDraft(id, true);
   await unmarkOriginal(tx, account, id);
-  await moveToMailbox(tx, [placement], drafts, ['draft', 'deliveryStatus', 'content']);
+  await moveToMailbox(tx, [placement], drafts, { changed: ['draft', 'deliveryStatus', 'content'] });
 }
 
 async function storeDecision(tx: TransactionContext, id: number, state: DeliveryState): Promise<void> {

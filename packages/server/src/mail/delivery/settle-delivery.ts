@@ -216,7 +216,7 @@ async function moveToSent(tx: TransactionContext, email: number, account: Sendin
   });
   if (sent === null) return false;
   // The move also has the message stored on the mail server, which would be a second copy where the provider has filed it.
-  await moveToMailbox(tx, [placement], sent, deliveryFields);
+  await moveToMailbox(tx, [placement], sent, { changed: deliveryFields });
   if (account.savesSent) await removeAppends(tx, email, account);
   return true;
 }

@@ -69,13 +69,15 @@ export interface TrackedMove {
   /** The mailbox that they leave; null: all their mailboxes. */
   readonly from: number | null;
   readonly to: number;
+  /** Other mailboxes that they are put into, too. */
+  readonly copies: readonly number[];
 }
 
 /** Prepares a move. Call it before the placements change. @returns what is to be done after that. */
 export async function trackMove(
   context: RecordContext,
   transaction: Transaction,
-  { emails, from, to }: TrackedMove,
+  { emails, from, to, copies }: TrackedMove,
 ): Promise<() => Promise<void>> {
   const keys = emails.filter(({ hasServer }) => hasServer).map(({ id }) => id);
   if (keys.length === 0) return doNothing;
@@ -89,7 +91,7 @@ export async function trackMove(
       // Gmail stores what it sends itself.
       const isFiled = server.hasGmailLabels && (await readMailboxRow(mail.database, transaction, to))?.role === 'sent';
       const sent = isFiled ? new Set<number>() : left;
-      await new LocalOperations(mail, server).queueMoves({ emails: ids, before, from, to, sent });
+      await new LocalOperations(mail, server).queueMoves({ emails: ids, before, from, to, copies, sent });
     });
 }
 

@@ -22,6 +22,8 @@ export interface LocalMove {
   /** The mailbox that they left; null: all their mailboxes. */
   readonly from: number | null;
   readonly to: number;
+  /** Other mailboxes that they were put into, too. */
+  readonly copies: readonly number[];
   /** E-mails that leave the outbox: the server does not have them, and gets them. */
   readonly sent: ReadonlySet<number>;
 }
@@ -62,19 +64,24 @@ export class LocalOperations {
       const target = after.get(email)?.find((each) => each.mailboxId === move.to);
       if (target) await this.#queueMove(queue, move, before.get(email) ?? [], target);
     }
+    for (const copy of move.copies)
+      await this.#queueCopies(
+        queue,
+        now.filter(({ mailboxId }) => mailboxId === copy),
+      );
     await queue.flush();
     await applyServerFlags(this.#mail, queue, findCopyFlags(before, after, move.to));
   }
 
   async #queueMove(
     queue: OperationQueue,
-    { from, to, sent }: LocalMove,
+    { from, to, copies, sent }: LocalMove,
     before: readonly ServerPlacement[],
     target: ServerPlacement,
   ): Promise<void> {
     const email = target.emailId;
     const isSource = ({ mailboxId }: ServerPlacement): boolean =>
-      from === null ? mailboxId !== to : mailboxId === from;
+      from === null ? mailboxId !== to && !copies.includes(mailboxId) : mailboxId === from;
     const present = before.find(({ mailboxId, isLost }) => mailboxId === to && !isLost);
     let isThere =
       present !== undefined && (present.uid !== null || findBringing(present, queue.ofEmail(email)) !== undefined);
@@ -100,6 +107,30 @@ export class LocalOperations {
       }
     }
     if (lost.length > 0) await this.#placements.markLost(this.#account, [target.id], readNow(this.#mail));
+    if (copies.length > 0 && sources.length === 0) await this.#queueCopies(queue, [target]);
+  }
+
+  /**
+   * Queues that e-mails are stored in a further mailbox, by their placements there. A copy whose deletion has not been sent yet is still
+   * there: then it is not deleted.
+   */
+  async #queueCopies(queue: OperationQueue, placements: readonly ServerPlacement[]): Promise<void> {
+    const [{ mailboxId } = { mailboxId: 0 }] = placements;
+    if (placements.length === 0 || !(await queueMailboxCreation(this.#mail, this.#account, mailboxId))) return;
+    for (const placement of placements) {
+      const operations = queue.ofEmail(placement.emailId);
+      if (placement.isLost || findPosition(placement, operations) || findBringing(placement, operations)) continue;
+      const deletion = operations.find(
+        (each) => isCopyDeletion(each) && each.status === 'queued' && each.mailboxId === mailboxId && each.uid !== null,
+      );
+      if (!deletion) queue.add({ kind: 'append', emailId: placement.emailId, mailboxId });
+      else {
+        const { uidvalidity, uid, payload } = deletion;
+        queue.remove(deletion);
+        const confirmed = { modseq: payload?.modseq ?? null, flags: payload?.flags ?? null };
+        await this.#placements.setPosition(placement.id, { uidvalidity, uid, ...confirmed });
+      }
+    }
   }
 
   /** Queues the deletion of e-mails that are about to be deleted for ever, and stores their tombstones. */
@@ -209,7 +240,8 @@ function planMove(
   }
   const { emailId, modseq } = placement;
   if (isThere) {
-    queue.add({ kind: 'delete', emailId, ...readSource(position), targetId: to, payload: { isFinal: false } });
+    const payload = { isFinal: false, modseq, flags };
+    queue.add({ kind: 'delete', emailId, ...readSource(position), targetId: to, payload });
     return null;
   }
   queue.add({ kind: 'move', emailId, ...readSource(position), targetId: to, payload: { modseq, flags } });
@@ -218,7 +250,7 @@ function planMove(
 
 /** The message at the source of a move is only deleted: the server has it in the target already. */
 export function toCopyDeletion(queue: OperationQueue, operation: MailOperation, targetId = operation.targetId): void {
-  queue.replace(operation, { kind: 'delete', targetId, payload: { isFinal: false } });
+  queue.replace(operation, { kind: 'delete', targetId, payload: { ...operation.payload, isFinal: false } });
 }
 
 /**

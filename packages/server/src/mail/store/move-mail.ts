@@ -20,34 +20,52 @@ import { resolveRoleMailbox, toMailboxRef } from './resolve-mailbox.ts';
 
 const anyRow = createVisibilityQuery(null);
 
+/** What identifies a mailbox in a request: its path, role or id. */
+export type MailboxName = string | number;
+
+/** E-mails that were moved. */
+export interface MovedEmails {
+  readonly count: number;
+  /** The bodies of `emails:move` requests that put the e-mails back into all mailboxes that they were in. */
+  readonly undo: readonly { readonly ids: readonly number[]; readonly mailbox: readonly number[] }[];
+}
+
 /**
- * Moves e-mails into a mailbox of their account.
+ * Moves e-mails into a mailbox of their account, or into several.
  *
- * @param mailboxName path or role of the mailbox, or its id.
- * @param from path, role or id of the mailbox that they leave; null: all their mailboxes.
- * @returns the number of e-mails.
+ * @param mailboxNames at least one.
+ * @param from the mailbox that they leave; null: all their mailboxes. Only for a move into one mailbox.
  * @throws ApiError `NO_PERMISSION` or `RECORD_UNKNOWN` where one of them is out of reach, so that none is moved;
  * `REFERENCE_MISSING` for an unknown mailbox.
  */
 export async function moveEmails(
   tx: TransactionContext,
   keys: readonly number[],
-  mailboxName: string | number,
-  from: string | number | null = null,
-): Promise<number> {
+  mailboxNames: readonly MailboxName[],
+  from: MailboxName | null = null,
+): Promise<MovedEmails> {
   const placements = await requireMovableEmails(tx, keys, 'update');
-  for (const [account, list] of Map.groupBy(placements, (each) => each.accountId))
-    if (from === null) await moveToMailbox(tx, list, await findMailbox(tx, account, mailboxName, 'mailbox'));
-    else
-      await moveBetweenMailboxes(
-        tx,
-        list,
-        await findMailbox(tx, account, from, 'from'),
-        await findMailbox(tx, account, mailboxName, 'mailbox'),
-      );
+  for (const [account, list] of Map.groupBy(placements, (each) => each.accountId)) {
+    const targets: MailboxRef[] = [];
+    for (const name of mailboxNames) targets.push(await findMailbox(tx, account, name, 'mailbox'));
+    const [to, ...copies] = targets;
+    if (!to) throw new Error('a move needs a mailbox');
+    if (from === null) await moveToMailbox(tx, list, to, { copies: copies.filter(({ id }) => id !== to.id) });
+    else await moveBetweenMailboxes(tx, list, await findMailbox(tx, account, from, 'from'), to);
+  }
   // As in any update, the moved e-mails must still match the role's row filter.
   await requireEmailAccess(tx, keys, 'update');
-  return placements.length;
+  return { count: placements.length, undo: buildUndo(placements) };
+}
+
+/** @param placements the e-mails before they were moved. */
+function buildUndo(placements: readonly EmailPlacement[]): MovedEmails['undo'] {
+  const groups = Map.groupBy(placements, ({ mailboxIds }) => [...mailboxIds].join());
+  groups.delete('');
+  return [...groups.values()].map((list) => ({
+    ids: list.map(({ id }) => id),
+    mailbox: [...(list[0]?.mailboxIds ?? [])],
+  }));
 }
 
 /**
@@ -59,7 +77,7 @@ export async function destroyEmails(
   tx: TransactionContext,
   keys: readonly number[],
   permanently: boolean,
-): Promise<number> {
+): Promise<MovedEmails> {
   const placements = await requireMovableEmails(tx, keys, 'destroy');
   const permanentKeys = placements.filter(({ folder }) => permanently || folder === 'trash').map(({ id }) => id);
   const emails = tx.registry.get('emails');
@@ -68,7 +86,7 @@ export async function destroyEmails(
   const rest = placements.filter(({ id }) => !permanentKeys.includes(id));
   for (const [account, list] of Map.groupBy(rest, (each) => each.accountId))
     await moveToMailbox(tx, list, await resolveRoleMailbox(tx, account, 'trash', 'Trash'));
-  return placements.length;
+  return { count: placements.length, undo: buildUndo(rest) };
 }
 
 /** The placements of e-mails that the caller may change and that do not wait in the outbox; all or none. */
@@ -94,17 +112,25 @@ export async function requireEmailAccess(
   if (found.size < keys.length) throw recordNotFound(emails, grant);
 }
 
-/** Moves e-mails into a mailbox of their account without checking grants. E-mails that are only in that mailbox stay. */
+/**
+ * Moves e-mails into a mailbox of their account without checking grants. E-mails that are only there stay.
+ *
+ * @param options.copies other mailboxes that they are put into, too.
+ * @param options.changed fields that the caller has changed, for the event.
+ */
 export async function moveToMailbox(
   tx: TransactionContext,
   placements: readonly EmailPlacement[],
   to: MailboxRef,
-  changed: readonly string[] = [],
+  { copies = [], changed = [] }: { readonly copies?: readonly MailboxRef[]; readonly changed?: readonly string[] } = {},
 ): Promise<void> {
-  const moved = placements.filter(({ mailboxIds }) => mailboxIds.size !== 1 || !mailboxIds.has(to.id));
-  await runMove(tx, { emails: moved, from: null, to: to.id }, changed, (keys) =>
-    new EmailRows(tx.database, tx.tx).move(keys, to.id, to.folder),
-  );
+  const targets = new Set([to.id, ...copies.map(({ id }) => id)]);
+  const moved = placements.filter(({ mailboxIds }) => mailboxIds.symmetricDifference(targets).size > 0);
+  const tracked = { emails: moved, from: null, to: to.id, copies: [...targets].slice(1) };
+  await runMove(tx, tracked, changed, async (keys) => {
+    await new EmailRows(tx.database, tx.tx).move(keys, to.id, to.folder, tracked.copies);
+    if (copies.length > 0) await new PlacementRows(tx.database, tx.tx).updatePrimaryMailboxes(keys);
+  });
 }
 
 /** Moves e-mails from one mailbox to another. Other mailboxes of the e-mails stay. @throws ApiError `REFERENCE_MISSING` where one is not in `from`. */
@@ -118,7 +144,7 @@ async function moveBetweenMailboxes(
     throw new ApiError('REFERENCE_MISSING', 'One of the e-mails is not in the mailbox that "from" names.');
   if (from.id === to.id) return;
   const placementRows = new PlacementRows(tx.database, tx.tx);
-  await runMove(tx, { emails: placements, from: from.id, to: to.id }, [], async (keys) => {
+  await runMove(tx, { emails: placements, from: from.id, to: to.id, copies: [] }, [], async (keys) => {
     await placementRows.move(keys, from.id, to.id);
     await placementRows.updatePrimaryMailboxes(keys);
   });
@@ -154,7 +180,7 @@ async function runMove(
 async function findMailbox(
   { database, tx }: TransactionContext,
   account: number,
-  mailboxName: string | number,
+  mailboxName: MailboxName,
   parameter: string,
 ): Promise<MailboxRef> {
   const all = await readMailboxes(database, account, tx);

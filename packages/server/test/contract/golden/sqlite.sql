@@ -121,7 +121,7 @@ SELECT group_concat(j,',
 
 -- filter of list elements
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."words_N" IS NOT NULL AND _any_element("albums_N"."words_N",?)=1)) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."words_N" IS NOT NULL AND ("albums_N"."words_N" IS NOT NULL)=1 AND (instr("albums_N"."words_N",?)>0 OR instr("albums_N"."words_N",'\')>0) AND _any_element("albums_N"."words_N",?)=1)) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- list beside a trash
 SELECT group_concat(j,',

@@ -4,11 +4,28 @@ import type { Email } from '../mail-types.ts';
 
 export type EmailPlacement = Pick<
   Email,
-  'id' | 'accountId' | 'mailboxId' | 'folder' | 'read' | 'starred' | 'outgoing' | 'receivedAt'
+  'id' | 'accountId' | 'folder' | 'read' | 'starred' | 'outgoing' | 'receivedAt'
 > & { readonly conversationId: number };
 
 /** Limits of one request: keys in a filter, e-mails of a page, e-mails of a write. */
 const batchSizes = { conversations: 200, emails: 1000 };
+
+/** The body of a request that puts e-mails back into the mailboxes that they were in. */
+export interface UndoMove {
+  readonly ids: readonly number[];
+  readonly mailbox: readonly number[];
+}
+
+/** Moves e-mails: `emails:move`, or `emails:destroy` for those outside of the trash. @returns how to undo it. */
+export async function moveEmails(
+  client: Client,
+  action: 'move' | 'destroy',
+  body: object,
+): Promise<readonly UndoMove[]> {
+  const options = { method: 'POST' as const, body };
+  const { meta } = await client.call<number, { readonly undo: readonly UndoMove[] }>(`emails:${action}`, options);
+  return meta.undo;
+}
 
 /** All of them, over all pages. */
 export async function readPlacements(
@@ -21,17 +38,7 @@ export async function readPlacements(
     do {
       const query: object = {
         filter: { conversationId: { $in: batch } },
-        fields: [
-          'id',
-          'accountId',
-          'conversationId',
-          'mailboxId',
-          'folder',
-          'read',
-          'starred',
-          'outgoing',
-          'receivedAt',
-        ],
+        fields: ['id', 'accountId', 'conversationId', 'folder', 'read', 'starred', 'outgoing', 'receivedAt'],
         pageSize: batchSizes.emails,
         ...(after !== null && { after }),
       };
@@ -58,21 +65,24 @@ export class PartialFailure extends Error {
 /**
  * Writes e-mails in sequential batches of a thousand.
  *
+ * @returns the result of each batch.
  * @throws PartialFailure if a batch after the first one fails; the original error if the first one fails.
  */
-export async function writeInBatches(
+export async function writeInBatches<T>(
   ids: readonly number[],
-  write: (ids: readonly number[]) => Promise<unknown>,
-): Promise<void> {
+  write: (ids: readonly number[]) => Promise<T>,
+): Promise<readonly T[]> {
+  const results: T[] = [];
   let done = 0;
   for (const batch of toBatches(ids, batchSizes.emails)) {
     try {
-      await write(batch);
+      results.push(await write(batch));
     } catch (error) {
       throw done === 0 ? error : new PartialFailure(error, done, ids.length);
     }
     done += batch.length;
   }
+  return results;
 }
 
 function* toBatches<T>(list: readonly T[], size: number): Generator<readonly T[]> {

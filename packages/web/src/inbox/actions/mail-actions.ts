@@ -10,7 +10,14 @@ import { toast } from '../../ui/toasts.tsx';
 import type { ConversationList } from '../list/conversation-list.ts';
 import { invalidateThread, patchThread } from '../mail-queries.ts';
 import type { Conversation, Flags, Mailbox } from '../mail-types.ts';
-import { type EmailPlacement, PartialFailure, readPlacements, writeInBatches } from './email-placements.ts';
+import {
+  type EmailPlacement,
+  moveEmails,
+  PartialFailure,
+  readPlacements,
+  type UndoMove,
+  writeInBatches,
+} from './email-placements.ts';
 
 interface MailActionContext {
   readonly client: Client;
@@ -24,7 +31,7 @@ interface MailActionContext {
 /** The action of the resource `emails` that is named when a refusal is explained. */
 type MailAction = 'batchUpdate' | 'move' | 'destroy';
 type EmailSelector = (emails: readonly EmailPlacement[]) => readonly EmailPlacement[];
-type EmailWrite = (ids: readonly number[], accountId: number) => Promise<unknown>;
+type EmailWrite = (ids: readonly number[], accountId: number) => Promise<readonly UndoMove[]>;
 
 /** How conversations are removed from the list. */
 interface Removal {
@@ -85,7 +92,7 @@ export class MailActions {
     this.#removeFromList(rows, {
       message: texts.done.moved(rows.length, mailbox.path),
       action: 'move',
-      write: (ids) => client.post('emails:move', { ids, mailbox: mailbox.id }),
+      write: (ids) => moveEmails(client, 'move', { ids, mailbox: mailbox.id }),
     });
   }
 
@@ -96,7 +103,7 @@ export class MailActions {
       const hasArchive = mailboxes.some((each) => each.accountId === accountId && each.role === 'archive');
       if (!hasArchive)
         await client.post('mailboxes:create', { accountId, path: 'Archive', role: 'archive' }).catch(() => {});
-      await client.post('emails:move', { ids, mailbox: 'archive' });
+      return moveEmails(client, 'move', { ids, mailbox: 'archive' });
     };
     this.#removeFromList(rows, { message: texts.done.archived(rows.length), action: 'move', write });
   }
@@ -107,7 +114,7 @@ export class MailActions {
    */
   trash(rows: readonly Conversation[]): void {
     const { client, texts } = this.#context;
-    const write: EmailWrite = (ids) => client.post('emails:destroy', { ids });
+    const write: EmailWrite = (ids) => moveEmails(client, 'destroy', { ids });
     const selectEmails: EmailSelector = (emails) => {
       const outside = emails.filter(({ folder }) => folder !== 'trash');
       if (outside.length === 0) throw new Error(texts.inTrash);
@@ -178,16 +185,16 @@ export class MailActions {
     const { client, list, texts } = this.#context;
     const keys = rows.map(({ id }) => id);
     list.hide(keys);
-    /** The e-mails that were written; null after a failure, which has been shown to the user. */
+    /** How to undo it; empty after a failure, which has been shown to the user. */
     const done = this.#writeSelected(keys, write, selectEmails).then(
-      (emails) => {
+      (moves) => {
         list.settle(keys);
-        return emails;
+        return moves;
       },
       (error: unknown) => {
         list.settle(keys, rows);
         this.#handleError(keys, error, action);
-        return null;
+        return [];
       },
     );
     let isReverted = false;
@@ -199,9 +206,7 @@ export class MailActions {
       list.settle(keys, rows);
       const release = list.retain(keys);
       try {
-        for (const [mailbox, ids] of groupIds((await done) ?? [], ({ mailboxId }) => mailboxId))
-          if (mailbox !== null)
-            await writeInBatches(ids, (batch) => client.post('emails:move', { ids: batch, mailbox }));
+        for (const move of await done) await moveEmails(client, 'move', move);
         release();
       } catch (error) {
         release();
@@ -217,11 +222,14 @@ export class MailActions {
     keys: readonly number[],
     write: EmailWrite,
     selectEmails: EmailSelector,
-  ): Promise<readonly EmailPlacement[]> {
+  ): Promise<readonly UndoMove[]> {
     const emails = selectEmails(this.#selectAffected(await readPlacements(this.#context.client, keys)));
-    for (const [account, ids] of groupIds(emails, ({ accountId }) => accountId))
-      await writeInBatches(ids, (batch) => write(batch, account));
-    return emails;
+    const moves: UndoMove[] = [];
+    for (const [account, list] of Map.groupBy(emails, ({ accountId }) => accountId)) {
+      const ids = list.map(({ id }) => id);
+      moves.push(...(await writeInBatches(ids, (batch) => write(batch, account))).flat());
+    }
+    return moves;
   }
 
   /**
@@ -265,14 +273,4 @@ function groupByConversation(emails: readonly EmailPlacement[]): ReadonlyMap<num
 function pickLast(emails: readonly EmailPlacement[]): readonly EmailPlacement[] | null {
   const last = emails.toSorted((a, b) => b.id - a.id)[0];
   return last ? [last] : null;
-}
-
-function groupIds<K>(emails: readonly EmailPlacement[], getGroup: (email: EmailPlacement) => K): [K, number[]][] {
-  const groups = new Map<K, number[]>();
-  for (const email of emails) {
-    const ids = groups.get(getGroup(email));
-    if (ids) ids.push(email.id);
-    else groups.set(getGroup(email), [email.id]);
-  }
-  return [...groups];
 }

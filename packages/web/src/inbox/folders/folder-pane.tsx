@@ -6,7 +6,7 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { TextLink } from '../../ui/links.tsx';
-import type { InboxView } from '../inbox-search.ts';
+import { type InboxView, isSearchOfAll } from '../inbox-search.ts';
 import type { Account, Mailbox } from '../mail-types.ts';
 import { isSameView, useDeleteSearch, useSavedSearches } from '../search/saved-searches.ts';
 import { LabelViews } from '../team/label-views.tsx';
@@ -38,7 +38,8 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
   const t = useInboxTexts();
   const app = useApplication();
   const { account, folder = 'inbox', starred, state, assignee, label } = view;
-  const isAllAccounts = account === undefined && state === undefined && assignee === undefined && label === undefined;
+  const isPlain = state === undefined && assignee === undefined && label === undefined && !isSearchOfAll(view);
+  const isAllAccounts = account === undefined && isPlain;
   const unread = accounts
     .flatMap(({ mailboxes }) => mailboxes.filter(({ role }) => role === 'inbox'))
     .reduce((sum, each) => sum + each.unread, 0);
@@ -133,7 +134,7 @@ export function FolderPane({ accounts, view, setView }: FolderPaneProps): ReactN
               icon={icons[mailbox.role ?? ''] ?? 'folder'}
               label={t.folderName(getFolderKey(mailbox))}
               count={mailbox.role === 'trash' ? 0 : mailbox.unread}
-              current={account === each.id && folder === getFolderKey(mailbox)}
+              current={account === each.id && isPlain && folder === getFolderKey(mailbox)}
               go={() => setView({ account: each.id, folder: getFolderKey(mailbox) })}
             />
           ))}

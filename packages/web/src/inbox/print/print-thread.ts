@@ -13,6 +13,7 @@ import { formatFullTime } from '../times.ts';
 
 /** Pictures that are not loaded by then are missing. */
 const maxImageMilliseconds = 5000;
+const maxLoadMilliseconds = 1000;
 const frameAttribute = 'data-print';
 
 interface PrintOptions {
@@ -31,7 +32,10 @@ export async function printThread(thread: Thread, { client, texts }: PrintOption
   frame.tabIndex = -1;
   frame.title = texts.commands.print;
   frame.style.cssText = 'position:fixed;width:0;height:0;border:0;visibility:hidden';
+  const loaded = new Promise((resolve) => frame.addEventListener('load', resolve, { once: true }));
   document.body.append(frame);
+  // Some versions of Firefox replace the empty document of a new frame when it is loaded.
+  await Promise.race([loaded, new Promise((resolve) => setTimeout(resolve, maxLoadMilliseconds))]);
   const page = frame.contentDocument!;
   applyMailPolicy(page);
   page.title = thread.subject || texts.noSubject;

@@ -35,7 +35,7 @@ function SnoozeChoices({ choose }: { choose: (until: string) => void }): ReactNo
   const time = Date.parse(other);
   const isPast = !(time > Date.now());
   return (
-    <Stack gap="xs">
+    <Stack gap="xs" pt={4}>
       {choices.map(({ name, until }, index) => (
         <Button
           key={name}

@@ -36,14 +36,28 @@ export function MailFrame({ email, html, attachments, foldsQuotes = true }: Mail
   const [{ attempts, failed }, setRemote] = useState<Remote>({ attempts: 0, failed: null });
   useEffect(() => {
     const element = frame.current;
-    if (!element?.contentDocument) return;
-    const stopMeasuring = fillFrame(element, clean, isDark && !clean.hasOwnColors);
-    const images = new MailImages(element.contentDocument, getClient(application));
-    void images.showParts(attachments);
-    if (attempts > 0) void images.showRemote(email).then((left) => setRemote({ attempts, failed: left }));
+    if (!element) return;
+    let filled: Document | null = null;
+    let end = (): void => {};
+    const fill = (): void => {
+      if (!element.contentDocument || element.contentDocument === filled) return;
+      end();
+      filled = element.contentDocument;
+      const stopMeasuring = fillFrame(element, clean, isDark && !clean.hasOwnColors);
+      const images = new MailImages(filled, getClient(application));
+      void images.showParts(attachments);
+      if (attempts > 0) void images.showRemote(email).then((left) => setRemote({ attempts, failed: left }));
+      end = () => {
+        stopMeasuring();
+        images.end();
+      };
+    };
+    fill();
+    // Some versions of Firefox replace the empty document of a new frame a moment later.
+    element.addEventListener('load', fill);
     return () => {
-      stopMeasuring();
-      images.end();
+      element.removeEventListener('load', fill);
+      end();
     };
   }, [clean, isDark, attachments, application, attempts, email]);
   return (

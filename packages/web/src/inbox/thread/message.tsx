@@ -61,7 +61,7 @@ export function Message({
               </span>
               {opened && sender?.name && <span className={classes.address}>{sender.address}</span>}
               {email.draft && (
-                <Badge size="xs" variant="light" color="yellow">
+                <Badge size="xs" variant="light" color="yellow" className={classes.mark}>
                   {t.draft}
                 </Badge>
               )}

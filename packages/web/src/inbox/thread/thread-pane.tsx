@@ -1,4 +1,4 @@
-import { Badge, Skeleton } from '@mantine/core';
+import { Badge, Button, Skeleton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { PresentUser } from '@tablinum/client/realtime';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -7,6 +7,7 @@ import { QueryBoundary } from '../../data/problem.tsx';
 import { usePresence, useRealtimeEvents } from '../../data/realtime-events.ts';
 import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { useTexts } from '../../ui/i18n/texts.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { useStore } from '../../ui/store.ts';
 import type { MailActions } from '../actions/mail-actions.ts';
@@ -117,6 +118,7 @@ function Messages({
   thread,
   actions,
   rights,
+  commands,
   below,
   continueDraft,
   isComposing,
@@ -201,6 +203,15 @@ function Messages({
               item.email.folder === 'drafts' && { continueDraft: () => continueDraft(item.email) })}
           />
         ),
+      )}
+      {rights.write && !isComposing && !thread.emails.at(-1)?.draft && (
+        <div className={classes.answers}>
+          {(['reply', 'replyAll', 'forward'] as const).map((name) => (
+            <Button key={name} variant="default" onClick={commands[name]} leftSection={<Icon name={name} />}>
+              {t.commands[name]}
+            </Button>
+          ))}
+        </div>
       )}
       {rights.note && <NewNote thread={thread} actions={noteActions} isOpen={isNoteOpen} />}
       {isComposing && <CollisionWarning present={present} />}

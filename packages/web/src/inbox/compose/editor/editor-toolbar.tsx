@@ -35,7 +35,10 @@ interface EditorToolbarProps {
   readonly setLinkOpen: (isOpen: boolean) => void;
 }
 
-/** The buttons above the text. The toolbar is one stop of the Tab key; the arrow keys move between its buttons. */
+/**
+ * The buttons above the text, which follow it in the order of the Tab key. The toolbar is one stop of that key; the arrow keys move
+ * between its buttons.
+ */
 export function EditorToolbar({ editor, isLinkOpen, setLinkOpen }: EditorToolbarProps): ReactNode {
   const t = useComposeTexts().format;
   const formatting = useStore(editor);

@@ -82,8 +82,8 @@ export function RichTextEditor({
   );
   return (
     <div className={classes.editor}>
-      {editor && <EditorToolbar {...{ editor, isLinkOpen, setLinkOpen }} />}
       <div ref={target} className={classes.text} />
+      {editor && <EditorToolbar {...{ editor, isLinkOpen, setLinkOpen }} />}
     </div>
   );
 }

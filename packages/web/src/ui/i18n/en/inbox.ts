@@ -31,6 +31,7 @@ export const inbox = {
   rules: mailRules,
   folders: 'Folders',
   conversations: 'Conversations',
+  searchResults: 'Search results',
   thread: 'Conversation',
   folderName: (folder: string) => folderNames[folder] ?? folder,
   views: { inbox: 'Inbox', allInboxes: 'All inboxes', starred: 'Starred', all: 'All mail' },

@@ -1,0 +1,41 @@
+/** A real Firefox, as distributions ship it. */
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Browser, firefox, type Page } from 'playwright-core';
+
+const firefoxPaths = [process.env['FIREFOX'], '/usr/bin/firefox-esr', '/usr/bin/firefox'];
+
+/** The path of Firefox, or null. If there is none, a line says so; in CI it is an error. */
+export function findFirefox(): string | null {
+  const found = firefoxPaths.find((path) => path && existsSync(path)) ?? null;
+  if (found !== null) return found;
+  if (process.env['CI'])
+    throw new Error('Firefox is needed in CI: apt-get install firefox-esr, or name it in FIREFOX.');
+  process.stdout.write('Tests in Firefox are skipped: there is no Firefox; name one in FIREFOX.\n');
+  return null;
+}
+
+/** Playwright sets values of input fields in Firefox in a way that React does not notice. This inserts text as typing does. */
+const insertText = `Object.defineProperty(window, '__pw_bidiInsertText', {
+  get: () => (text) => void document.execCommand('insertText', false, text),
+  set: () => {},
+})`;
+
+/** Makes `fill` and `insertText` work on a page in Firefox. Call it before the page is loaded. */
+export function prepareFirefoxPage(page: Page): Promise<unknown> {
+  return page.addInitScript(insertText);
+}
+
+/** Starts Firefox without windows. Playwright speaks WebDriver BiDi with it, through `firefox-relay.ts`. */
+export async function openFirefox(path: string): Promise<Browser> {
+  const folder = mkdtempSync(join(tmpdir(), 'tablinum-firefox-'));
+  const relay = join(folder, 'firefox');
+  const command = [process.execPath, fileURLToPath(new URL('firefox-relay.ts', import.meta.url)), path];
+  writeFileSync(relay, `#!/bin/sh\nexec ${command.map((each) => `'${each}'`).join(' ')} "$@"\n`);
+  chmodSync(relay, 0o755);
+  const browser = await firefox.launch({ executablePath: relay, channel: 'moz-firefox' });
+  browser.once('disconnected', () => rmSync(folder, { recursive: true }));
+  return browser;
+}
