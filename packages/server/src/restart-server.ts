@@ -38,7 +38,7 @@ export function restartServer(server: RestartableServer, parts: RestartParts): v
 }
 
 async function restart(current: StartedServer, parts: RestartParts): Promise<StartedServer> {
-  const { logger, start, options, replaceMain } = parts;
+  const { logger, health, start, options, replaceMain } = parts;
   const port = Number(new URL(current.url).port);
   const meanwhile = createRefusing(logger);
   let failure: unknown = null;
@@ -59,6 +59,7 @@ async function restart(current: StartedServer, parts: RestartParts): Promise<Sta
   });
   if (failure !== null) logger.error({ err: failure }, '"main" could not be restored. Its present data is used.');
   await closeRefusing(meanwhile);
+  for (const { source } of health.problems) health.set(source, null); // of stores that are closed
   const next = await start({ ...options.config, port });
   logger.info('The server is available again.');
   return next;
