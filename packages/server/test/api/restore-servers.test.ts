@@ -8,6 +8,7 @@ import type { Application } from '../../src/applications/application.ts';
 import { insertBackup } from '../../src/database/backup-rows.ts';
 import { describeEngines, shareStore } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
+import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const shop = { as: 'shop', headers: { 'x-app': 'shop' } };
@@ -38,6 +39,16 @@ describeEngines('restores next to other servers', (engine) => {
   };
   const write = (server: TestServer, n: number): Promise<unknown> =>
     server.data('POST /api/things:create', { ...shop, body: { n } });
+
+  /** The connections by which servers know of each other. They are opened again with what they held: both servers have main and shop open. */
+  const loseGroupConnections = async (): Promise<void> => {
+    const { databaseUrl } = first.store;
+    if (databaseUrl === null) return;
+    const held =
+      "FROM pg_locks WHERE locktype='advisory' AND mode='ShareLock' AND database=(SELECT oid FROM pg_database WHERE datname=current_database())";
+    expect(await queryDatabase(databaseUrl, `SELECT pg_terminate_backend(pid) ${held}`)).toHaveLength(4);
+    await expect.poll(() => queryDatabase(databaseUrl, `SELECT 1 ${held}`)).toHaveLength(4);
+  };
 
   beforeAll(async () => {
     first = await TestServer.start(engine, { env });
@@ -109,6 +120,7 @@ describeEngines('restores next to other servers', (engine) => {
   test('a stop is acknowledged when no server has the application open, and everything in memory is written', async () => {
     await readShop(second);
     await readShop(first);
+    await loseGroupConnections();
     const open = (): (Application | null)[] =>
       [first, second].map(({ running }) => running.applications.findOpen('shop'));
     const closing = vi.spyOn(open()[1]!, 'close');

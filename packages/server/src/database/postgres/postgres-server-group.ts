@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { GroupMessage, ServerGroup } from '../server-group.ts';
+import { createNoConnectionFault } from './connection-budget.ts';
 import { PostgresClient } from './postgres-client.ts';
 import { isLockTimeout, toPostgresFault } from './postgres-fault.ts';
 import { runQuery } from './run-query.ts';
@@ -12,6 +13,8 @@ const lockKey = "hashtext('tablinum open'),hashtext($1)";
 const sessionSettings =
   '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 -c lock_timeout=0 -c statement_timeout=0';
 const reconnectMilliseconds = 500;
+/** How long a store that is opened waits for a lost connection. */
+const connectMilliseconds = 5000;
 /** How long a store that another server waits for is tried. */
 const holdMilliseconds = 2000;
 const tryMilliseconds = 50;
@@ -33,6 +36,9 @@ export class PostgresServerGroup implements ServerGroup {
   readonly #held = new Map<string, number>();
   #listener: (message: GroupMessage) => void = () => {};
   #connection: Promise<PostgresClient>;
+  /** Null while there is no connection. */
+  #client: PostgresClient | null = null;
+  readonly #ended = new WeakSet<PostgresClient>();
   /** The id of the schema of `main`. Another one means that `main` was restored. */
   #mainId: number | null = null;
   #isClosed = false;
@@ -51,6 +57,7 @@ export class PostgresServerGroup implements ServerGroup {
   static async join(parts: GroupParts, milliseconds: number): Promise<PostgresServerGroup> {
     const group = new PostgresServerGroup(parts);
     try {
+      group.#use(await group.#connected());
       await group.#hold(parts.mainStore, milliseconds);
       return group;
     } catch (error) {
@@ -80,8 +87,7 @@ export class PostgresServerGroup implements ServerGroup {
     if (count === 1) this.#held.delete(store);
     else this.#held.set(store, count - 1);
     // A lost connection has released its locks.
-    const client = await this.#connected().catch(() => null);
-    await client?.query(`SELECT pg_advisory_unlock_shared(${lockKey})`, [store]).catch(() => {});
+    await this.#client?.query(`SELECT pg_advisory_unlock_shared(${lockKey})`, [store]).catch(() => {});
   }
 
   async isHeldElsewhere(store: string): Promise<boolean> {
@@ -109,53 +115,81 @@ export class PostgresServerGroup implements ServerGroup {
   /** Leaves the group. Call it when all stores are closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#connection.then((client) => client.end()).catch(() => {});
+    // A connection that is just being opened is ended when it is open.
+    const ended = this.#connection.then((client) => client.end()).catch(() => {});
+    if (this.#client) await ended;
   }
 
+  /** @throws DatabaseFault, also if the lost connection is not open again in time. */
   async #connected(): Promise<PostgresClient> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(createNoConnectionFault()), connectMilliseconds);
     try {
-      return await this.#connection;
+      return await Promise.race([this.#connection, late]);
     } catch (error) {
       throw toPostgresFault(error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
+  /** Opens a connection that receives messages. */
   async #open(): Promise<PostgresClient> {
     const client = new PostgresClient({ connectionString: this.#parts.url, options: sessionSettings });
     client.on('notification', ({ payload }) => {
       if (payload === 'withdrawn' || payload === 'main') this.#listener(payload);
     });
+    client.once('end', () => {
+      this.#ended.add(client);
+      if (this.#client === client) this.#reconnect();
+    });
     try {
       await client.connect();
       await client.query(`LISTEN ${channel}`);
+      return client;
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
     }
-    client.on('end', () => this.#reconnect());
-    return client;
+  }
+
+  /** Uses a connection until it ends. @throws Error if it has ended. */
+  #use(client: PostgresClient): void {
+    if (this.#ended.has(client)) throw new Error('The connection has ended.');
+    this.#client = client;
   }
 
   #reconnect(): void {
+    this.#client = null;
     if (this.#isClosed) return;
-    const opened = this.#openAgain();
-    opened.catch(() => {});
-    this.#connection = opened;
+    this.#connection = this.#openAgain();
+    this.#connection.catch(() => {});
   }
 
   async #openAgain(): Promise<PostgresClient> {
-    for (;;)
+    for (;;) {
+      const client = await this.#open().catch(() => null);
       try {
-        const client = await this.#open();
-        for (const [store, count] of [...this.#held])
-          for (let n = 0; n < count; n += 1) while (!(await tryToShare(client, store))) await pause(tryMilliseconds);
-        const id = await this.#readMainId(client);
-        this.#listener(id === this.#mainId || this.#mainId === null ? 'withdrawn' : 'main');
-        return client;
-      } catch (error) {
-        if (this.#isClosed) throw error;
-        await pause(reconnectMilliseconds);
+        if (client) return await this.#resume(client);
+      } catch {
+        await client?.end().catch(() => {});
       }
+      if (this.#isClosed) throw new Error('The group is closed.');
+      await pause(reconnectMilliseconds);
+    }
+  }
+
+  /** Holds on a new connection what the lost one has held. */
+  async #resume(client: PostgresClient): Promise<PostgresClient> {
+    for (const [store, count] of [...this.#held])
+      for (let n = 0; n < count; )
+        if (await tryToShare(client, store)) n += 1;
+        else if (this.#isClosed) throw new Error('The group is closed.');
+        else await pause(tryMilliseconds);
+    const id = await this.#readMainId(client);
+    this.#use(client);
+    this.#listener(id === this.#mainId || this.#mainId === null ? 'withdrawn' : 'main');
+    return client;
   }
 
   /** Notes the schema of `main` that this server has opened. */
