@@ -199,7 +199,7 @@ function command(
   return new Promise((resolve, reject) => {
     const child = execFile(
       process.execPath,
-      [program, ...args],
+      ['--max-semi-space-size=4', program, ...args],
       { env: { ...side.env, APP_KEY: 'bench bench bench bench bench bench bench bench', ...more }, maxBuffer: 1e8 },
       (error, stdout, stderr) => {
         clearInterval(timer);
