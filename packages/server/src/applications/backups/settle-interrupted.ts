@@ -6,6 +6,8 @@ import { removeStore } from './restore-application.ts';
 import { isMainRestoredElsewhere, settleMainRestore } from './restore-main.ts';
 
 const interrupted = 'The server stopped before the work was finished.';
+const mainNotRestored =
+  'The server was stopped, or the restored data could not be put in place: then its log names the cause. Nothing was changed.';
 const nothingChanged = `${interrupted} Nothing was changed.`;
 
 /**
@@ -39,6 +41,8 @@ async function settleJob(backups: Backups, row: BackupRow): Promise<void> {
     problem: isDone ? null : (problem ?? interrupted),
   };
   await updateBackup(database, { id: entry.id, status: settled.status, job: JSON.stringify({ entry: settled }) });
+  if (restore?.mainCaller && isDone)
+    return backups.parts.logger.info({ backup: entry.id }, 'A restore of "main" is complete.');
   backups.parts.logger.warn(
     { backup: entry.id, status: settled.status },
     isDone ? `An interrupted ${entry.kind} was finished.` : `An interrupted ${entry.kind} was undone.`,
@@ -49,7 +53,7 @@ async function settleJob(backups: Backups, row: BackupRow): Promise<void> {
 async function settleRestore(backups: Backups, entry: BackupEntry, steps: RestoreSteps): Promise<string | null> {
   const { applications, stores } = backups.parts;
   const { store, replaced, wasStopped, mainCaller } = steps;
-  if (mainCaller) return (await settleMainRestore(backups, steps)) ? null : nothingChanged;
+  if (mainCaller) return (await settleMainRestore(backups, steps)) ? null : mainNotRestored;
   if (await applications.isStoreListed(store)) {
     if (replaced !== null && !(await applications.isStoreListed(replaced))) await stores.remove(replaced);
     return null;
