@@ -36,6 +36,9 @@ const describe = (error: unknown): string => (error instanceof Error ? error.mes
 async function run({ task, source }: ProcessRequest): Promise<void> {
   if (task.kind === 'createStore') await createStore(source, task.request);
   else if (task.kind === 'removeStorePart') await removeStorePart(source, task.store);
+  else if (task.kind === 'prepareMain')
+    await (await import('./main-restore-work.ts')).prepareMain(source, task.request);
+  else if (task.kind === 'removeMainPart') await (await import('./main-restore-work.ts')).removeMainPart(source);
   else if (task.kind === 'completeMove') await (await import('./move-work.ts')).completeMove(source, task.request);
   else if (task.kind === 'copyToNode') await (await import('./move-work.ts')).copyToOtherNode(source, task.move);
   else if (task.kind === 'upload') await uploadBackup(source, task.request);

@@ -13,7 +13,7 @@ import {
   readManifest,
   UnusableBackup,
 } from './database/backup-manifest.ts';
-import type { CopyBlobs, NewStoreRequest, SaveRequest, UploadRequest } from './database/backup-task.ts';
+import type { CopyBlobs, NewStoreRequest, SaveRequest, StoredBackup, UploadRequest } from './database/backup-task.ts';
 import type { BackupOptions } from './database/sqlite/backup-folder.ts';
 import { hasProcessExited } from './database/sqlite/folder-lock.ts';
 import { findLocations, mainStoreName, schemaName } from './open-stores.ts';
@@ -112,14 +112,7 @@ function readVersion(): string {
 
 /** Creates a store from a backup. No server uses the store until `main` lists it. @throws UnusableBackup */
 export async function createStore(source: BackupSource, request: NewStoreRequest): Promise<BackupApplication> {
-  const { folder, inBucket, application } = request;
-  if (inBucket === null) return createStoreFromFolder(source, request);
-  try {
-    await downloadBackup(source, inBucket, folder, application);
-    return await createStoreFromFolder(source, request);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return withBackup(source, request, () => createStoreFromFolder(source, request));
 }
 
 /** Downloads a backup to a folder. @param application the application whose files are needed; null: all. */
@@ -137,8 +130,23 @@ export async function downloadBackup(
 }
 
 /** Whether a file of a backup belongs to a store. @param store null: any. */
-const isOfStore = (path: string, store: string | null): boolean =>
+export const isOfStore = (path: string, store: string | null): boolean =>
   store === null || path.includes(`/${store}.`) || path.includes(`/${store}/`);
+
+/** Runs work with the folder of a backup. One in the bucket is downloaded, as far as an application needs it, and removed afterwards. */
+export async function withBackup<T>(
+  source: BackupSource,
+  { folder, inBucket, application }: StoredBackup & { readonly application: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  if (inBucket === null) return work();
+  try {
+    await downloadBackup(source, inBucket, folder, application);
+    return await work();
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 async function createStoreFromFolder(
   source: BackupSource,

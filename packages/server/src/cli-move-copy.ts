@@ -83,11 +83,12 @@ export class ApplicationCopy {
       const changed = await copyChanges(this.#equal, this.#copyParts());
       if (changed === null) return false;
       await this.#copyBlobs();
+      await this.#parts.into.tryToComplete(this.#equal.pass.plan);
       const seconds = secondsSince(startedAt);
       if (seconds <= maxPauseSeconds) return true;
       if (round === maxCatchUps)
         throw new Error(
-          `All rows are copied, but finding and copying the last ${changed} changes takes ${seconds.toFixed(1)} s, and --max-pause permits ${maxPauseSeconds} s. "${application}" still runs in the source. Repeat the command with a longer --max-pause, or when less is written.`,
+          `All rows are copied, but finding and copying the last ${changed} changes and checking references takes ${seconds.toFixed(1)} s, and --max-pause permits ${maxPauseSeconds} s. "${application}" still runs in the source. Repeat the command with a longer --max-pause, or when less is written.`,
         );
     }
     return false;

@@ -40,7 +40,7 @@ export async function printUpgradePlan(config: Config): Promise<void> {
   } catch (error) {
     throw error instanceof ApiError ? error : opened.toOperatorError(error);
   } finally {
-    opened.release();
+    await opened.release();
   }
 }
 

@@ -20,6 +20,7 @@ const stopTimeoutMilliseconds = 5000;
 const duplicateSignalMilliseconds = 500;
 const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
+limitHeapGrowth();
 const [command = 'start', ...commandArguments] = process.argv.slice(2);
 const asksForHelp = commandArguments.length === 1 && ['--help', '-h'].includes(commandArguments[0] ?? '');
 if (asksForHelp) await runHelp(command);
@@ -56,7 +57,6 @@ async function runOther(name: string): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  limitHeapGrowth();
   const envFile = loadEnv();
   const config = loadConfig();
   if (process.argv.includes('--dry-run')) return printPlan(config);

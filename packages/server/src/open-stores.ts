@@ -14,6 +14,7 @@ import { folderFailure, isFileFault, postgresFailure, StartFailure, sqliteFailur
 import { DatabaseBlobs } from './database/blob-rows.ts';
 import { readEpoch } from './database/catalogue.ts';
 import type { Database } from './database/database.ts';
+import type { GroupParts, PostgresServerGroup } from './database/postgres/postgres-server-group.ts';
 import type { SchemaLocations } from './database/postgres/schema-locations.ts';
 import type { StoreSharing } from './database/shared-store.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
@@ -38,7 +39,7 @@ export interface OpenedStores {
    */
   checkFiles(main: Database): Promise<void>;
   /** Releases the lock on the data. Call it after all stores are closed. */
-  release(): void;
+  release(): Promise<void>;
   /** Shares stores with other threads; null if the engine cannot. */
   readonly sharing: StoreSharing | null;
   /** The schemas of PostgreSQL, and the limit of connections that all users of them share; null on other engines. */
@@ -51,6 +52,8 @@ export const mainStoreName = '1';
 /** Maximum connections of an application other than `main`, and how long they stay open without use. */
 const maxApplicationPoolSize = 4;
 const idleMilliseconds = 2000;
+/** How long a start waits while another server restores `main`. */
+const groupMilliseconds = 60_000;
 
 /**
  * Opens the stores. Only the configured engine is loaded, because it costs start-up time and memory.
@@ -76,10 +79,16 @@ async function withBucket(
   const client = new S3Client(config, health.reporter('files'));
   const inBucket = (store: string): InstanceType<typeof S3Blobs> => new S3Blobs(client, store, clock);
   const { stores } = opened;
+  let owner = '';
   return {
     ...opened,
     stores: {
       ...stores,
+      // Both names are accepted until the next start, which has either the present or the restored data.
+      replaceMain: async (restore) => {
+        await markBucket(client, `${owner}\n${restore.epoch}`);
+        return stores.replaceMain(restore);
+      },
       blobs: (store, database): BlobStore => new MovedBlobs(inBucket(store), stores.blobs(store, database)),
       remove: async (store) => {
         await inBucket(store).destroy();
@@ -87,13 +96,13 @@ async function withBucket(
       },
     },
     checkFiles: async (main) => {
-      const owner = await readEpoch(main);
+      owner = await readEpoch(main);
       await claimBucket(client, owner);
       await markBucket(client, owner);
     },
     release: () => {
       client.close();
-      opened.release();
+      return opened.release();
     },
   };
 }
@@ -127,6 +136,7 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     });
   const stores: ApplicationStores = {
     nodes: null,
+    group: () => null,
     open: async (store, mayCreate) => {
       const name = `${store}.db`;
       requireStoreFile({ path: storePath(name), mayCreate, isMainStore: store === mainStoreName });
@@ -146,6 +156,10 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
       const { removeSavedStore } = await import('./database/sqlite/save-store.ts');
       await removeSavedStore(store, join(dataDir, 'upgrade-backups'));
     },
+    replaceMain: async (restore) => {
+      const { decideMainRestore } = await import('./database/sqlite/restore-main.ts');
+      return decideMainRestore(dataDir, mainStoreName, restore);
+    },
   };
   const toOperatorError = (error: unknown): unknown =>
     isFileFault(error)
@@ -155,7 +169,7 @@ async function openSqliteStores({ config, clock, health, syncFile }: StoreParts)
     stores,
     announce: (url) => lock.announce(url),
     checkFiles: async () => {},
-    release: () => lock.release(),
+    release: async () => lock.release(),
     locations: null,
     sharing: {
       share: (database) => (database as InstanceType<typeof SqliteDatabase>).share(),
@@ -207,9 +221,11 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     report: (fault: Error): void => logger.warn(`waiting for PostgreSQL (DATABASE_URL): ${fault.message}`),
   };
   const placed = new WeakMap<Database, string>();
+  let group: PostgresServerGroup | null = null;
   const stores: ApplicationStores = {
     nodes: createNodes(locations, placed),
-    open: async (store, mayCreate) => {
+    group: () => group,
+    open: async (store, mayCreate, isServed = false) => {
       const isMain = store === mainStoreName;
       const pool = isMain
         ? { poolSize: config.poolSize, idleMilliseconds: 10_000 }
@@ -219,10 +235,16 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
       const retry = isMain ? startupWait : null;
       const location = await (mayCreate ? locations.place(schema, retry) : locations.find(schema, retry));
       const options = { ...location, schema, requireDurable, ...pool };
+      if (isMain && isServed) group = await joinGroup({ url, mainStore: store, mainSchema: schema });
+      const served = isServed && !isMain ? group : null;
+      await served?.hold(store);
       const database = await openPostgres(options, mayCreate, retry).catch(async (error: unknown) => {
+        await served?.release(store);
         const moved = await locations.findMoved(new Map([[schema, location.placed]])).catch(() => []);
         throw moved.length > 0 ? beingMoved() : error;
       });
+      if (isMain) await group?.noteMain();
+      if (served) releaseWhenClosed(database, store, served);
       placed.set(database, location.placed);
       return database;
     },
@@ -244,16 +266,32 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
       await removeSavedSchemas(location.url, location.budget, `${schemaName(store)}_version_`);
       await locations.forget(schemaName(store));
     },
+    replaceMain: async (restore) => {
+      const { exchangeMainSchema } = await import('./database/postgres/restore-main.ts');
+      await group?.leaveMain();
+      return exchangeMainSchema({ url, store: mainStoreName, schema: schemaName(mainStoreName), ...restore });
+    },
   };
   return {
     stores,
     announce: () => {},
     checkFiles: async () => {},
-    release: () => {},
+    release: async () => group?.close(),
     sharing: null,
     locations,
     toOperatorError: (error) => postgresFailure(url, error),
   };
+}
+
+function releaseWhenClosed(database: Database, store: string, group: PostgresServerGroup): void {
+  const close = database.close.bind(database);
+  database.close = () => close().finally(() => group.release(store));
+}
+
+/** Waits while another server restores `main`. */
+async function joinGroup(parts: GroupParts): Promise<PostgresServerGroup> {
+  const { PostgresServerGroup } = await import('./database/postgres/postgres-server-group.ts');
+  return PostgresServerGroup.join(parts, groupMilliseconds);
 }
 
 /** @param placed where the opened stores were found. */

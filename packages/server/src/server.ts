@@ -1,8 +1,6 @@
 /**
  * The composition root: from a configuration to a running server. Only this file and open-stores.ts know both engines.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Application, type CommonParts, mainApplicationName } from './applications/application.ts';
 import { Applications, type ApplicationsParts } from './applications/applications.ts';
@@ -42,6 +40,7 @@ import type { MailServices } from './mail/mail-store.ts';
 import { ParsePool } from './mail/parse/parse-pool.ts';
 import { createSyncServices, type SyncTimes } from './mail/sync/sync-services.ts';
 import { mainStoreName, type OpenedStores, openStores } from './open-stores.ts';
+import { writeOperatorFile } from './operator-file.ts';
 import { ApiError } from './protocol/api-error.ts';
 import { countReaders, ReaderPool } from './readers/reader-pool.ts';
 
@@ -82,17 +81,59 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+/** A server that can be started again in the same process. */
+export interface StartedServer extends Omit<RunningServer, 'stop'> {
+  stop(steps?: StopSteps): Promise<void>;
+}
+
+/** What is done during a stop. */
+export interface StopSteps {
+  /** Nothing listens on the port. */
+  readonly portFree: () => Promise<void>;
+  /** All stores are closed, and the data is still locked. */
+  readonly storesClosed: () => Promise<void>;
+}
+
 /** @throws StartFailure naming the setting and the cause; other errors for unforeseen faults. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { config, clock = systemClock, logger = makeLogger(config.logLevel), syncFile } = options;
+  const { clock = systemClock, logger = makeLogger(options.config.logLevel) } = options;
   const health = new ServerHealth(logger, clock);
-  const plain = await openStores({ config, clock, logger, health, syncFile });
+  const parts = { options, clock, logger, health };
+  const start = (config: Config): Promise<StartedServer> =>
+    startOnce({ ...parts, config }, (replaceMain) => void restart(replaceMain));
+  const started = start(options.config);
+  const restart: ApplicationsParts['restart'] = async (replaceMain) => {
+    const { restartServer } = await import('./restart-server.ts');
+    restartServer(server, { ...parts, start, replaceMain });
+  };
+  const stop = async (): Promise<void> => {
+    server.isStopped = true;
+    return (await server.current).stop();
+  };
+  const server: RestartableServer = { ...(await started), current: started, isStopped: false, stop };
+  return server;
+}
+
+/** Its members are those of the server that was started last. */
+export interface RestartableServer extends RunningServer {
+  /** Rejects if it could not be started again. */
+  current: Promise<StartedServer>;
+  isStopped: boolean;
+}
+
+interface OnceParts extends Omit<StartParts, 'opened' | 'tracing' | 'restart'> {
+  readonly options: ServerOptions;
+}
+
+async function startOnce(parts: OnceParts, restart: ApplicationsParts['restart']): Promise<StartedServer> {
+  const { config, clock, logger, health, options } = parts;
+  const plain = await openStores({ config, clock, logger, health, syncFile: options.syncFile });
   const traced = config.tracing && (await import('./trace-server.ts')).traceStores(config, logger, plain);
   const { opened, tracing } = traced ?? { opened: plain, tracing: null };
   try {
-    return await startWithStores({ config, clock, logger, health, opened, tracing, options });
+    return await startWithStores({ ...parts, opened, tracing, restart });
   } catch (error) {
-    opened.release();
+    await opened.release();
     throw error;
   }
 }
@@ -104,6 +145,7 @@ interface StartParts {
   readonly health: ServerHealth;
   readonly opened: OpenedStores;
   readonly tracing: Tracing | null;
+  readonly restart: ApplicationsParts['restart'];
   readonly options: Pick<
     ServerOptions,
     'clock' | 'dns' | 'mailNetwork' | 'mailSyncTimes' | 'thumbnailPool' | 'isForCommand'
@@ -117,13 +159,14 @@ interface OpenApplicationsParts extends Pick<ApplicationsParts, 'main' | 'common
 
 /** Opens `main`, and prepares the other applications and scheduled backups. */
 async function openApplications(
-  { config, health, opened, options }: StartParts,
+  { config, health, opened, restart, options }: StartParts,
   { main, common, readers, runtime }: OpenApplicationsParts,
 ): Promise<Applications> {
   const applications = new Applications({
     main,
     common,
     stores: opened.stores,
+    restart,
     idleMilliseconds: config.applicationIdleSeconds * 1000,
     maxOpen: config.applicationsOpen,
     endSharing: readers ? (application) => readers.endSharing(application) : undefined,
@@ -144,7 +187,7 @@ async function openApplications(
   return applications;
 }
 
-async function startWithStores(parts: StartParts): Promise<RunningServer> {
+async function startWithStores(parts: StartParts): Promise<StartedServer> {
   const { config, logger, health, opened, tracing } = parts;
   const extensions = await loadExtensions(config.extensionsDir);
   const parser = new ParsePool();
@@ -173,7 +216,7 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
     throw listenFailure(config.host, config.port, error);
   });
   opened.announce(url);
-  const removeOperatorFile = parts.options.isForCommand ? noop : writeOperatorFile(config.dataDir, url, operatorToken);
+  const removeOperatorFile = parts.options.isForCommand ? null : writeOperatorFile(config.dataDir, url, operatorToken);
   health.begin();
   readers?.begin(http, applications);
   watchSchedule(runtime, applications, logger);
@@ -181,18 +224,20 @@ async function startWithStores(parts: StartParts): Promise<RunningServer> {
   const starting = applications
     .begin()
     .catch((error: unknown) => logger.error({ err: error }, 'The applications could not be started.'));
-  const stop = async (): Promise<void> => {
+  const stop = async (steps?: StopSteps): Promise<void> => {
     delayWatch.close();
     try {
       await Promise.all([stopServing(http, mailer), readers?.stop(), settings.close()]);
+      await steps?.portFree();
       common.thumbnailPool.close();
       await applications.close();
       await parser.close();
       await starting;
       await tracing?.close();
+      await steps?.storesClosed();
     } finally {
-      removeOperatorFile();
-      opened.release();
+      removeOperatorFile?.();
+      await opened.release();
     }
   };
   const setupToken = (await applicationHasUsers(main)) ? null : await makeSetupToken(main);
@@ -210,35 +255,6 @@ function watchSchedule(runtime: RuntimeSettings, applications: Applications, log
       .catch((error: unknown) => logger.warn({ err: error }, 'The backup schedule could not be started.'));
   });
 }
-
-/** Of a data folder: where the command line finds the running server, and its credential. Only the owner may read it. */
-export const operatorFileName = 'operator.json';
-
-/** @returns what removes the file, unless another server has written it meanwhile. */
-function writeOperatorFile(dataDir: string, url: string, token: string): () => void {
-  const path = join(dataDir, operatorFileName);
-  const part = `${path}.${process.pid}`;
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    writeFileSync(part, JSON.stringify({ url, token, pid: process.pid, host: hostname() }), {
-      mode: 0o600,
-      flag: 'wx',
-    });
-    renameSync(part, path);
-  } catch {
-    rmSync(part, { force: true });
-    return noop; // a folder that is read-only with PostgreSQL: the command line then starts a server of its own
-  }
-  return () => {
-    try {
-      if (readFileSync(path, 'utf8').includes(token)) rmSync(path, { force: true });
-    } catch {
-      // another process has removed it
-    }
-  };
-}
-
-function noop(): void {}
 
 /** Threads that share the port and answer reads; null if there are none. They cannot use the clock of a test. */
 function createReaderPool(
@@ -318,7 +334,7 @@ async function openMain(
   const throwOperatorError = (error: unknown): never => {
     throw error instanceof ApiError ? error : toOperatorError(error);
   };
-  const database = await stores.open(mainStoreName, true).catch(throwOperatorError);
+  const database = await stores.open(mainStoreName, true, true).catch(throwOperatorError);
   const main = new Application({
     ...common,
     name: mainApplicationName,

@@ -20,7 +20,7 @@ export function traceStores(
     ...opened,
     stores: {
       ...stores,
-      open: async (store, mayCreate) => traceDatabase(await stores.open(store, mayCreate), tracing, engine),
+      open: async (...parameters) => traceDatabase(await stores.open(...parameters), tracing, engine),
       openJournal: async (store) => {
         const journal = await stores.openJournal(store);
         return journal && traceDatabase(journal, tracing, engine);

@@ -50,6 +50,8 @@ const bounded: Readonly<Record<string, string>> = {
     '1,000 names of 27 characters for each connection, which is then replaced',
   'database/postgres/postgres-database.ts #runs': 'LruMap',
   'database/postgres/named-locks.ts #names': 'work under way',
+  'database/postgres/postgres-server-group.ts #ended': 'a WeakSet',
+  'database/postgres/postgres-server-group.ts #held': 'the stores that are open, and one restore',
   'database/postgres/schema-locations.ts #budgets': 'nodes of a cluster',
   'database/sqlite/backup-folder.ts databases': 'lives as long as a backup',
   'database/sqlite/durability.ts #waiting': 'commits under way',

@@ -79,6 +79,16 @@ describe.skipIf(chromium === null)('backups in the web interface', () => {
       await expectAccessible(page, 'backups');
       if (process.env['SHOTS']) await page.screenshot({ path: `${process.env['SHOTS']}/backups.png` });
 
+      const scheduled = page.getByRole('row').filter({ hasText: 'schedule' });
+      await scheduled.getByRole('button', { name: /^Restore/ }).click();
+      await dialog.getByText(/All applications are unavailable for some seconds/).waitFor();
+      expect(await dialog.getByLabel('Create a copy next to it').count()).toBe(0);
+      expect(await restore.isDisabled()).toBe(true);
+      await dialog.getByLabel(/main/).last().fill('main');
+      expect(await restore.isEnabled()).toBe(true);
+      await expectAccessible(page, 'restore of main');
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+
       await row.getByRole('button', { name: /^Delete/ }).click();
       await dialog.getByRole('button', { name: 'Delete' }).click();
       await row.waitFor({ state: 'detached' });

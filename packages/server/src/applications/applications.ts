@@ -30,6 +30,8 @@ import type { ReceivedMoves, ReceivedMovesParts } from './moves/received-moves.t
 import { createPermanentLease, type Lease, OpenApplications, type OpenApplicationsParts } from './open-applications.ts';
 
 const tickMilliseconds = 15_000;
+/** How long a stop waits until other servers have closed the application. It is as long as running requests are waited for. */
+const closeElsewhereMilliseconds = 30_000;
 
 export interface ApplicationsParts extends Omit<OpenApplicationsParts, 'list'> {
   readonly backups: Omit<ServerBackupsParts, 'applications' | 'stores'> & {
@@ -37,6 +39,12 @@ export interface ApplicationsParts extends Omit<OpenApplicationsParts, 'list'> {
     readonly begins: boolean;
   };
   readonly openMoveStores: ReceivedMovesParts['openStores'];
+  /**
+   * Closes all stores and opens them again in the same process. Meanwhile, requests get 503.
+   *
+   * @param replaceMain is run while all stores are closed; null: another server replaces `main`.
+   */
+  readonly restart: (replaceMain: (() => Promise<void>) | null) => void;
 }
 
 /** A stopped application in the list. */
@@ -55,6 +63,7 @@ export interface ReplaceSteps {
 /** All applications of this server. */
 export class Applications {
   readonly main: Application;
+  readonly restart: ApplicationsParts['restart'];
   readonly #parts: ApplicationsParts;
   #backups: Promise<ServerBackups> | null = null;
   #receivedMoves: ReceivedMoves | null = null;
@@ -75,6 +84,11 @@ export class Applications {
     this.#logger = parts.common.logger;
     this.#list = new ApplicationList(parts.main);
     this.#open = new OpenApplications({ ...parts, list: this.#list });
+    this.restart = parts.restart;
+    parts.stores.group()?.watch((message) => {
+      if (message === 'main') parts.restart(null);
+      else this.closeMoved().catch((error: unknown) => this.#warn(error, 'Applications could not be closed.'));
+    });
     this.#mainLease = createPermanentLease(parts.main, null);
   }
 
@@ -116,7 +130,7 @@ export class Applications {
     throw new ApiError('MOVE_REFUSED', `The application "${name}" was never started. Start it, and try again.`);
   }
 
-  /** Closes applications that are on another node now. They are opened there with the next request. */
+  /** Closes applications that are on another node now, or were stopped by another server. */
   async closeMoved(): Promise<void> {
     await this.#open.closeWithdrawn();
   }
@@ -356,6 +370,9 @@ export class Applications {
       await this.#open
         .withTemporaryApplication(row, ({ database }) => database.write((transaction) => bumpVersion(transaction)))
         .catch((error: unknown) => this.#warn(error, 'Other servers could not be notified of a stopped application.'));
+    const isClosed = await this.#parts.stores.group()?.waitUntilClosed(row.store, closeElsewhereMilliseconds);
+    if (isClosed === false)
+      this.#logger.warn({ application: name }, 'Another server has not closed a stopped application in time.');
     return row.store;
   }
 

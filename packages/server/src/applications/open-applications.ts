@@ -203,6 +203,8 @@ export class OpenApplications {
     let application: Application | null = null;
     try {
       application = await this.#createApplication(row, (database) => this.#requireServed(row, database));
+      // Another server may have stopped it before this one had noted that it opens the store.
+      if (row.born && this.#parts.stores.group()) await this.#requireStillServed(row, application.database);
       await this.#bootstrap(application, row, stage);
       await this.#requireStillServed(row, application.database);
       application.webhooks.begin();
@@ -235,7 +237,7 @@ export class OpenApplications {
     requireServed: ((database: Database) => Promise<void>) | null,
   ): Promise<Application> {
     const { stores, common } = this.#parts;
-    const database = await stores.open(store, !born);
+    const database = await stores.open(store, !born, requireServed !== null);
     const blobs = stores.blobs(store, database);
     const parts = { name, database, blobs, requireServed: requireServed && (() => requireServed(database)) };
     return new Application({ ...common, ...parts, openJournal: () => stores.openJournal(store) });

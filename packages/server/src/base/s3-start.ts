@@ -23,7 +23,8 @@ export async function claimBucket(client: S3Client, owner: string, mayBeNew = tr
     throw new StartFailure(
       'No server was started with this bucket and prefix yet. Start the server with these settings first.',
     );
-  if (found !== null && found !== owner)
+  // There are two names while `main` is restored.
+  if (found !== null && !found.split('\n').includes(owner))
     throw new StartFailure(
       `The bucket "${client.config.bucket}" (FILES_S3_BUCKET) already contains files of other data under the prefix "${client.config.prefix}". Set FILES_S3_PREFIX to a prefix that is not in use. If these are the files of this data, which was moved to another database server, delete the object "${key}" and start again.`,
     );

@@ -36,6 +36,12 @@ export interface NewStoreRequest extends StoredBackup {
   readonly isCopy: boolean;
 }
 
+/** The data of `main` to restore. */
+export interface NewMainRequest extends Omit<NewStoreRequest, 'store' | 'isCopy'> {
+  /** The name of its event log, a UUID. */
+  readonly epoch: string;
+}
+
 /** A copy of a move that has all rows. */
 export interface CompleteMoveRequest {
   readonly application: string;
@@ -50,6 +56,8 @@ export type BackupTask =
   | { readonly kind: 'upload'; readonly request: UploadRequest }
   | { readonly kind: 'createStore'; readonly request: NewStoreRequest }
   | { readonly kind: 'removeStorePart'; readonly store: string }
+  | { readonly kind: 'prepareMain'; readonly request: NewMainRequest }
+  | { readonly kind: 'removeMainPart' }
   | { readonly kind: 'completeMove'; readonly request: CompleteMoveRequest }
   | { readonly kind: 'copyToNode'; readonly move: BegunMove };
 

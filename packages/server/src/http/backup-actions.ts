@@ -112,6 +112,8 @@ async function restoreBackup(request: RequestContext, { backups }: ServerBackups
   const { caller, requestId, applications } = request;
   const application = chooseApplication(manifest, body.application);
   const isCopy = body.as !== undefined && body.as !== application.name;
+  if (isCopy && application.name === mainApplicationName)
+    throw invalidBody('as', 'must be omitted for "main", which cannot be restored as a copy');
   const name = isCopy ? readNewName(body.as) : application.name;
   requireUsable(manifest, body.identity, backups.engine);
   const restore: RestoreRequest = {
@@ -132,16 +134,10 @@ async function restoreBackup(request: RequestContext, { backups }: ServerBackups
 }
 
 function chooseApplication({ applications, scope }: BackupManifest, name: string | undefined): BackupApplication {
-  if (name === mainApplicationName)
-    throw new ApiError(
-      'SYSTEM_PROTECTED',
-      '"main" contains the list of all applications and cannot be restored while the server runs. Stop the servers, and run "tablinum restore --replace all".',
-    );
-  const names = applications.map((each) => each.name).filter((each) => each !== mainApplicationName);
   const wanted = name ?? (scope === 'application' ? applications[0]?.name : undefined);
-  const found = applications.find((each) => each.name === wanted && each.name !== mainApplicationName);
+  const found = applications.find((each) => each.name === wanted);
   if (found) return found;
-  const list = names.length === 0 ? 'none besides main' : names.join(', ');
+  const list = applications.map((each) => each.name).join(', ');
   throw invalidBody('application', `must be an application of the backup: ${list}`);
 }
 

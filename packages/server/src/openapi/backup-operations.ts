@@ -102,7 +102,7 @@ export const backupOperations: readonly OperationDefinition[] = [
     action: 'backups:restore',
     summary: 'Start to restore one application',
     description:
-      'main cannot be restored. The earlier data of the application is kept as another backup. The event log begins again, so clients with earlier cursors must reload.',
+      'The earlier data of the application is kept as another backup. The event log begins again, so clients with earlier cursors must reload. To restore main, the server closes all stores and opens them again. Meanwhile, requests get 503. The lists of applications and backups stay as they are.',
     may: isBackupAdministrator,
     parameters: [backupParameter],
     body: jsonBody(

@@ -2,10 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Application } from '../../src/applications/application.ts';
 import { insertBackup } from '../../src/database/backup-rows.ts';
 import { describeEngines, shareStore } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
+import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
 
 const shop = { as: 'shop', headers: { 'x-app': 'shop' } };
@@ -36,6 +39,16 @@ describeEngines('restores next to other servers', (engine) => {
   };
   const write = (server: TestServer, n: number): Promise<unknown> =>
     server.data('POST /api/things:create', { ...shop, body: { n } });
+
+  /** The connections by which servers know of each other. They are opened again with what they held: both servers have main and shop open. */
+  const loseGroupConnections = async (): Promise<void> => {
+    const { databaseUrl } = first.store;
+    if (databaseUrl === null) return;
+    const held =
+      "FROM pg_locks WHERE locktype='advisory' AND mode='ShareLock' AND database=(SELECT oid FROM pg_database WHERE datname=current_database())";
+    expect(await queryDatabase(databaseUrl, `SELECT pg_terminate_backend(pid) ${held}`)).toHaveLength(4);
+    await expect.poll(() => queryDatabase(databaseUrl, `SELECT 1 ${held}`)).toHaveLength(4);
+  };
 
   beforeAll(async () => {
     first = await TestServer.start(engine, { env });
@@ -104,6 +117,31 @@ describeEngines('restores next to other servers', (engine) => {
     expect(await readShop(second)).toEqual([1, 2]);
   });
 
+  test('a stop is acknowledged when no server has the application open, and everything in memory is written', async () => {
+    await readShop(second);
+    await readShop(first);
+    await loseGroupConnections();
+    const open = (): (Application | null)[] =>
+      [first, second].map(({ running }) => running.applications.findOpen('shop'));
+    const closing = vi.spyOn(open()[1]!, 'close');
+    const closed: Promise<void>[] = [];
+    closing.mockImplementation(async () => {
+      closed.push(pause(300));
+      await closed[0];
+      closing.mockRestore();
+      await application.close();
+    });
+    const [, application] = open() as [Application, Application];
+    const started = performance.now();
+    await first.data('POST /api/applications:stop?filterByTk=shop');
+    expect(performance.now() - started).toBeGreaterThan(290);
+    expect(open()).toEqual([null, null]);
+    const read = async (): Promise<unknown> => application.database.read([{ text: 'SELECT 1', values: [] }]);
+    await expect(read()).rejects.toThrow();
+    await second.data('POST /api/applications:start?filterByTk=shop');
+    expect(await readShop(first)).toEqual([1, 2]);
+  });
+
   test('an application that was stopped is restored and stays stopped', async () => {
     await first.data('POST /api/applications:stop?filterByTk=shop');
     expect(await end(await begin(`restore?filterByTk=${saved}`, { confirm: 'shop' }))).toMatchObject({
@@ -113,4 +151,58 @@ describeEngines('restores next to other servers', (engine) => {
     await second.data('POST /api/applications:start?filterByTk=shop');
     expect(await readShop(first)).toEqual([1]);
   });
+
+  test('main is restored while servers run, and the other applications keep their data', async () => {
+    const readNotes = async (server: TestServer): Promise<number[]> =>
+      (await server.data('GET /api/notes:list?sort=n')).map(({ n }: Json) => n);
+    /** The reply of a server that starts again may be 503, or none. */
+    const settle = async (id: string): Promise<Json> => {
+      let found: Json;
+      const read = async (): Promise<string> => {
+        const reply = await first.call(`GET /api/backups:get?filterByTk=${id}`).catch(() => null);
+        found = reply?.body.data;
+        return reply?.status === 200 ? found.status : 'unavailable';
+      };
+      await expect.poll(read, { timeout: 30_000, interval: 50 }).toMatch(/done|failed/);
+      return found;
+    };
+    const restoreMain = (backup: string): Promise<string> =>
+      begin(`restore?filterByTk=${backup}`, { application: 'main', confirm: 'main' });
+    await first.data('POST /api/collections:create', {
+      body: { name: 'notes', fields: [{ name: 'n', type: 'integer' }] },
+    });
+    await first.data('POST /api/notes:create', { body: { n: 1 } });
+    const [{ cursor }] = await first.data('GET /api/changes:list?pageSize=1');
+    const all = await begin('create', {});
+    expect(await settle(all)).toMatchObject({ status: 'done' });
+    await first.data('POST /api/notes:create', { body: { n: 2 } });
+    await first.data('POST /api/applications:create', { body: { name: 'later' } });
+    await write(second, 5);
+    for (const body of [{ application: 'main' }, { application: 'main', confirm: 'main', as: 'copy' }]) {
+      const refused = await first.call(`POST /api/backups:restore?filterByTk=${all}`, { body });
+      expect(refused).toMatchObject({ status: 400, body: { code: 'BODY_INVALID' } });
+    }
+
+    const restored = await settle(await restoreMain(all));
+    expect(restored).toMatchObject({ kind: 'restore', status: 'done', application: 'main', problem: null });
+    for (const server of new Set([first, second])) {
+      await expect.poll(() => readNotes(server).catch(() => []), { timeout: 10_000 }).toEqual([1]);
+      expect(await readShop(server)).toEqual([1, 5]);
+      const applications = await server.data('GET /api/applications:list?sort=name');
+      expect(applications.map(({ name }: Json) => name)).toEqual(['later', 'main', 'shop']);
+    }
+    expect((await first.call(`GET /api/changes:list?since=${cursor}`)).body.meta.resync).toBe(true);
+    expect(await first.data('GET /api/audit:verify')).toMatchObject({ valid: true });
+    const [entry] = await first.data('GET /api/audit:list?pageSize=1&filter={"action":"backups:restore"}&sort=-id');
+    expect(entry).toMatchObject({ target: 'main', outcome: 'done', role: 'admin' });
+    await write(second, 6);
+
+    // What was replaced is kept as a backup.
+    expect(await settle(await restoreMain(restored.keptAs))).toMatchObject({ status: 'done', problem: null });
+    await expect.poll(() => readNotes(second).catch(() => []), { timeout: 10_000 }).toEqual([1, 2]);
+    expect(await readShop(second)).toEqual([1, 5, 6]);
+    expect((await first.data('GET /api/backups:list')).map(({ id }: Json) => id)).toEqual(
+      expect.arrayContaining([saved, all, restored.id, restored.keptAs]),
+    );
+  }, 60_000);
 });

@@ -13,6 +13,10 @@ import { ServerProcess } from '../support/server-process.ts';
 const rows = 4000;
 /** When the process is killed, as a part of the time that the work takes. The restore of an application ends with its exchange. */
 const moments = [0.4, 0.75, 0.9];
+/** The same for `main`: the server closes its stores, exchanges them and opens them again in the second half. */
+const mainMoments = process.env['MAIN_KILLS']
+  ? Array.from({ length: Number(process.env['MAIN_KILLS']) }, Math.random)
+  : [0.3, 0.7, 0.85];
 
 describeEngines('kill -9', (engine) => {
   const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-crash-'));
@@ -37,12 +41,12 @@ describeEngines('kill -9', (engine) => {
       const headers = { 'x-app': 'shop', authorization: `Bearer ${entered.token}` };
       return (await server.call(action, body, headers))!.json();
     };
-    const list = (): Promise<Json[]> => server.data('backups:list');
+    const list = (): Promise<Json[] | null> => server.data('backups:list');
     const end = async (id: string): Promise<Json> => {
       let found: Json;
       const isRunning = async (): Promise<boolean> => {
-        found = (await list()).find((each) => each.id === id);
-        return found?.status === 'running';
+        found = (await list())?.find((each) => each.id === id);
+        return found === undefined || found.status === 'running';
       };
       await expect.poll(isRunning, { timeout: 20_000, interval: 50 }).toBe(false);
       return found;
@@ -87,7 +91,7 @@ describeEngines('kill -9', (engine) => {
       const { count } = (await callShop('things:list?pageSize=1')).meta;
       expect([count, ended.status]).toEqual(ended.status === 'done' ? [rows, 'done'] : [rows + 1, 'failed']);
       if (ended.status === 'failed') expect(ended.problem).toMatch(/Nothing was changed/);
-      else expect((await list()).find((each) => each.id === ended.keptAs)?.status).toBe('done');
+      else expect((await list())!.find((each) => each.id === ended.keptAs)?.status).toBe('done');
       if (engine.name === 'sqlite') {
         const files = readdirSync(join(store.dataDir, 'applications'));
         expect(files.filter((name) => /^[0-9a-f-]{36}\.db$/.test(name))).toHaveLength(1);
@@ -95,6 +99,28 @@ describeEngines('kill -9', (engine) => {
       }
       // The next attempt begins with the earlier data.
       if (ended.status === 'failed') await end(await restore());
+    }
+    await server.data('collections:create', { name: 'notes', fields: [{ name: 'n', type: 'integer' }] });
+    const all = await end((await server.data('backups:create', {})).id);
+    const restoreMain = async (): Promise<string> => {
+      await server.data('notes:create', { n: 1 });
+      return (await server.data(`backups:restore?filterByTk=${all.id}`, { application: 'main', confirm: 'main' })).id;
+    };
+    const { count: kept } = (await callShop('things:list?pageSize=1')).meta;
+    started = performance.now();
+    expect(await end(await restoreMain())).toMatchObject({ status: 'done' });
+    const mainTime = performance.now() - started;
+    let notes = 0;
+    for (const moment of mainMoments) {
+      const id = await restoreMain();
+      await pause(moment * mainTime);
+      await restart();
+      const ended = await end(id);
+      notes = ended.status === 'done' ? 0 : notes + 1;
+      expect((await server.data('notes:list')).length, `killed after ${moment} of ${mainTime} ms`).toBe(notes);
+      expect((await callShop('things:list?pageSize=1')).meta.count).toBe(kept);
+      if (engine.name === 'sqlite')
+        expect(readdirSync(store.dataDir).filter((name) => /\.part|restore/.test(name))).toEqual([]);
     }
     const last = await end((await server.data('backups:create', {})).id);
     expect(last.status).toBe('done');

@@ -162,7 +162,8 @@ describe.skipIf(obstacle !== null)('the image', () => {
   let running: ChildProcess | null = null;
 
   beforeAll(() => {
-    // The first stage needs an image of a registry. What it runs is run here; the second stage is that of the Dockerfile.
+    // buildah can run RUN steps here (chroot isolation), but the first stage begins with an image of a registry, which CI cannot reach, and
+    // loads packages with apt-get and npm. What it runs at last is run here; the second stage is that of the Dockerfile.
     const dockerfile = readFileSync(join(repository, 'Dockerfile'), 'utf8');
     expect(dockerfile).toContain('scripts/build-image.ts /image\n');
     const stage = dockerfile.slice(dockerfile.indexOf('FROM scratch'));

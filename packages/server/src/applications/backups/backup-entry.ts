@@ -1,4 +1,5 @@
 /** A backup or restore, as replies show it. */
+import type { AuditActor } from '../../changes/admin-actions.ts';
 import type { BackupManifest, BackupReason } from '../../database/backup-manifest.ts';
 import type { BackupRow, BackupStatus } from '../../database/backup-rows.ts';
 import type { BackupProgress } from '../../database/backup-task.ts';
@@ -51,6 +52,8 @@ export interface RestoreSteps {
   readonly replaced: string | null;
   /** Whether the application was stopped for the restore, so that it must be started again. */
   readonly wasStopped: boolean;
+  /** Of `main`, whose restored event log has the name `store`: the caller, for the restored audit journal. */
+  readonly mainCaller?: AuditActor;
 }
 
 export const parseJob = ({ job }: Pick<BackupRow, 'job'>): StoredJob => JSON.parse(job) as StoredJob;

@@ -9,6 +9,7 @@ import { isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { processCounters } from '../../base/metrics.ts';
 import type { HealthReporter } from '../../base/server-health.ts';
+import { toAuditActor } from '../../changes/admin-actions.ts';
 import type { BackupEngine, BackupManifest, BackupReason } from '../../database/backup-manifest.ts';
 import {
   deleteBackup,
@@ -20,7 +21,7 @@ import {
 } from '../../database/backup-rows.ts';
 import type { BackupProgress, BackupTask } from '../../database/backup-task.ts';
 import { ApiError } from '../../protocol/api-error.ts';
-import type { Application } from '../application.ts';
+import { type Application, mainApplicationName } from '../application.ts';
 import type { ApplicationStores } from '../application-stores.ts';
 import type { Applications } from '../applications.ts';
 import {
@@ -34,6 +35,7 @@ import {
 } from './backup-entry.ts';
 import type { BackupStorage, FoundBackup, KnownJobs } from './backup-storage.ts';
 import { type RestoreRequest, restoreApplication } from './restore-application.ts';
+import { restoreMain } from './restore-main.ts';
 import { runBackupTask } from './run-backup-task.ts';
 import { settleInterrupted } from './settle-interrupted.ts';
 
@@ -63,6 +65,8 @@ export interface NewBackup {
 /** A job that has the lock. */
 export interface RunningJob {
   readonly entry: BackupEntry;
+  /** Whether its end is settled after a restart. */
+  isHandedOver: boolean;
   /** Stores changes of the job, durably. */
   update(change: Partial<BackupEntry>, restore?: RestoreSteps): Promise<void>;
 }
@@ -153,16 +157,19 @@ export class Backups {
   }
 
   /**
-   * Begins to restore one application.
+   * Begins to restore one application. To restore `main`, the server closes all stores and opens them again.
    *
    * @throws ApiError `BACKUP_RUNNING`, and for a request that cannot be carried out.
    */
   async restore(request: RestoreRequest): Promise<BackupEntry> {
     const { name, id } = request;
     const entry = this.#newEntry('restore', { application: name, reason: 'request', backup: id });
-    const restore: RestoreSteps = { store: randomUUID(), replaced: null, wasStopped: false };
+    const isMain = name === mainApplicationName;
+    const { caller, requestId } = request.requester;
+    const mainCaller = isMain && { mainCaller: toAuditActor(caller, requestId) };
+    const restore: RestoreSteps = { store: randomUUID(), replaced: null, wasStopped: false, ...mainCaller };
     const started = await this.#begin({ entry, restore }, null, (job) =>
-      restoreApplication(this, job, request, restore),
+      isMain ? restoreMain(this, job, request, restore) : restoreApplication(this, job, request, restore),
     );
     return started ?? entry;
   }
@@ -199,7 +206,7 @@ export class Backups {
   async runOther<T>(work: (onBegun: (result: T) => void) => Promise<void>): Promise<T> {
     const begun = Promise.withResolvers<T>();
     const running = this.#withLock(async () => {
-      await settleInterrupted(this);
+      await this.#requireNone();
       await work(begun.resolve);
       return true;
     });
@@ -287,7 +294,7 @@ export class Backups {
   ): Promise<BackupEntry | null> {
     const started = Promise.withResolvers<BackupEntry | null>();
     const running = this.#withLock(async () => {
-      await settleInterrupted(this);
+      await this.#requireNone();
       const stored = await this.#insert(job, slot);
       started.resolve(stored && job.entry);
       if (stored) await this.#run(stored, work);
@@ -295,6 +302,12 @@ export class Backups {
     });
     running.then((ran) => ran ?? started.reject(backupRunning()), started.reject);
     return started.promise;
+  }
+
+  /** Settles interrupted jobs. @throws ApiError `BACKUP_RUNNING` if one remains: another server restores `main`. */
+  async #requireNone(): Promise<void> {
+    await settleInterrupted(this);
+    if ((await readRunningBackups(this.#main.database)).length > 0) throw backupRunning();
   }
 
   /** @returns null if another job has the lock. */
@@ -314,6 +327,7 @@ export class Backups {
     // Changes are written one after the other.
     let writing: Promise<unknown> = Promise.resolve();
     return {
+      isHandedOver: false,
       get entry(): BackupEntry {
         return stored.entry;
       },
@@ -333,6 +347,7 @@ export class Backups {
     const { logger, report } = this.parts;
     try {
       await work(job);
+      if (job.isHandedOver) return null;
       await job.update({ status: 'done', finishedAt: this.now() });
       await pruneBackupReports(this.#main.database, maxReports);
       logger.info({ backup: id }, `A ${kind} is complete.`);

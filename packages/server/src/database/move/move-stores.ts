@@ -79,6 +79,8 @@ export interface MoveTarget extends MoveReader, ReadableStore {
   analyse(): Promise<void>;
   /** Makes foreign keys hold. @throws DatabaseFault if a row refers to none. */
   relate(tables: readonly NewTable[]): Promise<void>;
+  /** Does what {@link relate} does without any effect, to find out how long it takes. @throws DatabaseFault */
+  tryToRelate(tables: readonly NewTable[]): Promise<void>;
   /** Runs work in a transaction on the application's store. */
   inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Writes the versions, and a new name of the event log. After this the stores are complete. */

@@ -54,8 +54,9 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
       return result.read;
     };
     listed = await listApplications(options);
-    for (const { store } of listed) if (store !== options.mainStore) await save(store);
-    if (options.application === null) {
+    const isAll = options.application === null;
+    for (const { store } of listed) if (!isAll || store !== options.mainStore) await save(store);
+    if (isAll) {
       // The list of the copy of `main`: others may have been created or destroyed since.
       listed = await saveReading(options.mainStore, (client) => readApplications(client, options));
       for (const { store } of listed) await save(store);
@@ -64,7 +65,7 @@ export async function backupSchemas(target: string, options: SchemaBackupOptions
     const manifest: Omit<BackupManifest, 'format' | 'files'> = {
       ...options.manifest,
       engine: 'postgres',
-      scope: options.application === null ? 'all' : 'application',
+      scope: isAll ? 'all' : 'application',
       applications: listed,
       tables,
     };

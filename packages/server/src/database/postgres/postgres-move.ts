@@ -232,15 +232,20 @@ WHERE contype='f' AND connamespace=current_schema()::regnamespace`,
   }
 
   async relate(tables: readonly NewTable[]): Promise<void> {
-    await this.inTransaction(async () => {
-      await runQuery(
-        this.#writer,
-        'ALTER TABLE _fields ADD FOREIGN KEY (collection_id) REFERENCES _collections(id) ON DELETE CASCADE',
-      );
-      for (const { table, columns } of tables)
-        for (const column of columns)
-          if (column.references) await this.#runAll(postgresDialect.addReference(table, column, columns, []));
-    });
+    await this.inTransaction(() => this.#addReferences(tables));
+  }
+
+  async tryToRelate(tables: readonly NewTable[]): Promise<void> {
+    await runQuery(this.#writer, 'BEGIN');
+    await this.#addReferences(tables).finally(() => runQuery(this.#writer, 'ROLLBACK').catch(() => {}));
+  }
+
+  async #addReferences(tables: readonly NewTable[]): Promise<void> {
+    const references = 'REFERENCES _collections(id) ON DELETE CASCADE';
+    await runQuery(this.#writer, `ALTER TABLE _fields ADD FOREIGN KEY (collection_id) ${references}`);
+    for (const { table, columns } of tables)
+      for (const column of columns)
+        if (column.references) await this.#runAll(postgresDialect.addReference(table, column, columns, []));
   }
 
   async inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {

@@ -93,7 +93,10 @@ export async function connectWithRetry(
   }
 }
 
-/** The maximum number of connections for this role, without those that are reserved for administrators. */
+/**
+ * The maximum number of connections of pools for this role, without those that are reserved for administrators and the one by which servers
+ * know of each other.
+ */
 async function readConnectionLimit(client: pg.Client): Promise<number> {
   const [limit] = await runQuery<{ most: number }>(
     client,
@@ -103,7 +106,7 @@ current_setting('max_connections')::int
 (SELECT nullif(rolconnlimit,-1) FROM pg_roles WHERE rolname=current_user AND NOT rolsuper),
 (SELECT nullif(datconnlimit,-1) FROM pg_database WHERE datname=current_database())) AS most`,
   );
-  return Math.max(1, limit?.most ?? 1);
+  return Math.max(1, (limit?.most ?? 1) - 1);
 }
 
 const dropBatchSize = 200;

@@ -104,7 +104,7 @@ export async function restoreSchemas(options: SchemaRestoreOptions): Promise<str
 }
 
 /** Loads an application into a schema, replacing what an interrupted call has left there, and gives its event log a new name. */
-async function loadPart(
+export async function loadPart(
   client: PostgresClient,
   { url, budget, folder, manifest, isCopy = false }: Omit<SchemaRestoreParts, 'mainStore' | 'schemaName'>,
   store: string,

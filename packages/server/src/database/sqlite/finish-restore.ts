@@ -17,8 +17,10 @@ export const partName = 'restore.part';
 export interface RestoreIntent {
   /** The folder, within the data folder, for what is replaced. */
   readonly keep: string;
-  /** The only application that is restored; absent: all data is. */
+  /** The only application that is restored. */
   readonly application?: RestoredApplication;
+  /** The store of `main`, if only `main` is restored. Without both, all data is. */
+  readonly main?: string;
 }
 
 /** An application whose files are in the part under the name of its new store. */
@@ -49,6 +51,7 @@ export async function finishRestore(dataDir: string): Promise<string | null> {
   const intent = JSON.parse(await readFile(join(dataDir, intentName), 'utf8')) as RestoreIntent;
   const kept = join(dataDir, intent.keep);
   if (intent.application) await finishApplication(dataDir, intent.application, kept);
+  else if (intent.main !== undefined) await finishMain(dataDir, intent.main, kept);
   else await replaceAll(dataDir, kept);
   await rm(join(dataDir, partName), { recursive: true, force: true });
   await rm(join(dataDir, intentName));
@@ -80,6 +83,19 @@ async function finishApplication(dataDir: string, application: RestoredApplicati
   const database = new SqliteDatabase({ path, readerThreads: 0, report: { writes: report, log: report } });
   await listRestoredApplication(database, application, store, at).finally(() => database.close());
   if (replaced !== null) await moveStore(stores, join(kept, 'applications'), replaced);
+}
+
+/** Each step can be repeated: the name of the folder in the part says whether all replaced files were moved. */
+async function finishMain(dataDir: string, store: string, kept: string): Promise<void> {
+  const stores = join(dataDir, 'applications');
+  const part = join(dataDir, partName);
+  const [waiting, ready] = [join(part, 'applications'), join(part, 'ready')];
+  if (existsSync(waiting)) {
+    await moveStore(stores, join(kept, 'applications'), store);
+    await rename(waiting, ready);
+    await syncToDisk(part);
+  }
+  await moveStore(ready, stores, store);
 }
 
 /** Moves the files of a store. */

@@ -106,7 +106,7 @@ async function prepareApplication(
 }
 
 /** Copies the files of one application to `<part>/applications` under the name of another store, and checks the copy. */
-async function copyStore(
+export async function copyStore(
   { folder, manifest, application, store, isCopy }: NewStoreOptions,
   part: string,
 ): Promise<void> {

@@ -260,6 +260,10 @@ export class SqliteMoveTarget extends SqliteMoveReader implements MoveTarget {
     }
   }
 
+  async tryToRelate(): Promise<void> {
+    await this.relate();
+  }
+
   inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return inTransactionOf(this.main, work);
   }

@@ -52,6 +52,8 @@ export interface CopyTarget {
   copyBlobs(from: BlobStore, onBlob: () => void): Promise<CopiedBlobs>;
   /** Informs the planner about the copied rows. */
   analyse(): Promise<void>;
+  /** Does the slow part of {@link complete} without any effect, to find out how long it takes. Not on other servers. */
+  tryToComplete(plan: TablePlan): Promise<void>;
   /** After this the copy can be put in place. */
   complete(end: CopyEnd, plan: TablePlan): Promise<void>;
   /** Requests and statements that run are ended. */

@@ -64,6 +64,10 @@ export class LocalCopyTarget implements CopyTarget {
     return this.#opened.target.analyse();
   }
 
+  tryToComplete({ created }: TablePlan): Promise<void> {
+    return this.#opened.target.tryToRelate(created);
+  }
+
   async complete({ application, versions, generated }: CopyEnd, plan: TablePlan): Promise<void> {
     const { target } = this.#opened;
     for (const table of plan.tables) {

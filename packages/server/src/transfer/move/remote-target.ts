@@ -93,6 +93,8 @@ export class RemoteCopyTarget implements CopyTarget {
     await this.#channel.send('analyse', {});
   }
 
+  async tryToComplete(): Promise<void> {}
+
   async complete({ versions, generated }: CopyEnd): Promise<void> {
     await this.#channel.send('complete', { versions, generated });
   }

@@ -17,14 +17,12 @@ interface RestoreDialogProps {
 /** Restores one application of a backup, over itself or as a copy. */
 export function RestoreDialog({ backup, close }: RestoreDialogProps): ReactNode {
   const t = useBackupTexts();
-  const names = backup.applications.filter((name) => name !== mainApplicationName);
+  const isMain = (name: string): boolean => name === mainApplicationName;
+  // The restore of main concerns everybody, so it is not proposed first.
+  const names = [...backup.applications].sort((one, other) => Number(isMain(one)) - Number(isMain(other)));
   return (
     <Modal opened onClose={close} title={t.restoreTitle} size="md">
-      {names.length === 0 ? (
-        <Text>{t.nothingToRestore}</Text>
-      ) : (
-        <RestoreForm backup={backup} names={names} close={close} />
-      )}
+      <RestoreForm backup={backup} names={names} close={close} />
     </Modal>
   );
 }
@@ -39,7 +37,9 @@ function RestoreForm({ backup, names, close }: RestoreDialogProps & { names: rea
   const [copyName, setCopyName] = useState('');
   const [identity, setIdentity] = useState('');
   const exists = applications?.some((each) => each.name === name) ?? true;
-  const isCopy = mode === 'copy';
+  const isMain = name === mainApplicationName;
+  const isCopy = mode === 'copy' && !isMain;
+  const replaceHint = isMain ? t.replaceMainHint : t.replaceHint;
   const restore = useApiMutation({
     write: (client) =>
       client.backups().restore(backup.id, {
@@ -58,7 +58,7 @@ function RestoreForm({ backup, names, close }: RestoreDialogProps & { names: rea
     (isCopy ? copyName.trim() !== '' : !exists || typed === name) && !(backup.isEncrypted && identity === '');
   return (
     <DialogForm write={restore} submitLabel={t.doRestore} cancel={close} isReady={isReady}>
-      <Text size="sm">{t.restoreText}</Text>
+      <Text size="sm">{isMain ? t.restoreMainText : t.restoreText}</Text>
       <NativeSelect
         label={t.application}
         data={[...names]}
@@ -66,10 +66,10 @@ function RestoreForm({ backup, names, close }: RestoreDialogProps & { names: rea
         onChange={(event) => setName(event.currentTarget.value)}
         data-autofocus
       />
-      <Radio.Group label={t.mode} value={mode} onChange={setMode}>
+      <Radio.Group label={t.mode} value={isMain ? 'replace' : mode} onChange={setMode}>
         <Stack gap="xs" mt={4}>
-          <Radio value="replace" label={t.replace} description={exists ? t.replaceHint : t.newHint} />
-          <Radio value="copy" label={t.copy} description={t.copyHint} />
+          <Radio value="replace" label={t.replace} description={exists ? replaceHint : t.newHint} />
+          {!isMain && <Radio value="copy" label={t.copy} description={t.copyHint} />}
         </Stack>
       </Radio.Group>
       {isCopy && (

@@ -36,15 +36,17 @@ export const backups = {
   destroyed: 'The backup was deleted.',
   removeReport: 'Remove from the list',
   restoreTitle: 'Restore an application',
-  restoreText:
-    'The other applications stay available. The application main can only be restored with the command line, while no server runs.',
+  restoreText: 'The other applications stay available.',
+  restoreMainText:
+    'All applications are unavailable for some seconds. The other applications keep their data, and the list of applications is not restored.',
   application: 'Application',
-  nothingToRestore: 'The backup only contains the application main. Restore it with the command line.',
   mode: 'How to restore it',
   replace: 'Replace the data of the application',
   copy: 'Create a copy next to it',
   replaceHint:
     'The present data is saved as a backup. Meanwhile, requests to the application are refused. Keys and logins that were revoked since the backup are valid again.',
+  replaceMainHint:
+    'The present data is saved as a backup. Users, roles, passwords, keys and logins of main are those of the time of the backup, also what was revoked since. You may have to sign in again.',
   newHint: 'The application does not exist. It is created again.',
   copyHint:
     'The copy sends nothing: its webhooks and campaigns are paused, and its mail accounts have no mail servers. It has no keys and logins of the original.',
