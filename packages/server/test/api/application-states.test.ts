@@ -4,7 +4,7 @@ import { expect, inject, test } from 'vitest';
 import { sweepKeyHomes } from '../../src/applications/key-homes.ts';
 import { makeToken } from '../../src/base/token.ts';
 import type { Row } from '../../src/database/database.ts';
-import { findNodeOf } from '../support/citus-cluster.ts';
+import { locateSchema } from '../support/citus-cluster.ts';
 import { describeEngines, type Engine } from '../support/engines.ts';
 import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -34,7 +34,7 @@ const schemaOf = (store: string): string => `app_${store.replaceAll('-', '')}`;
 
 /** Runs a statement where the schema is: on a Citus cluster, the main store and that of an application can be on two nodes. */
 async function queryNode(server: TestServer, schema: string, text: string): Promise<void> {
-  await queryDatabase(await findNodeOf(schema, server.store.databaseUrl!, inject('clusterNodes')), text);
+  await queryDatabase(await locateSchema(schema, server.store.databaseUrl!, inject('clusterNodes')), text);
 }
 
 describeEngines('states of applications', (engine) => {

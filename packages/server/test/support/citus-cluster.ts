@@ -64,7 +64,7 @@ export function inDatabase(url: string, name: string): string {
 }
 
 /** The address of the node of a cluster that has a schema; without a cluster, that of the database. @throws Error if no node has it. */
-export async function findNodeOf(schema: string, url: string, nodes: readonly string[] | null): Promise<string> {
+export async function locateSchema(schema: string, url: string, nodes: readonly string[] | null): Promise<string> {
   const name = new URL(url).pathname.slice(1);
   for (const node of nodes?.map((each) => inDatabase(each, name)) ?? [url]) {
     const found = await queryDatabase(node, `SELECT 1 AS found FROM pg_namespace WHERE nspname='${schema}'`);
