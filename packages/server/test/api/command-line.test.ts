@@ -125,7 +125,8 @@ describeEngines('the command line', (engine) => {
     expect((await asOperator({ authorization: `Bearer ${token}` })).status).toBe(200);
     for (const forwarded of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'])
       expect((await asOperator({ authorization: `Bearer ${token}`, [forwarded]: '203.0.113.7' })).status).toBe(401);
-    expect((await asOperator({ authorization: `Bearer ${token.slice(0, -1)}x` })).status).toBe(401);
+    const other = token.slice(0, -1) + (token.endsWith('x') ? 'y' : 'x');
+    expect((await asOperator({ authorization: `Bearer ${other}` })).status).toBe(401);
 
     expect(await json('app', 'create', 'shop')).toMatchObject({ name: 'shop', status: 'running' });
     expect(await json('user', 'list', '--app', 'shop')).toEqual([]);

@@ -244,8 +244,12 @@ export async function withAllClosed<T>(
         throw error;
       },
     );
-    locked.catch(() => {});
-    await waitUntilRequested(sender, holder);
+    let isOver = false;
+    const over = (): void => {
+      isOver = true;
+    };
+    locked.then(over, over);
+    await waitUntilRequested(sender, holder, () => isOver);
     await runQuery(sender, `SELECT pg_notify('${channel}',$1)`, [message]);
     return (await locked) ? await work(holder) : otherwise;
   } catch (error) {
@@ -255,10 +259,14 @@ export async function withAllClosed<T>(
   }
 }
 
-/** Waits until a connection has, or waits for, its advisory lock. */
-async function waitUntilRequested(client: PostgresClient, holder: PostgresClient): Promise<void> {
+/** Waits until a connection has, or waits for, its advisory lock, or has lost it. */
+async function waitUntilRequested(
+  client: PostgresClient,
+  holder: PostgresClient,
+  isOver: () => boolean,
+): Promise<void> {
   const { processID } = holder as { processID?: number };
   const isRequested = async (): Promise<boolean> =>
     (await runQuery(client, "SELECT 1 FROM pg_locks WHERE locktype='advisory' AND pid=$1", [processID])).length > 0;
-  while (!(await isRequested())) await pause(1);
+  while (!isOver() && !(await isRequested())) await pause(1);
 }
