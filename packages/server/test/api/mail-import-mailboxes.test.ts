@@ -81,6 +81,22 @@ describeEngines('e-mails in several mailboxes', (engine) => {
     await act('move', { mailbox: ['Archive', ...undo.mailbox, 'archive'] });
     expect(await counts()).toEqual({ ...filed, Trash: [0, 0] });
     expect((await server.data(`GET /api/emails/${key}`, { as: 'bob' })).folder).toBe('archive');
+    // A role that may not read the mailbox of an e-mail does not learn it by a deletion.
+    await server.data('POST /api/roles:create', { body: { name: 'sorter', title: 'Sorter' } });
+    const permission = {
+      role: 'sorter',
+      resource: 'emails',
+      actions: ['get', 'update', 'destroy'],
+      fields: ['subject'],
+    };
+    await server.data('POST /api/permissions:create', { body: permission });
+    const user = { email: 'sorter@example.com', password: 'correct horse', roles: ['sorter'] };
+    const member = await server.data('POST /api/users:create', { body: user });
+    await server.data(`POST /api/accounts:update?filterByTk=${id}`, { body: { members: [member.id] } });
+    server.tokens.set('sorter', await server.signIn(user.email, user.password));
+    const hidden = await server.call('POST /api/emails:destroy', { as: 'sorter', body: { ids: [key] } });
+    expect(hidden.body).toMatchObject({ data: 1, meta: { undo: [] } });
+    await act('move', { mailbox: undo.mailbox });
     for (const [mailbox, from, code] of [
       [[], null, 'BODY_INVALID'],
       [['inbox', null], null, 'BODY_INVALID'],

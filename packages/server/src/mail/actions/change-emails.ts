@@ -37,14 +37,19 @@ export async function runMove(request: MailRequest): Promise<MailData> {
     throw new ApiError('BODY_INVALID', '"from" requires that "mailbox" is one mailbox. Remove "from", or the list.');
   const keys = parseEmailKeys(filterByTk, ids);
   return request.write(await buildWriteOptions(request, keys), async (tx) =>
-    toMailData(await moveEmails(tx, keys, mailboxes, from)),
+    toMailData(request, await moveEmails(tx, keys, mailboxes, from)),
   );
 }
 
 const isMailboxName = (value: unknown): value is MailboxName =>
   typeof value === 'number' || (typeof value === 'string' && value !== '');
 
-const toMailData = ({ count, undo }: MovedEmails): MailData => ({ data: String(count), meta: { undo } });
+/** The mailboxes in which e-mails were are only named to roles that may read the mailbox of an e-mail, and may move it. */
+function toMailData({ context }: MailRequest, { count, undo }: MovedEmails): MailData {
+  const mailbox = getField(context.registry.get('emails'), 'mailbox');
+  const mayUndo = ['get', 'update'].every((action) => context.findGrant('emails', action)?.may(mailbox));
+  return { data: String(count), meta: { undo: mayUndo ? undo : [] } };
+}
 
 /** `emails:destroy`: moves e-mails to the trash, and deletes those that are in it. With `force`, deletes all of them. */
 export async function runDestroy(request: MailRequest): Promise<MailData> {
@@ -52,7 +57,7 @@ export async function runDestroy(request: MailRequest): Promise<MailData> {
   const { filterByTk, force } = request.knownParameters(['filterByTk', 'force']);
   const keys = parseEmailKeys(filterByTk, readBodyObject(request, ['ids'])['ids']);
   return request.write(await buildWriteOptions(request, keys), async (tx) =>
-    toMailData(await destroyEmails(tx, keys, parseForce(force))),
+    toMailData(request, await destroyEmails(tx, keys, parseForce(force))),
   );
 }
 
