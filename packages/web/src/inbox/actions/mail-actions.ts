@@ -185,7 +185,7 @@ export class MailActions {
     const { client, list, texts } = this.#context;
     const keys = rows.map(({ id }) => id);
     list.hide(keys);
-    /** How to undo it; empty after a failure, which has been shown to the user. */
+    /** How to undo it; null after a failure, which has been shown to the user. */
     const done = this.#writeSelected(keys, write, selectEmails).then(
       (moves) => {
         list.settle(keys);
@@ -194,7 +194,7 @@ export class MailActions {
       (error: unknown) => {
         list.settle(keys, rows);
         this.#handleError(keys, error, action);
-        return [];
+        return null;
       },
     );
     let isReverted = false;
@@ -206,7 +206,10 @@ export class MailActions {
       list.settle(keys, rows);
       const release = list.retain(keys);
       try {
-        for (const move of await done) await moveEmails(client, 'move', move);
+        const moves = await done;
+        // The role may delete e-mails, but not move them.
+        if (moves?.length === 0) throw new Error(texts.notAllowed);
+        for (const move of moves ?? []) await moveEmails(client, 'move', move);
         release();
       } catch (error) {
         release();
