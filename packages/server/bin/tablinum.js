@@ -2,7 +2,7 @@
 /**
  * The `tablinum` command. It is JavaScript so that it can prepare Node before the first TypeScript file.
  *
- * - It runs the bundled server (dist/, see build.ts) if no source is newer, and otherwise the sources, which take twice as long to start.
+ * - It runs the bundled server (dist/, see build.ts) if no source is newer, and otherwise the sources, which start more slowly.
  * - The compile cache: from the second start on, all sources come from it, and Node does not load its TypeScript compiler, which takes
  *   19 MB and 90 ms of processor time (Node 26.10, 2026-11-23).
  * - Imports between sources name the file, so they need none of Node's lookups of links, packages and formats, which took more than a
