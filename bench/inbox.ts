@@ -48,6 +48,9 @@ async function fill({ server, client }: Site): Promise<number> {
   const corpus = await parseCorpus(null, parsed);
   const first = corpus.filter(({ inReplyTo, references }) => inReplyTo.length + references.length === 0);
   await storeMailCopies({ running: server }, { id, address }, first, mails);
+  // A server that has run for a minute has statistics; without them, PostgreSQL reads all conversations for a page.
+  if (options.engine === 'postgres')
+    await server.applications.main.database.write((transaction) => transaction.run({ text: 'ANALYZE', values: [] }));
   const query = { pageSize: 1, count: 'exact' };
   return (await client.call<unknown, { count: number }>('conversations:list', { query })).meta.count;
 }

@@ -6,6 +6,7 @@ import { type Browser, chromium, type Locator, type Page } from 'playwright-core
 import { Client } from '../packages/client/src/client.ts';
 import { readConfig } from '../packages/server/src/base/config.ts';
 import { type RunningServer, startServer } from '../packages/server/src/server.ts';
+import { findChromium } from '../packages/server/test/support/browser.ts';
 import { type Engine, places } from './places.ts';
 
 export const web = fileURLToPath(new URL('../packages/web/', import.meta.url));
@@ -36,7 +37,7 @@ export async function onSite(work: (site: Site) => Promise<void>, engine: Engine
   });
   const server = await startServer({ config });
   const browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    executablePath: findChromium() ?? '/usr/bin/chromium',
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
   try {
