@@ -144,7 +144,7 @@ UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname LIKE '%\\_moved'`
       expect(await listRemains()).toEqual([]);
     });
 
-    test('keeps everything else: clients are told to reload, sequences go on, and webhooks keep their positions', async () => {
+    test('keeps everything else: clients reload, sequences go on, and webhooks keep their positions', async () => {
       const token = await create('kept');
       const call = (request: string, body?: object): Promise<Json> =>
         server.data(request, { as: token, headers: { 'x-app': 'kept' }, ...(body && { body }) });

@@ -11,13 +11,32 @@ const chromiumPaths = [
   '/usr/bin/google-chrome',
 ];
 
-/** Where a real Chromium is, or null: said on a laptop, a failure in CI. */
+/** The path of Chromium, or null: see {@link findBrowser}. */
 export function findChromium(): string | null {
-  const found = chromiumPaths.find((path) => path && existsSync(path)) ?? null;
+  return findBrowser({
+    name: 'Chromium',
+    paths: chromiumPaths,
+    systemPackage: 'chromium-headless-shell',
+    variable: 'CHROMIUM',
+  });
+}
+
+interface BrowserPlaces {
+  readonly name: string;
+  readonly paths: readonly (string | undefined)[];
+  /** The package of Debian. */
+  readonly systemPackage: string;
+  /** The environment variable that names another one. */
+  readonly variable: string;
+}
+
+/** The path of a browser, or null. If there is none, a line says so; in CI it is an error. */
+export function findBrowser({ name, paths, systemPackage, variable }: BrowserPlaces): string | null {
+  const found = paths.find((path) => path && existsSync(path)) ?? null;
   if (found !== null) return found;
   if (process.env['CI'])
-    throw new Error('Chromium is needed in CI: apt-get install chromium-headless-shell, or name it in CHROMIUM.');
-  process.stdout.write('Tests in the browser are skipped: there is no Chromium; name one in CHROMIUM.\n');
+    throw new Error(`${name} is needed in CI: apt-get install ${systemPackage}, or name it in ${variable}.`);
+  process.stdout.write(`Tests in ${name} are skipped: it is not installed. Name one in ${variable}.\n`);
   return null;
 }
 

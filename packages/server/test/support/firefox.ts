@@ -1,20 +1,16 @@
 /** A real Firefox, as distributions ship it. */
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, firefox, type Page } from 'playwright-core';
+import { findBrowser } from './browser.ts';
 
 const firefoxPaths = [process.env['FIREFOX'], '/usr/bin/firefox-esr', '/usr/bin/firefox'];
 
-/** The path of Firefox, or null. If there is none, a line says so; in CI it is an error. */
+/** The path of Firefox, or null: see {@link findBrowser}. */
 export function findFirefox(): string | null {
-  const found = firefoxPaths.find((path) => path && existsSync(path)) ?? null;
-  if (found !== null) return found;
-  if (process.env['CI'])
-    throw new Error('Firefox is needed in CI: apt-get install firefox-esr, or name it in FIREFOX.');
-  process.stdout.write('Tests in Firefox are skipped: there is no Firefox; name one in FIREFOX.\n');
-  return null;
+  return findBrowser({ name: 'Firefox', paths: firefoxPaths, systemPackage: 'firefox-esr', variable: 'FIREFOX' });
 }
 
 /** Playwright sets values of input fields in Firefox in a way that React does not notice. This inserts text as typing does. */
