@@ -148,12 +148,12 @@ async function checkSqlite({ dataDir }: Config): Promise<Finding[]> {
   return [ok('store', `${files.length} database files are intact.`)];
 }
 
-/** Version, durability, access and clock of the database server. */
+/** Version, durability, access and clock of the database server, and of the nodes of a Citus cluster. */
 async function checkPostgres(url: string, { databaseConnections, databaseDurability }: Config): Promise<Finding[]> {
-  const { checkPostgresServer } = await import('./database/postgres/check-server.ts');
+  const { checkPostgresDatabase } = await import('./database/postgres/check-cluster.ts');
   try {
     const isRequired = databaseDurability === 'required';
-    const { problems, drift } = await checkPostgresServer(url, isRequired, databaseConnections);
+    const { problems, drift } = await checkPostgresDatabase(url, isRequired, databaseConnections);
     const findings = problems.map(({ message, cure, isFatal }) => (isFatal ? failed : warning)('store', message, cure));
     if (Math.abs(drift) > maxClockMilliseconds)
       findings.push(

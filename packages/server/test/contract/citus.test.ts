@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
+import { diagnose } from '../../src/cli-doctor.ts';
 import { readStoresByName } from '../../src/database/application-rows.ts';
 import { schemaName } from '../../src/open-stores.ts';
 import { startServer } from '../../src/server.ts';
@@ -74,6 +75,31 @@ describe.skipIf(nodes === null)('on a Citus cluster', () => {
     await expect(startServer({ config })).rejects.toThrow('Set DATABASE_URL to the address of the coordinator');
     rmSync(folder, { recursive: true });
     expect(await listSchemas()).toEqual(before);
+  });
+
+  test('doctor checks the nodes, and refuses the address of a worker', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tablinum-citus-'));
+    const check = async (url: string): Promise<Json[]> => {
+      const findings = await diagnose({ ...serverSettings, DATA_DIR: folder, DATABASE_URL: url });
+      return findings.filter((finding) => finding.check === 'store');
+    };
+    const url = store.databaseUrl ?? '';
+    const [coordinator, first, second] = (nodes ?? []).map(inStore);
+    expect(await check(coordinator ?? '')).toMatchObject([{ status: 'ok' }]);
+    expect(await check(first ?? '')).toMatchObject([
+      { status: 'failed', message: 'The database server is a worker of a Citus cluster.' },
+    ]);
+    const { host } = new URL(second ?? '');
+    const name = new URL(url).pathname.slice(1);
+    await queryDatabase(inDatabase(second ?? '', 'postgres'), `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    try {
+      expect(await check(url)).toMatchObject([
+        { status: 'failed', message: expect.stringContaining(`Node ${host}: It cannot be used`) },
+      ]);
+    } finally {
+      await queryDatabase(inDatabase(second ?? '', 'postgres'), `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    }
+    rmSync(folder, { recursive: true });
   });
 
   describe('moving an application', () => {

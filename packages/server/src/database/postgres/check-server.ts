@@ -18,13 +18,20 @@ export interface PostgresCheck {
 
 const connectMilliseconds = 5000;
 
+/** A connection that a server which does not reply holds up for five seconds. @throws errors of the driver. */
+export async function connectForCheck(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMilliseconds });
+  await client.connect();
+  return client;
+}
+
 /** @param requiresDurability whether settings that can lose acknowledged writes are fatal. @throws errors of the driver. */
 export async function checkPostgresServer(
   url: string,
   requiresDurability: boolean,
   connections: number,
 ): Promise<PostgresCheck> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMilliseconds });
+  const client = await connectForCheck(url);
   const problems: PostgresProblem[] = [];
   const add = (message: string, cure: string, isFatal: boolean): void => void problems.push({ message, cure, isFatal });
   const read = async (text: string): Promise<string> => {
@@ -32,7 +39,6 @@ export async function checkPostgresServer(
     return String(Object.values(rows[0] ?? {})[0]);
   };
   try {
-    await client.connect();
     if (Number(await read('SHOW server_version_num')) < minServerVersion)
       add('PostgreSQL is older than 15.', 'Update PostgreSQL.', true);
     for (const name of durableSettings)

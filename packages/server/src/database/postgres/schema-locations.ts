@@ -126,7 +126,7 @@ export class SchemaLocations {
 }
 
 /** The address of a node: user, password, database and parameters are those of the coordinator. */
-function nodeUrl(coordinator: string, { host, port }: ClusterNode): string {
+export function nodeUrl(coordinator: string, { host, port }: Pick<ClusterNode, 'host' | 'port'>): string {
   const url = new URL(coordinator);
   url.hostname = host.includes(':') ? `[${host}]` : host;
   url.port = String(port);
