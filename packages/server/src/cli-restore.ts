@@ -135,9 +135,11 @@ async function restoreToDatabase(request: RestoreRequest, config: Config, url: s
   const { folder, manifest, at, application } = request;
   const { restoreSchemas } = await import('./database/postgres/restore-schemas.ts');
   const locations = await findLocations(config, url);
-  await locations.requireOneServer('restore');
+  const isCluster = await locations.isCluster();
+  if (isCluster) requireWholeRestore(request);
   await checkFiles(folder, manifest);
-  const suffix = `replaced_${at.replace(/[^\d]/g, '').slice(0, 14)}`;
+  if (isCluster) return restoreToCluster(request, config, locations);
+  const suffix = restoredSuffix(at);
   const kept = await restoreSchemas({
     ...request,
     ...(await locations.find(schemaName(mainStoreName))),
@@ -148,6 +150,32 @@ async function restoreToDatabase(request: RestoreRequest, config: Config, url: s
   if (!application) await restoreKey(folder, config.dataDir, suffix);
   return kept.length === 0 ? null : `the schemas ${kept.join(', ')}`;
 }
+
+/** @throws Error */
+function requireWholeRestore({ application, replace }: RestoreRequest): void {
+  if (application)
+    throw new Error(
+      'On a Citus cluster, this command restores all applications. Restore one while a server runs, with backups:restore.',
+    );
+  if (replace)
+    throw new Error(
+      'On a Citus cluster, this command replaces nothing. Create an empty database on all nodes, and leave out --replace.',
+    );
+}
+
+async function restoreToCluster(
+  { folder, manifest, at }: RestoreRequest,
+  { dataDir }: Config,
+  locations: Awaited<ReturnType<typeof findLocations>>,
+): Promise<null> {
+  const { restoreCluster } = await import('./database/postgres/restore-cluster.ts');
+  await restoreCluster({ locations, folder, manifest, mainStore: mainStoreName, schemaName });
+  await restoreKey(folder, dataDir, restoredSuffix(at));
+  return null;
+}
+
+/** Ends the names of what a restore has replaced. */
+const restoredSuffix = (at: string): string => `replaced_${at.replace(/[^\d]/g, '').slice(0, 14)}`;
 
 /** The key of mail passwords is a file on both engines. An earlier one is kept under another name. */
 async function restoreKey(folder: string, dataDir: string, suffix: string): Promise<void> {

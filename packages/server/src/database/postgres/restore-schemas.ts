@@ -228,13 +228,13 @@ async function listSchemas(client: PostgresClient, options: SchemaRestoreOptions
 const maxConnectionReads = 20;
 const connectionReadMilliseconds = 100;
 
-/** A server would continue with what it has read of the replaced data. @throws Error naming the connections. */
-async function requireNoServers(client: PostgresClient): Promise<void> {
+/** A server would continue with what it has read of the replaced data. Connections of Citus itself are ignored. @throws Error naming the connections. */
+export async function requireNoServers(client: PostgresClient): Promise<void> {
   let processes: readonly number[] = [];
   for (let attempt = 0; attempt < maxConnectionReads; attempt += 1) {
     const rows = await runQuery<{ pid: number }>(
       client,
-      "SELECT pid FROM pg_stat_activity WHERE datname=current_database() AND backend_type='client backend' AND pid<>pg_backend_pid()",
+      "SELECT pid FROM pg_stat_activity WHERE datname=current_database() AND backend_type='client backend' AND pid<>pg_backend_pid() AND application_name NOT LIKE 'citus%'",
     );
     if (rows.length === 0) return;
     processes = rows.map(({ pid }) => pid);
