@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** What concerns two plain databases, or the files of a build. */
-const excluded = /contract\/(move|move-to-server|move-snapshot|image|packages|demo|restore|backup-schemas)\.test\.ts$/;
+/** What concerns a plain database, or the files of a build. */
+const excluded = /contract\/(image|packages|demo|restore|backup-schemas)\.test\.ts$/;
 
 if (!process.env['TEST_CITUS_URL']) {
   console.log('The tests on Citus are skipped: TEST_CITUS_URL is not set to the address of a coordinator.');

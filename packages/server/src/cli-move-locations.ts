@@ -7,6 +7,7 @@ import { systemClock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import type { MoveSource } from './database/move/move-stores.ts';
 import type { SchemaLocations } from './database/postgres/schema-locations.ts';
+import type { SchemaSource } from './database/postgres/schema-snapshot.ts';
 import { findLocations, mainStoreName, openPostgresStore, schemaName } from './open-stores.ts';
 import type { CopyTarget } from './transfer/move/copy-target.ts';
 import { LocalCopyTarget, type OpenTarget } from './transfer/move/local-target.ts';
@@ -132,17 +133,24 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
   const { findPostgresStore, replaceSchema } = await import('./database/postgres/postgres-move-place.ts');
   const { PostgresMoveSource } = await import('./database/postgres/postgres-move-snapshot.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
-  await locations.requireOneServer('move');
-  const { budget } = await locations.find(schemaName(mainStoreName));
-  const locate = (schema: string): { url: string; budget: typeof budget; schema: string } => ({ url, budget, schema });
+  /** The server that has a store, on a Citus cluster a node of it. */
+  const locate = async (store: string): Promise<SchemaSource> => {
+    const schema = schemaName(store);
+    const { url, budget } = await locations.find(schema);
+    return { url, budget, schema };
+  };
+  const locatePart = async (store: string): Promise<SchemaSource> => ({
+    ...(await locate(store)),
+    schema: part(store),
+  });
   const part = (store: string): string => `${schemaName(store)}_part`;
   const openStore = await openPostgresStore(config, url, locations);
   const { host, pathname } = new URL(url);
   return {
     name: `postgres://${host}${pathname}`,
-    findStore: (application) => findPostgresStore(locate(schemaName(mainStoreName)), application),
+    findStore: async (application) => findPostgresStore(await locate(mainStoreName), application),
     openSource: async (store) => {
-      const reader = await PostgresMoveSource.open(locate(schemaName(store)));
+      const reader = await PostgresMoveSource.open(await locate(store));
       const database = await openStore(store).catch(closeAfter(reader));
       const bucket = await openBucket(config, store, new DatabaseBlobs(database, systemClock)).catch(
         closeAfter(database, reader),
@@ -157,13 +165,15 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
       };
     },
     openTarget: async (store) => {
-      const target = await PostgresMoveTarget.open(locate(part(store)));
+      await locations.requireNotMoving(schemaName(store));
+      const place = await locatePart(store);
+      const target = await PostgresMoveTarget.open(place);
+      // From now on, moves to another node are refused. One may have begun meanwhile.
+      await locations.requireNotMoving(schemaName(store)).catch(closeAfter(target));
       await target.createFixedTables().catch(closeAfter(target));
       const { openPostgres } = await import('./database/postgres/postgres-open.ts');
       const pool = { poolSize: 1, idleMilliseconds: 2000, requireDurable: false };
-      const database = await openPostgres({ url, budget, schema: part(store), ...pool }, false).catch(
-        closeAfter(target),
-      );
+      const database = await openPostgres({ ...place, ...pool }, false).catch(closeAfter(target));
       return {
         target,
         blobs: new DatabaseBlobs(database, systemClock),
@@ -172,7 +182,7 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
         },
       };
     },
-    replace: (store) => replaceSchema(locate(schemaName(store)), part(store)),
+    replace: async (store) => replaceSchema(await locate(store), part(store)),
   };
 }
 

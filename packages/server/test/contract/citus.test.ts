@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { diagnose } from '../../src/cli-doctor.ts';
+import { openLocation } from '../../src/cli-move-locations.ts';
 import { readStoresByName } from '../../src/database/application-rows.ts';
 import { schemaName } from '../../src/open-stores.ts';
 import { startServer } from '../../src/server.ts';
-import { inDatabase } from '../support/citus-cluster.ts';
+import { inDatabase, localSchemas } from '../support/citus-cluster.ts';
 import { postgres, type Store, shareStore } from '../support/engines.ts';
 import type { Json } from '../support/json.ts';
 import { MovingLoad } from '../support/moving-load.ts';
@@ -293,6 +294,35 @@ SELECT schema_name,gen_random_uuid(),node,${target?.['id']},'switching',now() FR
       const listed = (await server.data('GET /api/applications:nodes')) as Json[];
       const { applications } = listed.find(({ node }) => node === workers[1]);
       expect(applications).toContainEqual({ name: 'next', bytes: expect.any(Number) });
+    });
+
+    test('is refused while `tablinum move` copies into the application, and the other way round', async () => {
+      const token = await create('copied');
+      const stores = new Map(await readStoresByName(server.running.applications.main.database));
+      const storeName = stores.get('copied') ?? '';
+      const location = await openLocation(
+        readConfig({ ...serverSettings, DATA_DIR: store.dataDir, DATABASE_URL: store.databaseUrl ?? '' }),
+      );
+      const copy = await location.openTarget(storeName);
+      await copy.close();
+      const refused = await server.call('POST /api/applications:move?filterByTk=copied', {
+        body: { node: workers[1] },
+      });
+      expect(refused).toMatchObject({
+        status: 409,
+        body: { code: 'MOVE_REFUSED', message: expect.stringContaining('tablinum move') },
+      });
+      expect((await find('copied')).move).toBeNull();
+      const part = `${schemaName(storeName)}_part`;
+      await queryDatabase(inStore(nodes?.[1] ?? ''), `${localSchemas} DROP SCHEMA ${part} CASCADE`);
+
+      const held = await holdTransaction();
+      await move('copied', workers[1]);
+      await expect(location.openTarget(storeName)).rejects.toThrow('is being moved to another node');
+      await held.end();
+      expect((await waitForMove('copied')).move.status).toBe('done');
+      const reply = await server.call('GET /api/notes:list', { as: token, headers: { 'x-app': 'copied' } });
+      expect(reply.status).toBe(200);
     });
 
     test('to a node that does not reply is refused', async () => {

@@ -2,13 +2,14 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { openLocation } from '../../src/cli-move-locations.ts';
 import type { MoveReader, MoveSnapshot } from '../../src/database/move/move-stores.ts';
 import { findPlainKey, type MovedRow, type MovedTable, readRowKey } from '../../src/database/move/moved-table.ts';
 import { findLocations, schemaName } from '../../src/open-stores.ts';
 import { planTables } from '../../src/transfer/move/plan-tables.ts';
+import { locateSchema } from '../support/citus-cluster.ts';
 import { describeEngines } from '../support/engines.ts';
 import { enterApplication, fillApplication } from '../support/moved-application.ts';
 import { connectDatabase } from '../support/query-database.ts';
@@ -215,7 +216,8 @@ describeEngines('snapshots of moves', (engine) => {
   test.skipIf(engine.name !== 'postgres')(
     'a transaction with savepoints that was running at the snapshot',
     async () => {
-      const client = await connectDatabase(server.store.databaseUrl ?? '');
+      const url = await locateSchema(schemaName(store), server.store.databaseUrl ?? '', inject('clusterNodes'));
+      const client = await connectDatabase(url);
       const table = (await planTables(source.reader)).tables.find((each) => each.table.startsWith('things_'));
       const name = `${schemaName(store)}."${table?.table}"`;
       const id = `"${table?.key[0]?.name}"`;

@@ -13,6 +13,7 @@ import { runMoveCommand } from '../../src/cli-move.ts';
 import { openLocation } from '../../src/cli-move-locations.ts';
 import { schemaName } from '../../src/open-stores.ts';
 import { planTables } from '../../src/transfer/move/plan-tables.ts';
+import { locateSchema } from '../support/citus-cluster.ts';
 import { type CliProcess, rootCredentials, startCliProcess } from '../support/cli-process.ts';
 import { describeEngines, type Engine, postgres, type Store, sqlite } from '../support/engines.ts';
 import { FaultyProxy } from '../support/faulty-proxy.ts';
@@ -159,10 +160,12 @@ describe.skipIf(inject('postgresSkipped') !== null)('move to the address of a se
       // Meanwhile, another server writes to the source, because it has not noticed the stop yet.
       const { databaseUrl } = source.store;
       const store = await (await openLocation(configOf(source.store))).findStore('shop');
-      const write = `UPDATE ${schemaName(store ?? '')}._meta SET version=version+1`;
+      const schema = schemaName(store ?? '');
+      const write = `UPDATE ${schema}._meta SET version=version+1`;
       proxy.choose = async (request) => {
         if (!request.includes('step=place')) return 'pass';
-        if (databaseUrl !== null) await queryDatabase(databaseUrl, write);
+        if (databaseUrl !== null)
+          await queryDatabase(await locateSchema(schema, databaseUrl, inject('clusterNodes')), write);
         return 409;
       };
       await expect(moveThroughProxy()).rejects.toThrow(

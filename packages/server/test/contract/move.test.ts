@@ -15,6 +15,7 @@ import type { MoveTarget } from '../../src/database/move/move-stores.ts';
 import { tablesNotCopied } from '../../src/database/move/moved-table.ts';
 import { schemaName } from '../../src/open-stores.ts';
 import { planTables } from '../../src/transfer/move/plan-tables.ts';
+import { locateSchema } from '../support/citus-cluster.ts';
 import { type Engine, postgres, type Store, shareStore, sqlite } from '../support/engines.ts';
 import { fetchBytes } from '../support/file-server.ts';
 import { enterApplication, everyType, fillApplication, readApplication } from '../support/moved-application.ts';
@@ -196,7 +197,7 @@ describe.skipIf(inject('postgresSkipped') !== null)('move', () => {
     );
     await close();
     const columns = await queryDatabase(
-      second.store.databaseUrl!,
+      await locateSchema(schemaName(store!), second.store.databaseUrl!, inject('clusterNodes')),
       `SELECT table_name,column_name FROM information_schema.columns WHERE table_schema='${schemaName(store!)}'`,
     );
     const unknown = columns

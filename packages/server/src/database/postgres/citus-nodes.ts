@@ -47,6 +47,7 @@ import {
 } from './node-remains.ts';
 import {
   completeCopy,
+  hasPart,
   lockSchema,
   maxLockedMilliseconds,
   type SchemaMove,
@@ -149,6 +150,12 @@ export class CitusNodes implements ClusterStores {
         throw new ApiError('MOVE_REFUSED', `The application is on the node "${node}" already.`);
       await this.#requireReplication(current);
       await this.#requireReplication(target);
+      const { url, budget } = this.#locations.locate(current);
+      if (await withClient(url, budget, (source) => hasPart(source, schema)))
+        throw new ApiError(
+          'MOVE_REFUSED',
+          'The application is the target of "tablinum move". Repeat that command until it has ended, then try again.',
+        );
       const id = randomUUID();
       const source: NodeAddress = { id: current?.id ?? 0, name: nameNode(current) };
       if (!(await insertMove(client, { schema, id, source: source.id, target: target.id })))

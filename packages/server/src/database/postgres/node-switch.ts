@@ -7,6 +7,7 @@ import { dropPublications, lockedSchema, type SchemaNode, withClient } from './n
 import type { PostgresClient } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { adoptedPositions, newEpoch } from './postgres-event-log.ts';
+import { restorePart } from './restore-schemas.ts';
 import { runQueries, runQuery } from './run-query.ts';
 import { readPositions } from './schema-definition.ts';
 import { setForCopies } from './table-copy.ts';
@@ -97,11 +98,18 @@ export async function lockSchema({ schema, name, source }: SchemaMove, digest: s
     await lockRename(client, schema);
     const published = await runQuery(client, 'SELECT 1 FROM pg_publication WHERE pubname=$1', [name]);
     if (published.length === 0) throw new Error('The move was given up by another server.');
+    if (await hasPart(client, schema)) throw new Error('"tablinum move" replaces the application meanwhile.');
     if ((await digestDefinition(client, schema)) !== digest) throw new ChangedDefinition();
     const state = await readState(client, schema);
     await runQuery(client, `ALTER SCHEMA ${schema} RENAME TO ${lockedSchema(schema)}; COMMIT`);
     return state;
   }).catch((error: unknown) => Promise.reject(toMoveError(error)));
+}
+
+/** Whether the copy that `tablinum move` makes stands next to a schema. It would stay on this node. */
+export async function hasPart(client: PostgresClient, schema: string): Promise<boolean> {
+  const found = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [restorePart(schema)]);
+  return found.length > 0;
 }
 
 /** Writes wait, and transactions that have written are waited for. */

@@ -103,10 +103,14 @@ export class SchemaLocations {
     return this.#isCluster;
   }
 
-  /** @throws Error if the server is the coordinator of a cluster. @param command that does not work there. */
-  async requireOneServer(command: string): Promise<void> {
-    if (await this.isCluster())
-      throw new Error(`"tablinum ${command}" does not work with a Citus cluster yet. See docs/operations.md.`);
+  /** @throws Error if the schema is being moved to another node of a cluster. */
+  async requireNotMoving(schema: string): Promise<void> {
+    if (!(await this.isCluster())) return;
+    const { step } = await this.onCoordinator((client) => findPlacement(client, schema));
+    if (step !== null)
+      throw new Error(
+        'The application is being moved to another node of the Citus cluster. Try again when it is there.',
+      );
   }
 
   /** The address of a node. @param node null: the coordinator. */
