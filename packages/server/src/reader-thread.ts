@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from './base/clock.ts';
+import { collectWhenIdle } from './base/idle-collection.ts';
 import type { Tracing } from './base/tracing/tracing.ts';
 import type { TracingConfig } from './base/tracing-config.ts';
 import type { SharedStore } from './database/shared-store.ts';
@@ -29,6 +30,7 @@ port.on('message', (message: ToReader) => {
   else thread.receive(message);
 });
 await thread.start();
+collectWhenIdle();
 
 interface TracedReader {
   readonly tracing: Tracing;

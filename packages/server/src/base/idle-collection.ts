@@ -52,7 +52,7 @@ export class IdleCollector {
   }
 }
 
-/** Lets the main thread of this process collect garbage when it is idle, as long as the process runs. */
+/** Lets this thread collect garbage when it is idle, as long as it runs. Each thread has a heap of its own. */
 export function collectWhenIdle(): void {
   let last = performance.eventLoopUtilization();
   const collector = new IdleCollector({

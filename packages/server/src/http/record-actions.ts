@@ -7,7 +7,6 @@ import {
   type WriteAction,
 } from '../protocol/actions.ts';
 import { ApiError } from '../protocol/api-error.ts';
-import { limits } from '../protocol/limits.ts';
 import { normaliseQuery } from '../protocol/query-request.ts';
 import type { RecordRequest } from '../protocol/record-request.ts';
 import { permissionDenied } from '../query/read-access.ts';
@@ -33,9 +32,7 @@ import { insertRecordForm, receiveRecordForm } from './record-uploads.ts';
 import { type ActionResult, getRecordContext, hasTextParameters, type RequestContext } from './request-context.ts';
 import { unknownRoute } from './route.ts';
 import { streamList } from './streamed-list.ts';
-
-/** Lists of system resources are complete unless a page is requested. */
-const unpagedLists = new Set(['roles', 'permissions', 'apiKeys', 'applications', 'users', 'webhooks']);
+import { withWholeList } from './whole-lists.ts';
 
 /** Runs a record action of a collection. */
 export async function runRecordAction(request: RequestContext): Promise<ActionResult> {
@@ -85,16 +82,7 @@ export async function runRead(
     return { data, counter };
   }
   if (!recordRequest.paginate) return streamList(request, collection, recordRequest);
-  const isUnpaged =
-    unpagedLists.has(collection.name) &&
-    recordRequest.pageSize === null &&
-    recordRequest.page === 1 &&
-    recordRequest.after === null;
-  const { data, meta } = await listRecords(
-    context,
-    collection,
-    isUnpaged ? { ...recordRequest, pageSize: limits.wholeList } : recordRequest,
-  );
+  const { data, meta } = await listRecords(context, collection, withWholeList(collection.name, recordRequest));
   return { data, meta, counter: 0 };
 }
 

@@ -12,6 +12,7 @@ import { readTimeZone, refuseRepeatedHeaders, serverTimingHeader } from '../http
 import { readParameters, readRecordRequest } from '../http/request-reader.ts';
 import { parseRoute, type Route } from '../http/route.ts';
 import type { SharedWindow } from '../http/shared-window.ts';
+import { withWholeList } from '../http/whole-lists.ts';
 import { anonymous, parseBearerToken, withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { normaliseQuery } from '../protocol/query-request.ts';
@@ -41,6 +42,8 @@ export interface ReadRoute {
   readonly query: string;
 }
 
+/** System collections that have the reads of other collections, and are read often. */
+const systemReads: ReadonlySet<string> = new Set(['users']);
 /** The actions that readers answer. */
 export const readerActions = ['list', 'get', 'query'] as const;
 const readActions: ReadonlySet<string> = new Set(readerActions);
@@ -74,7 +77,7 @@ export class ReadAnswers {
       const application = this.#parts.findApplication((request.headers['x-app'] as string | undefined) ?? 'main');
       if (!application?.isCurrent()) return null;
       const collection = application.registry.find(read.route.resource);
-      if (!collection || collection.system) return null;
+      if (!collection || (collection.system && !systemReads.has(collection.name))) return null;
       refuseRepeatedHeaders(request.rawHeaders);
       const caller = await authenticate(request, application);
       refund = this.#count(application, caller, request);
@@ -154,6 +157,6 @@ async function readRecords(
     return { data, counter };
   }
   if (!request.paginate) return null;
-  const { data, meta } = await listRecords(context, collection, request);
+  const { data, meta } = await listRecords(context, collection, withWholeList(collection.name, request));
   return { data, meta, counter: 0 };
 }

@@ -61,6 +61,16 @@ export class HandOver {
     return promise;
   }
 
+  /** Forwards all bytes of a connection, which has sent no request yet that was read. */
+  forward(client: Socket): void {
+    const upstream = connectToMain(this.#path, client);
+    upstream.on('error', () => client.destroy());
+    client.on('error', () => upstream.destroy());
+    client.once('close', () => upstream.destroy());
+    upstream.once('close', () => client.destroySoon()); // the end of a reply may still be written
+    client.pipe(upstream).pipe(client);
+  }
+
   /** Hands over a connection: from this request on, its bytes are forwarded unchanged. */
   upgrade(request: IncomingMessage, client: Duplex, head: Buffer): void {
     const upstream = connectToMain(this.#path, request.socket);

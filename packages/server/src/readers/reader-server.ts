@@ -12,6 +12,7 @@ import { readParameters, readRecordRequest } from '../http/request-reader.ts';
 import { formatRoute } from '../http/route.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import { type AnsweredRequest, type ReadAnswers, type ReadRoute, readerActions } from './answer-read.ts';
+import { forwardWrites } from './forwarded-connections.ts';
 import { HandOver } from './hand-over.ts';
 import type { ReaderSettings, RequestCounts } from './reader-messages.ts';
 
@@ -48,6 +49,10 @@ export class ReaderServer {
     this.#handOver = new HandOver(parts.handOverPath);
     this.#replies = new JsonReplies(isCorsDisabled(parts.corsOrigins) ? sameOriginVary : corsVary);
     this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: () => true });
+    forwardWrites(this.#server, (socket) => {
+      this.#handedOver += 1;
+      this.#handOver.forward(socket);
+    });
     this.#connections = new Connections(this.#server, { ...unreadLimits, bytes: maxUnreadBytes });
     const { tracing } = parts;
     const answer = tracing

@@ -115,6 +115,46 @@ test('pipelined requests that write run in their order', async () => {
   }
 });
 
+test('connections that begin late, in pieces or with a write get complete replies', async () => {
+  const long = 'x'.repeat(4000);
+  const body = JSON.stringify(Array.from({ length: 300 }, () => ({ title: long })));
+  await server.data('POST /api/posts:create', { body: JSON.parse(body) });
+  const { port } = new URL(server.running.url);
+  const head = `HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n`;
+  const list = `POST /api/posts:list?pageSize=300&sort=-id ${head}connection: close\r\ncontent-length: 0\r\n\r\n`;
+  const send = async (pieces: readonly (string | number)[], patience = 0): Promise<string> => {
+    const socket = connect(Number(port), '127.0.0.1').setEncoding('latin1');
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let received = '';
+    socket.on('error', reject).on('close', () => resolve());
+    for (const piece of pieces) {
+      if (typeof piece === 'string') socket.write(piece);
+      else await setTimeout(piece);
+    }
+    await setTimeout(patience); // the client reads nothing meanwhile
+    socket.on('data', (chunk) => {
+      received += String(chunk);
+    });
+    await promise;
+    return received;
+  };
+  const expected = (await send([list])).length;
+  expect(expected).toBeGreaterThan(300 * 4000);
+  for (const [pieces, patience] of [
+    [[list], 300],
+    [['P', 20, list.slice(1)], 0],
+    [[list.slice(0, 7), 20, list.slice(7)], 0],
+    [[list.slice(0, 100), 20, list.slice(100)], 0],
+    [[1200, list], 0],
+  ] as const) {
+    const replies = await Promise.all(Array.from({ length: tries }, () => send(pieces, patience)));
+    expect(replies.map((reply) => reply.length)).toEqual(replies.map(() => expected));
+  }
+  const silent = connect(Number(port), '127.0.0.1');
+  silent.end();
+  await new Promise((resolve) => silent.on('close', resolve).resume());
+});
+
 test('addresses that a trusted proxy passes on reach the journal and the limits, and others are not believed', async () => {
   for (const [index, each] of connections.entries()) {
     const reply = await each.send('POST /api/roles:create', {

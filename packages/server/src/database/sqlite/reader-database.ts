@@ -23,7 +23,6 @@ const longStatementMilliseconds = 10_000;
 const maxFailures = 2;
 /** How long a read transaction stays open, so that the write-ahead log can be reset. */
 const maxStateMilliseconds = 20;
-const cacheKilobytes = 4000;
 const maxValue = 256 * 1024;
 
 /**
@@ -59,7 +58,6 @@ export class ReaderDatabase implements ReadOnlyStore {
   /** @throws DatabaseFault if the store does not exist. */
   constructor({ path, counters, totals }: SharedStore) {
     this.#connection = new SqliteConnection(path, { readOnly: true });
-    this.#connection.script(`PRAGMA cache_size=-${cacheKilobytes}`);
     this.#counters = new SharedCounters(counters);
     this.#totals = new SharedTotals(totals);
     this.#copy = this.#counters.copy();

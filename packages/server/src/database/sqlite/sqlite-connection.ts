@@ -15,6 +15,14 @@ type SqlInput = null | number | bigint | string;
  */
 export const maxLoopStatement = 64 * 1024;
 
+/**
+ * Pages that a connection keeps. The operating system keeps the file, so a page that is missing costs a microsecond: with 16 MB instead
+ * of 4, a get among 100,000 records took 5.2 instead of 5.9 µs (2026-11-29), and the connections of a busy server took up to 100 MB.
+ */
+const cacheKilobytes = 4000;
+/** A transaction that has changed more pages writes them to the log before it commits. */
+const maxUnwrittenPages = 4000;
+
 /** The elements that a list is searched for, as JSON texts. */
 interface WantedElements {
   readonly json: string;
@@ -115,8 +123,8 @@ export class SqliteConnection {
       return this.#tick();
     });
     const foreignKeys = options.foreignKeys === false ? 'OFF' : 'ON';
-    this.#database.exec(`PRAGMA busy_timeout=5000; PRAGMA foreign_keys=${foreignKeys}; PRAGMA case_sensitive_like=ON;
-      PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000; PRAGMA wal_autocheckpoint=0;`);
+    this.#database.exec(`PRAGMA busy_timeout=5000; PRAGMA foreign_keys=${foreignKeys};
+      PRAGMA temp_store=MEMORY; PRAGMA cache_size=-${cacheKilobytes}; PRAGMA cache_spill=${maxUnwrittenPages}; PRAGMA wal_autocheckpoint=0;`);
     if (!options.readOnly) this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;');
   }
 

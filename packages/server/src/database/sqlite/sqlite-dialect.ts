@@ -8,7 +8,7 @@ import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts'
 import { foldTextOrNull } from '../text-fold.ts';
 import { sqliteCatalogue } from './sqlite-catalogue.ts';
 import { sqliteSearchIndex } from './sqlite-search-index.ts';
-import { buildContains, buildFold, deadlineCheck, isShortAscii } from './sqlite-text.ts';
+import { buildContains, buildLike, deadlineCheck, isShortAscii } from './sqlite-text.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   text: 'TEXT',
@@ -268,10 +268,7 @@ FROM (SELECT ${buildObject(members)} AS j ${rest} LIMIT ${maxItems + 1}))`;
     const tail = sql`substr(lower(${text}),length(${text})-length(${end})+1,length(${end}))`;
     return sql`iif(${isShortAscii(text)},${tail}=${end},_ends(${text},${end}))`;
   },
-  like: (text, pattern, foldCase) =>
-    foldCase
-      ? sql`${buildFold(text)} LIKE ${foldParam(pattern)} ESCAPE '\\'`
-      : sql`${text} LIKE ${pattern} ESCAPE '\\'`,
+  like: buildLike,
   // Most lists are null or do not contain the text, and calling a function for each is slow. With a backslash, a text has other
   // spellings. createSqliteIndex says why the test for null is repeated.
   anyElement: (list, elements) =>

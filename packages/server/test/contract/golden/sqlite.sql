@@ -38,15 +38,16 @@ SELECT group_concat(j,',
 
 -- filter through to-many
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT json_object('id',"artists_N"."id_N",'name',"artists_N"."name_N",'createdAt',"artists_N"."createdat_N",'updatedAt',"artists_N"."updatedat_N") AS j FROM "artists_N" WHERE (("artists_N".rowid*2654435761>>16&1023 OR _tick()) AND "artists_N"."id_N" IN (SELECT "t1"."artistsid_N" FROM "albums_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."artistsid_N" IS NOT NULL AND CASE WHEN octet_length("t1"."title_N")>=65536 THEN instr(_fold("t1"."title_N"),?)>0
+'),count(*) FROM (SELECT json_object('id',"artists_N"."id_N",'name',"artists_N"."name_N",'createdAt',"artists_N"."createdat_N",'updatedAt',"artists_N"."updatedat_N") AS j FROM "artists_N" WHERE (("artists_N".rowid*2654435761>>16&1023 OR _tick()) AND "artists_N"."id_N" IN (SELECT "t1"."artistsid_N" FROM "albums_N" "t1" WHERE (("t1".rowid*2654435761>>16&1023 OR _tick()) AND "t1"."artistsid_N" IS NOT NULL AND CASE WHEN ? AND octet_length("t1"."title_N")<4096 THEN "t1"."title_N" LIKE ?
+WHEN octet_length("t1"."title_N")>=65536 THEN instr(_fold("t1"."title_N"),?)>0
 WHEN ? THEN instr(lower("t1"."title_N"),?)>0
-WHEN octet_length("t1"."title_N")=length("t1"."title_N") THEN instr(lower("t1"."title_N"),?)>0
+WHEN octet_length("t1"."title_N")=length("t1"."title_N") THEN iif(? AND octet_length("t1"."title_N")<4096,"t1"."title_N" LIKE ?,instr(lower("t1"."title_N"),?)>0)
 WHEN ? THEN instr(replace(replace(lower("t1"."title_N"),'K','k'),'İ','i̇'),?)>0
 ELSE instr(_fold("t1"."title_N"),?)>0 END))) ORDER BY "artists_N"."id_N" LIMIT 21)
 
 -- filter of lists and logic
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."id_N" IN (SELECT value FROM json_each(?)) OR (("albums_N"."title_N" LIKE ? ESCAPE '\') IS NOT TRUE))) ORDER BY "albums_N"."id_N" LIMIT 21)
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND ("albums_N"."id_N" IN (SELECT value FROM json_each(?)) OR (((iif(octet_length("albums_N"."title_N")>=4096,_tick(),1) AND "albums_N"."title_N" GLOB ?)) IS NOT TRUE))) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- sort through to-one
 SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j,(SELECT "t1"."name_N" FROM "artists_N" "t1" WHERE "t1"."id_N"="albums_N"."artistid_N"),"albums_N"."id_N" FROM "albums_N" WHERE ("albums_N".rowid*2654435761>>16&1023 OR _tick()) ORDER BY (SELECT "t1"."name_N" FROM "artists_N" "t1" WHERE "t1"."id_N"="albums_N"."artistid_N") DESC NULLS LAST,"albums_N"."id_N" DESC LIMIT 21
@@ -69,22 +70,25 @@ SELECT group_concat(j,',
 
 -- search
 SELECT group_concat(j,',
-'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN octet_length("albums_N"."title_N")>=65536 THEN instr(_fold("albums_N"."title_N"),?)>0
+'),count(*) FROM (SELECT concat('{',trim(json_object('id',"albums_N"."id_N",'title',"albums_N"."title_N",'released',"albums_N"."released_N",'live',iif("albums_N"."live_N" IS NULL,NULL,json(iif("albums_N"."live_N",'true','false')))),'{}'),',','"notes":',ifnull("albums_N"."notes_N",'null'),',','"words":',ifnull("albums_N"."words_N",'null'),',',trim(json_object('artistId',"albums_N"."artistid_N",'artistsId',"albums_N"."artistsid_N"),'{}'),'}') AS j FROM "albums_N" WHERE (("albums_N".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN ? AND octet_length("albums_N"."title_N")<4096 THEN "albums_N"."title_N" LIKE ?
+WHEN octet_length("albums_N"."title_N")>=65536 THEN instr(_fold("albums_N"."title_N"),?)>0
 WHEN ? THEN instr(lower("albums_N"."title_N"),?)>0
-WHEN octet_length("albums_N"."title_N")=length("albums_N"."title_N") THEN instr(lower("albums_N"."title_N"),?)>0
+WHEN octet_length("albums_N"."title_N")=length("albums_N"."title_N") THEN iif(? AND octet_length("albums_N"."title_N")<4096,"albums_N"."title_N" LIKE ?,instr(lower("albums_N"."title_N"),?)>0)
 WHEN ? THEN instr(replace(replace(lower("albums_N"."title_N"),'K','k'),'İ','i̇'),?)>0
 ELSE instr(_fold("albums_N"."title_N"),?)>0 END) ORDER BY "albums_N"."id_N" LIMIT 21)
 
 -- search with an index, in the order of keys
 SELECT group_concat(j,',
 '),count(*) FROM (SELECT json_object('id',"letters_N"."id_N",'text',"letters_N"."text_N",'day',"letters_N"."day_N") AS j FROM "letters_N" WHERE "letters_N"."id_N" IN (SELECT id FROM (SELECT r."id_N" AS id FROM (SELECT rowid AS id FROM "_sxN" WHERE "_sxN" MATCH ? AND ("_sxN".rowid*2654435761>>16&1023 OR _tick()) ORDER BY 1 DESC LIMIT -1) m
-CROSS JOIN "letters_N" r ON "r".rowid=m.id WHERE (("r".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN octet_length("r"."text_N")>=65536 THEN instr(_fold("r"."text_N"),?)>0
+CROSS JOIN "letters_N" r ON "r".rowid=m.id WHERE (("r".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN ? AND octet_length("r"."text_N")<4096 THEN "r"."text_N" LIKE ?
+WHEN octet_length("r"."text_N")>=65536 THEN instr(_fold("r"."text_N"),?)>0
 WHEN ? THEN instr(lower("r"."text_N"),?)>0
-WHEN octet_length("r"."text_N")=length("r"."text_N") THEN instr(lower("r"."text_N"),?)>0
+WHEN octet_length("r"."text_N")=length("r"."text_N") THEN iif(? AND octet_length("r"."text_N")<4096,"r"."text_N" LIKE ?,instr(lower("r"."text_N"),?)>0)
 WHEN ? THEN instr(replace(replace(lower("r"."text_N"),'K','k'),'İ','i̇'),?)>0
-ELSE instr(_fold("r"."text_N"),?)>0 END) LIMIT CASE WHEN ? THEN 21 ELSE 0 END) UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM "letters_N" WHERE (("letters_N".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN octet_length("letters_N"."text_N")>=65536 THEN instr(_fold("letters_N"."text_N"),?)>0
+ELSE instr(_fold("r"."text_N"),?)>0 END) LIMIT CASE WHEN ? THEN 21 ELSE 0 END) UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM "letters_N" WHERE (("letters_N".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN ? AND octet_length("letters_N"."text_N")<4096 THEN "letters_N"."text_N" LIKE ?
+WHEN octet_length("letters_N"."text_N")>=65536 THEN instr(_fold("letters_N"."text_N"),?)>0
 WHEN ? THEN instr(lower("letters_N"."text_N"),?)>0
-WHEN octet_length("letters_N"."text_N")=length("letters_N"."text_N") THEN instr(lower("letters_N"."text_N"),?)>0
+WHEN octet_length("letters_N"."text_N")=length("letters_N"."text_N") THEN iif(? AND octet_length("letters_N"."text_N")<4096,"letters_N"."text_N" LIKE ?,instr(lower("letters_N"."text_N"),?)>0)
 WHEN ? THEN instr(replace(replace(lower("letters_N"."text_N"),'K','k'),'İ','i̇'),?)>0
 ELSE instr(_fold("letters_N"."text_N"),?)>0 END) ORDER BY "letters_N"."id_N" DESC LIMIT CASE WHEN ? THEN 0 ELSE 21 END))
 ORDER BY "letters_N"."id_N" DESC LIMIT 21)
@@ -93,20 +97,22 @@ ORDER BY "letters_N"."id_N" DESC LIMIT 21)
 SELECT group_concat(j,',
 '),count(*) FROM (SELECT json_object('id',"letters_N"."id_N",'text',"letters_N"."text_N",'day',"letters_N"."day_N") AS j FROM "letters_N" WHERE "letters_N"."id_N" IN (WITH few AS MATERIALIZED (SELECT id FROM (SELECT rowid AS id FROM "_sxN" WHERE "_sxN" MATCH ? AND ("_sxN".rowid*2654435761>>16&1023 OR _tick()) LIMIT 5001))
 SELECT id FROM (SELECT r."id_N" AS id FROM (SELECT DISTINCT id FROM few) m
-CROSS JOIN "letters_N" r ON "r".rowid=m.id WHERE (("r".rowid*2654435761>>16&1023 OR _tick()) AND "r"."text_N" LIKE ? ESCAPE '\')
-ORDER BY "r"."day_N" NULLS LAST,"r"."id_N" LIMIT CASE WHEN (? AND (SELECT count(*) FROM few)<=5000) THEN 21 ELSE 0 END) UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM "letters_N" WHERE (("letters_N".rowid*2654435761>>16&1023 OR _tick()) AND "letters_N"."text_N" LIKE ? ESCAPE '\') ORDER BY "letters_N"."day_N" NULLS LAST,"letters_N"."id_N" LIMIT CASE WHEN (? AND (SELECT count(*) FROM few)<=5000) THEN 0 ELSE 21 END))
+CROSS JOIN "letters_N" r ON "r".rowid=m.id WHERE (("r".rowid*2654435761>>16&1023 OR _tick()) AND (iif(octet_length("r"."text_N")>=4096,_tick(),1) AND "r"."text_N" GLOB ?))
+ORDER BY "r"."day_N" NULLS LAST,"r"."id_N" LIMIT CASE WHEN (? AND (SELECT count(*) FROM few)<=5000) THEN 21 ELSE 0 END) UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM "letters_N" WHERE (("letters_N".rowid*2654435761>>16&1023 OR _tick()) AND (iif(octet_length("letters_N"."text_N")>=4096,_tick(),1) AND "letters_N"."text_N" GLOB ?)) ORDER BY "letters_N"."day_N" NULLS LAST,"letters_N"."id_N" LIMIT CASE WHEN (? AND (SELECT count(*) FROM few)<=5000) THEN 0 ELSE 21 END))
 ORDER BY "letters_N"."day_N" NULLS LAST,"letters_N"."id_N" LIMIT 21)
 
 -- next page of a search with an index
 SELECT group_concat(j,',
 '),count(*) FROM (SELECT json_object('id',"letters_N"."id_N",'text',"letters_N"."text_N",'day',"letters_N"."day_N") AS j FROM "letters_N" WHERE "letters_N"."id_N" IN (SELECT id FROM (SELECT r."id_N" AS id FROM (SELECT rowid AS id FROM "_sxN" WHERE "_sxN" MATCH ? AND ("_sxN".rowid*2654435761>>16&1023 OR _tick()) ORDER BY 1 LIMIT -1) m
-CROSS JOIN "letters_N" r ON "r".rowid=m.id WHERE (("r".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN octet_length("r"."text_N")>=65536 THEN instr(_fold("r"."text_N"),?)>0
+CROSS JOIN "letters_N" r ON "r".rowid=m.id WHERE (("r".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN ? AND octet_length("r"."text_N")<4096 THEN "r"."text_N" LIKE ?
+WHEN octet_length("r"."text_N")>=65536 THEN instr(_fold("r"."text_N"),?)>0
 WHEN ? THEN instr(lower("r"."text_N"),?)>0
-WHEN octet_length("r"."text_N")=length("r"."text_N") THEN instr(lower("r"."text_N"),?)>0
+WHEN octet_length("r"."text_N")=length("r"."text_N") THEN iif(? AND octet_length("r"."text_N")<4096,"r"."text_N" LIKE ?,instr(lower("r"."text_N"),?)>0)
 WHEN ? THEN instr(replace(replace(lower("r"."text_N"),'K','k'),'İ','i̇'),?)>0
-ELSE instr(_fold("r"."text_N"),?)>0 END) LIMIT CASE WHEN ? THEN 2 ELSE 0 END OFFSET ?) UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM (SELECT * FROM "letters_N" WHERE (("letters_N".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN octet_length("letters_N"."text_N")>=65536 THEN instr(_fold("letters_N"."text_N"),?)>0
+ELSE instr(_fold("r"."text_N"),?)>0 END) LIMIT CASE WHEN ? THEN 2 ELSE 0 END OFFSET ?) UNION ALL SELECT id FROM (SELECT "letters_N"."id_N" AS id FROM (SELECT * FROM "letters_N" WHERE (("letters_N".rowid*2654435761>>16&1023 OR _tick()) AND CASE WHEN ? AND octet_length("letters_N"."text_N")<4096 THEN "letters_N"."text_N" LIKE ?
+WHEN octet_length("letters_N"."text_N")>=65536 THEN instr(_fold("letters_N"."text_N"),?)>0
 WHEN ? THEN instr(lower("letters_N"."text_N"),?)>0
-WHEN octet_length("letters_N"."text_N")=length("letters_N"."text_N") THEN instr(lower("letters_N"."text_N"),?)>0
+WHEN octet_length("letters_N"."text_N")=length("letters_N"."text_N") THEN iif(? AND octet_length("letters_N"."text_N")<4096,"letters_N"."text_N" LIKE ?,instr(lower("letters_N"."text_N"),?)>0)
 WHEN ? THEN instr(replace(replace(lower("letters_N"."text_N"),'K','k'),'İ','i̇'),?)>0
 ELSE instr(_fold("letters_N"."text_N"),?)>0 END) ORDER BY "letters_N"."id_N" LIMIT CASE WHEN ? THEN 0 ELSE 2 END OFFSET ?) "letters_N"))
 ORDER BY "letters_N"."id_N" LIMIT 2)

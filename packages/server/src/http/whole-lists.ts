@@ -1,0 +1,12 @@
+import { limits } from '../protocol/limits.ts';
+import type { RecordRequest } from '../protocol/record-request.ts';
+
+/** Collections whose lists are complete unless a page is requested. */
+const wholeLists = new Set(['roles', 'permissions', 'apiKeys', 'applications', 'users', 'webhooks']);
+
+/** The request of a list, which asks for all records where its collection has no pages by default. */
+export function withWholeList(collection: string, request: RecordRequest): RecordRequest {
+  const { pageSize, page, after } = request;
+  const isWhole = wholeLists.has(collection) && pageSize === null && page === 1 && after === null;
+  return isWhole ? { ...request, pageSize: limits.wholeList } : request;
+}
