@@ -160,7 +160,7 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
       const target = await PostgresMoveTarget.open(locate(part(store)));
       await target.createFixedTables().catch(closeAfter(target));
       const { openPostgres } = await import('./database/postgres/postgres-open.ts');
-      const pool = { poolSize: 1, idleMilliseconds: 2000, requireDurable: false };
+      const pool = { poolSize: 1, requireDurable: false };
       const database = await openPostgres({ url, budget, schema: part(store), ...pool }, false).catch(
         closeAfter(target),
       );
