@@ -49,6 +49,7 @@ const retryMilliseconds = 25;
 const recoveryMilliseconds = 20_000;
 /** A move of an application without much data takes one to six seconds. */
 const maxCrashDelay = 2500;
+const maxStartAttempts = 30;
 
 interface Reply {
   readonly status: number;
@@ -73,9 +74,8 @@ class BenchApplication {
 }
 
 const settings = {
-  // Each open application of a server holds up to four connections to its node.
-  APPLICATIONS_OPEN: '30',
-  DATABASE_CONNECTIONS: '90',
+  APPLICATIONS_OPEN: '1000',
+  DATABASE_CONNECTIONS: '20',
   DATABASE_DURABILITY: 'unchecked',
   INIT_ROOT_EMAIL: rootEmail,
   INIT_ROOT_PASSWORD: rootPassword,
@@ -310,7 +310,15 @@ async function killWorker(folder: string): Promise<void> {
   const start = ['-D', folder, '-l', join(folder, '..', 'log-bench'), '-w', 'start'];
   // Libpq looks for certificates in the home folder, which must be readable.
   const { uid } = statSync(folder);
-  execFileSync('/usr/lib/postgresql/15/bin/pg_ctl', start, { uid, cwd: '/', stdio: 'ignore', env: { HOME: folder } });
+  // The other processes of the killed server may still be ending.
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      execFileSync('/usr/lib/postgresql/15/bin/pg_ctl', start, { uid, cwd: '/', stdio: 'ignore', env: { HOME: folder } });
+      break;
+    } catch (error) {
+      if (attempt === maxStartAttempts) throw error;
+      await pause(1000);
+    }
   (outages.at(-1) as [number, number])[1] = performance.now();
   console.log(`the worker was killed, and runs again after ${((performance.now() - from) / 1000).toFixed(1)} s`);
 }

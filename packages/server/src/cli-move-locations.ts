@@ -172,7 +172,7 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
       await locations.requireNotMoving(schemaName(store)).catch(closeAfter(target));
       await target.createFixedTables().catch(closeAfter(target));
       const { openPostgres } = await import('./database/postgres/postgres-open.ts');
-      const pool = { poolSize: 1, idleMilliseconds: 2000, requireDurable: false };
+      const pool = { poolSize: 1, requireDurable: false };
       const database = await openPostgres({ ...place, ...pool }, false).catch(closeAfter(target));
       return {
         target,

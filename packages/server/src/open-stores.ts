@@ -49,9 +49,8 @@ export interface OpenedStores {
 }
 
 export const mainStoreName = '1';
-/** Maximum connections of an application other than `main`, and how long they stay open without use. */
+/** Maximum number of connections that an application other than `main` uses at the same time. */
 const maxApplicationPoolSize = 4;
-const idleMilliseconds = 2000;
 /** How long a start waits while another server restores `main`. */
 const groupMilliseconds = 60_000;
 
@@ -198,7 +197,7 @@ export async function openPostgresStore(
 ): Promise<(store: string) => Promise<Database>> {
   const { openPostgres } = await import('./database/postgres/postgres-open.ts');
   const locations = given ?? (await findLocations(config, url));
-  const pool = { requireDurable: false, poolSize: 2, idleMilliseconds };
+  const pool = { requireDurable: false, poolSize: 2 };
   return async (store) => {
     const schema = schemaName(store);
     try {
@@ -227,14 +226,12 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
     group: () => group,
     open: async (store, mayCreate, isServed = false) => {
       const isMain = store === mainStoreName;
-      const pool = isMain
-        ? { poolSize: config.poolSize, idleMilliseconds: 10_000 }
-        : { poolSize: Math.min(config.poolSize, maxApplicationPoolSize), idleMilliseconds };
+      const poolSize = isMain ? config.poolSize : Math.min(config.poolSize, maxApplicationPoolSize);
       const requireDurable = config.databaseDurability === 'required';
       const schema = schemaName(store);
       const retry = isMain ? startupWait : null;
       const location = await (mayCreate ? locations.place(schema, retry) : locations.find(schema, retry));
-      const options = { ...location, schema, requireDurable, ...pool };
+      const options = { ...location, schema, requireDurable, poolSize, hasReserve: isMain };
       if (isMain && isServed) group = await joinGroup({ url, mainStore: store, mainSchema: schema });
       const served = isServed && !isMain ? group : null;
       await served?.hold(store);

@@ -21,6 +21,8 @@ export const processCounters = {
   /** PostgreSQL: connections that are open, and requests that wait for one, now. */
   connectionsOpen: 0,
   connectionsWaiting: 0,
+  /** PostgreSQL: connections that were handed over from one application to another. */
+  connectionHandOvers: 0,
   /** Attempts to send messages to webhooks, by their outcome. */
   webhooks: { delivered: 0, retried: 0, failed: 0 },
   /** Recipients of sent messages, by the outcome of the attempt. */

@@ -35,12 +35,13 @@ describeEngines('delivery of mail by servers that die', (engine) => {
     rmSync(folder, { recursive: true });
   });
 
-  async function start(step: number): Promise<ServerProcess> {
+  async function start(step: number, settings: Record<string, string> = {}): Promise<ServerProcess> {
     const server = await ServerProcess.start(store, {
       MAIL_ALLOWED_PRIVATE_HOSTS: '127.0.0.1',
       MAIL_CA_FILE: join(folder, 'ca.pem'),
       MAIL_SECRET_KEY: 'a key for tests only, long enough to be quiet',
       TEST_CLOCK_AHEAD: String(step * stepMilliseconds),
+      ...settings,
     });
     servers.push(server);
     return server;
@@ -122,7 +123,8 @@ describeEngines('delivery of mail by servers that die', (engine) => {
     'two servers send 200 messages, each once',
     async () => {
       const count = 200;
-      const first = await start(0);
+      // A slow machine may need longer than the undo window to queue them, and a message that is just being sent has no known outcome.
+      const first = await start(0, { MAIL_DELIVERY: 'off' });
       await queue(first, count);
       await kill(first);
       const [server] = await Promise.all([start(1), start(1)]);

@@ -10,19 +10,28 @@ export const connectionWaitMilliseconds = 10_000;
 /** How long no connection is opened after PostgreSQL refused one. */
 const refusalBackoffMilliseconds = 1000;
 
+/** Keeps idle connections of a budget. */
+export interface IdleConnections {
+  /** Ends an idle connection, because another one is needed. */
+  endIdle(): void;
+  /** A connection has ended, and nothing else waits for one. */
+  useFree(): void;
+}
+
 /**
- * Limits the connections of all pools of a server together. PostgreSQL refuses connections past its own limit, so a pool that
- * needs one more waits until another connection ends. Pools of applications keep idle connections for a short time only.
+ * Limits the connections of a server to one PostgreSQL. PostgreSQL refuses connections past its own limit, so whatever needs one more
+ * waits until another connection ends.
  */
 export class ConnectionBudget {
-  /** The client class for pools under this budget. */
+  /** The client class for connections under this budget. */
   readonly client: typeof PostgresClient;
   readonly #waiting = new Set<() => void>();
   #free: number;
   #size: number;
   #refusedUntil = Number.NEGATIVE_INFINITY;
+  #idle: IdleConnections | null = null;
 
-  /** @param settings options of each session, like `-c name=value`, in addition to those of its pool. */
+  /** @param settings options of each session, like `-c name=value`, in addition to its own. */
   constructor(size: number, settings: string | null = null) {
     this.#size = size;
     this.#free = size;
@@ -53,9 +62,29 @@ export class ConnectionBudget {
     };
   }
 
-  /** Connections that may be opened now without waiting. */
+  /** Maximum number of connections. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Connections that can be opened now without waiting. */
   get free(): number {
-    return performance.now() < this.#refusedUntil ? 0 : Math.max(0, this.#free);
+    return Math.max(0, this.#free);
+  }
+
+  /** Whether PostgreSQL has refused a connection a moment ago. */
+  get isRefused(): boolean {
+    return performance.now() < this.#refusedUntil;
+  }
+
+  /** Whether something waits for a connection to end. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Names who keeps the idle connections. */
+  setIdleConnections(idle: IdleConnections): void {
+    this.#idle = idle;
   }
 
   /** Applies a lower limit of PostgreSQL, so that requests wait for a connection instead of being refused one. */
@@ -88,6 +117,7 @@ export class ConnectionBudget {
         reject(createNoConnectionFault());
       }, connectionWaitMilliseconds);
       this.#waiting.add(next);
+      this.#idle?.endIdle();
     });
   }
 
@@ -101,6 +131,7 @@ export class ConnectionBudget {
       next();
       return;
     }
+    this.#idle?.useFree();
   }
 }
 

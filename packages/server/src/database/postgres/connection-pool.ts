@@ -1,84 +1,95 @@
-import pg from 'pg';
-import { type ConnectionBudget, connectionWaitMilliseconds, createNoConnectionFault } from './connection-budget.ts';
-import { tooManyConnections, toPostgresFault } from './postgres-fault.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ConnectionBudget, createNoConnectionFault } from './connection-budget.ts';
+import type { PostgresClient } from './postgres-client.ts';
+import type { SharedConnection } from './shared-connection.ts';
+import { type ConnectionRequest, SharedConnections } from './shared-connections.ts';
 
-export interface PoolSettings extends pg.ClientConfig {
+export interface PoolSettings {
+  readonly url: string;
+  readonly schema: string;
+  /** Maximum number of connections that the application uses at the same time. */
   readonly size: number;
-  /** How long an unused connection is kept. */
-  readonly idleMilliseconds: number;
+  /** Whether some connections are reserved for it. It must be opened before others. */
+  readonly hasReserve: boolean;
+  /** Shared by the applications of a server. */
   readonly budget: ConnectionBudget;
 }
 
-/** How long closing waits for connections to end. */
+/** How long closing waits for connections in use. */
 const closeMilliseconds = 2000;
-const pauseMilliseconds = 100;
 
-/**
- * The connections of one application. A request waits for a connection for a limited time. If none can be opened, because the
- * budget is used up or PostgreSQL refuses more, the open connections are shared.
- */
+/** The connections that one application uses now, out of those that it shares with others. */
 export class ConnectionPool {
-  readonly #pool: pg.Pool;
-  readonly #size: number;
-  readonly #budget: ConnectionBudget;
+  readonly schema: string;
+  readonly size: number;
+  readonly hasReserve: boolean;
+  /** Used by {@link SharedConnections}: connections in use, or being prepared for use. */
+  lent = 0;
+  /** Used by {@link SharedConnections}: requests that wait. */
+  readonly requests: ConnectionRequest[] = [];
+  readonly #connections: SharedConnections;
+  #isClosed = false;
 
-  constructor({ size, idleMilliseconds, budget, ...config }: PoolSettings) {
-    this.#size = size;
-    this.#budget = budget;
-    this.#pool = new pg.Pool({ ...config, max: size, idleTimeoutMillis: idleMilliseconds, Client: budget.client });
-    // An idle connection that PostgreSQL drops is replaced by the pool; nothing was running on it.
-    this.#pool.on('error', () => {});
+  constructor({ url, schema, size, hasReserve, budget }: PoolSettings) {
+    this.schema = schema;
+    this.size = size;
+    this.hasReserve = hasReserve;
+    this.#connections = SharedConnections.of(budget, url);
+    this.#connections.add(this);
   }
 
-  /** Takes a connection out of the pool. @throws DatabaseFault `unavailable` if none becomes free in time. */
-  async acquire(): Promise<pg.PoolClient> {
-    const deadline = performance.now() + connectionWaitMilliseconds;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#next(deadline);
-      } catch (error) {
-        const pause = pauseMilliseconds * attempt * (0.5 + Math.random());
-        const isFull = (error as { code?: unknown }).code === tooManyConnections;
-        if (!isFull || performance.now() + pause >= deadline) throw toPostgresFault(error);
-        this.#budget.noteRefusal();
-        await new Promise((resolve) => setTimeout(resolve, pause));
-      }
-    }
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
+  /** @throws DatabaseFault `unavailable` if none becomes free in time. */
+  acquire(): Promise<SharedConnection> {
+    return this.#isClosed ? Promise.reject(createNoConnectionFault()) : this.#connections.acquire(this);
+  }
+
+  /** Gives a connection back. @param isBroken whether it must not be used again. */
+  release(connection: SharedConnection, isBroken: boolean): void {
+    this.#connections.release(this, connection, isBroken);
+  }
+
+  /** Runs work, unless work of that name is running, here or on another server; null then. */
+  tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+    return this.#connections.locks.tryWithLock([this.schema, `under way ${name}`], work);
+  }
+
+  /** Runs work when no other server has this schema's lock of starts. @throws DatabaseFault `collision` if that takes too long. */
+  withStartupLock<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
+    return this.#connections.locks.withLock(['tablinum', this.schema], milliseconds, work);
+  }
+
+  /** Requests that wait fail. Waits a moment for connections in use. */
   async close(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, closeMilliseconds);
-    await Promise.race([this.#pool.end(), promise]).finally(() => clearTimeout(timer));
-  }
-
-  #next(deadline: number): Promise<pg.PoolClient> {
-    const pool = this.#pool;
-    if (pool.idleCount > 0) return pool.connect();
-    // The pool lets a request that opens a connection wait for that one only, so it must not open one that the budget forbids.
-    pool.options.max = Math.max(1, Math.min(this.#size, pool.totalCount + this.#budget.free));
-    return withDeadline(pool.connect(), deadline);
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const each of this.requests.splice(0)) each.reject(createNoConnectionFault());
+    const deadline = performance.now() + closeMilliseconds;
+    while (this.lent > 0 && performance.now() < deadline) await pause(2);
+    await this.#connections.remove(this);
   }
 }
 
-/** A connection that comes too late goes back. */
-function withDeadline(connecting: Promise<pg.PoolClient>, deadline: number): Promise<pg.PoolClient> {
-  return new Promise((resolve, reject) => {
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      reject(createNoConnectionFault());
-    }, deadline - performance.now());
-    connecting.then(
-      (client) => {
-        clearTimeout(timer);
-        if (isLate) client.release();
-        else resolve(client);
-      },
-      (error: Error) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
-  });
+/** Runs statements on one of the shared connections. @throws DatabaseFault */
+export async function withSharedConnection<T>(
+  settings: Omit<PoolSettings, 'size'>,
+  work: (client: PostgresClient) => Promise<T>,
+): Promise<T> {
+  const pool = new ConnectionPool({ ...settings, size: 1 });
+  try {
+    const connection = await pool.acquire();
+    let isBroken = true;
+    try {
+      const result = await work(connection.client);
+      isBroken = false;
+      return result;
+    } finally {
+      pool.release(connection, isBroken);
+    }
+  } finally {
+    await pool.close();
+  }
 }

@@ -1,18 +1,32 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
+import { FifoLock } from '../../base/fifo-lock.ts';
+import { DatabaseFault } from '../database.ts';
 import { toPostgresFault } from './postgres-fault.ts';
 
-const tryLock = "SELECT pg_try_advisory_lock(hashtext(current_schema()),hashtext('under way '||$1))";
-const unlock = "SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext('under way '||$1))";
+/** A lock of a session: two names, which become the two numbers of an advisory lock. */
+export type LockName = readonly [first: string, second: string];
+
+const tryLock = 'SELECT pg_try_advisory_lock(hashtext($1),hashtext($2))';
+const unlock = 'SELECT pg_advisory_unlock(hashtext($1),hashtext($2))';
+/** How long the connection is kept without locks. */
+const idleMilliseconds = 2000;
+/** Between attempts to get a lock. */
+const minPauseMilliseconds = 5;
+const maxPauseMilliseconds = 100;
 
 /**
- * Named locks, so that work of one name runs once at a time on all servers. All locks are held by one connection outside the pool, which
- * the work itself needs. A connection for each name could take them all, for example one for each mail account that is rebuilt.
+ * Named locks, so that work of one name runs once at a time on all servers. All locks of all applications are held by one connection
+ * that is not shared with the work itself. A connection for each name could take them all, for example one for each mail account
+ * that is rebuilt, or for each application that is opened.
  */
 export class NamedLocks {
   readonly #open: () => pg.Client;
   /** Names that run in this process: its connection would get the same lock again. */
   readonly #names = new Set<string>();
+  readonly #statements = new FifoLock();
   #connection: Promise<pg.Client> | null = null;
+  #idleTimer: NodeJS.Timeout | null = null;
 
   /** @param open makes a client that is not connected yet. */
   constructor(open: () => pg.Client) {
@@ -20,29 +34,61 @@ export class NamedLocks {
   }
 
   /** Runs `work`, unless work of that name is running; null then. */
-  async tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+  async tryWithLock<T>(lock: LockName, work: () => Promise<T>): Promise<T | null> {
+    const name = lock.join(' ');
     if (this.#names.has(name)) return null;
     this.#names.add(name);
+    if (this.#idleTimer) clearTimeout(this.#idleTimer);
+    this.#idleTimer = null;
     try {
-      const client = await this.#locked(name);
+      const client = await this.#locked(lock);
       if (!client) return null;
-      return await work().finally(() => client.query(unlock, [name]).catch(() => {}));
+      return await work().finally(() => this.#run(client, unlock, lock).catch(() => {}));
     } finally {
       this.#names.delete(name);
-      if (this.#names.size === 0) await this.#end();
+      if (this.#names.size === 0) this.#idleTimer = setTimeout(() => void this.close(), idleMilliseconds).unref();
     }
   }
 
+  /** Runs `work` when no other work of that name is running. @throws DatabaseFault `collision` if that takes too long. */
+  async withLock<T>(lock: LockName, milliseconds: number, work: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + milliseconds;
+    for (let delay = minPauseMilliseconds; ; delay = Math.min(2 * delay, maxPauseMilliseconds)) {
+      const done = await this.tryWithLock(lock, async () => ({ result: await work() }));
+      if (done) return done.result;
+      if (performance.now() > deadline)
+        throw new DatabaseFault('collision', new Error('A lock of another server did not become free in time.'));
+      await pause(delay * (0.5 + Math.random()));
+    }
+  }
+
+  /** Ends the connection if it has no locks. */
+  endIdle(): void {
+    if (this.#names.size === 0) void this.close();
+  }
+
+  /** Ends the connection, and with it all locks. */
+  async close(): Promise<void> {
+    if (this.#idleTimer) clearTimeout(this.#idleTimer);
+    this.#idleTimer = null;
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.then((client) => client.end()).catch(() => {});
+  }
+
   /** The connection that now holds the lock; null if another server holds it. */
-  async #locked(name: string): Promise<pg.Client | null> {
+  async #locked(lock: LockName): Promise<pg.Client | null> {
     try {
       const client = await this.#connected();
-      const { rows } = await client.query({ text: tryLock, values: [name], rowMode: 'array' });
-      const [row] = rows;
-      return row?.[0] === true ? client : null;
+      return (await this.#run(client, tryLock, lock)) ? client : null;
     } catch (error) {
       throw toPostgresFault(error);
     }
+  }
+
+  async #run(client: pg.Client, text: string, lock: LockName): Promise<boolean> {
+    const { rows } = await this.#statements.run(() => client.query({ text, values: [...lock], rowMode: 'array' }));
+    return rows[0]?.[0] === true;
   }
 
   #connected(): Promise<pg.Client> {
@@ -55,13 +101,8 @@ export class NamedLocks {
     connection.catch(dropConnection);
     // With the connection the lock is lost. The next holder finds the work half done and continues it.
     client.on('error', dropConnection);
+    client.once('end', dropConnection);
     this.#connection = connection;
     return connection;
-  }
-
-  async #end(): Promise<void> {
-    const connection = this.#connection;
-    this.#connection = null;
-    await connection?.then((client) => client.end()).catch(() => {});
   }
 }

@@ -77,6 +77,12 @@ export class PostgresClient extends pg.Client {
     return super.query(item);
   }
 
+  /** Forgets the names of prepared statements, after they were deallocated. */
+  forgetStatements(): void {
+    const { connection } = this as unknown as { readonly connection: { parsedStatements: object } };
+    connection.parsedStatements = {};
+  }
+
   override end(): Promise<void>;
   override end(callback: EndCallback): void;
   override end(callback?: EndCallback): Promise<void> | undefined {

@@ -13,8 +13,7 @@ import {
 } from '../database.ts';
 import type { StatementAccess } from '../statement-access.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
-import { ConnectionPool } from './connection-pool.ts';
-import { NamedLocks } from './named-locks.ts';
+import type { ConnectionPool } from './connection-pool.ts';
 import { inspectPostgresStatement } from './postgres-access.ts';
 import { replyMilliseconds } from './postgres-client.ts';
 import { postgresDialect } from './postgres-dialect.ts';
@@ -22,14 +21,16 @@ import { PostgresEventLog } from './postgres-event-log.ts';
 import { isConnectionLost, toCommitFault, toPostgresFault } from './postgres-fault.ts';
 import { postgresFullText } from './postgres-full-text.ts';
 import { plannedEachTime } from './postgres-search-index.ts';
+import type { SharedConnection } from './shared-connection.ts';
 
 export interface PostgresOptions {
   readonly url: string;
   /** The schema of this application's tables. */
   readonly schema: string;
+  /** Maximum number of connections that the application uses at the same time. */
   readonly poolSize: number;
-  /** How long an unused connection is kept. */
-  readonly idleMilliseconds: number;
+  /** Whether some connections are reserved for it. */
+  readonly hasReserve?: boolean;
   /** Shared by the applications of a server. */
   readonly budget: ConnectionBudget;
   /** Whether to refuse a server that may lose acknowledged writes in a crash. */
@@ -38,16 +39,6 @@ export interface PostgresOptions {
 
 const acquireLock = 'SELECT pg_advisory_lock(hashtext(current_schema()),hashtext($1))';
 const releaseLock = 'SELECT pg_advisory_unlock(hashtext(current_schema()),hashtext($1))';
-const acquireStartupLock = "SELECT pg_advisory_lock(hashtext('tablinum'),hashtext(current_schema()))";
-/** TCP keepalives, so that the locks of a server that has vanished from the network are released within a minute. */
-const peerProbes = '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3';
-/**
- * Values are exchanged as text, so the time zone and number format must not depend on the server's settings. JIT takes seconds for
- * statements of deep appends that run in milliseconds.
- */
-const sessionSettings =
-  '-c timezone=UTC -c extra_float_digits=1 -c jit=off -c default_transaction_isolation=repeatable\\ read ' +
-  `-c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000`;
 const maxAttempts = 6;
 /** Runs after which a statement is prepared under a name on each connection. */
 const runsBeforeNamed = 3;
@@ -75,7 +66,7 @@ const types = {
 } as unknown as pg.CustomTypesConfig;
 
 /**
- * An application's schema in PostgreSQL, on a pool of connections. Any number of servers may share it.
+ * An application's schema in PostgreSQL, on connections that it shares with others. Any number of servers may share it.
  *
  * Writes run REPEATABLE READ and are retried a few times when they collide. With `synchronous_commit`, the reply to a commit means that it
  * is durable.
@@ -86,34 +77,21 @@ export class PostgresDatabase implements Database {
   readonly eventLog = new PostgresEventLog(this);
   readonly fullText = postgresFullText;
   readonly #pool: ConnectionPool;
-  readonly #underWay: NamedLocks;
   readonly #runs = new LruMap<{ count: number; name: string }>({
     entries: namedPerConnection,
     bytes: 8 * 1024 * 1024,
     keyLength: maxNamedLength,
     sizeOf: 150,
   });
-  /** Names that each connection has prepared; the server holds a plan for each until the connection ends. */
-  readonly #prepared = new WeakMap<pg.PoolClient, Set<string>>();
 
-  constructor(options: PostgresOptions) {
-    const { url, schema, budget } = options;
-    this.#underWay = new NamedLocks(
-      () => new budget.client({ connectionString: url, options: `-c search_path=${schema}` }),
-    );
-    this.#pool = new ConnectionPool({
-      connectionString: options.url,
-      size: options.poolSize,
-      idleMilliseconds: options.idleMilliseconds,
-      budget,
-      types,
-      options: `-c search_path=${options.schema} ${sessionSettings} ${peerProbes}`,
-    });
+  /** @param pool of the schema. It is closed with the database. */
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
   }
 
   async read(statements: readonly BoundStatement[]): Promise<Row[][]> {
     const [only] = statements;
-    if (only && statements.length === 1) return [await this.#lent((client) => this.#run(client, only))];
+    if (only && statements.length === 1) return [await this.#lent((connection) => this.#run(connection, only))];
     // Without a transaction, each statement would see another state.
     const all = async ({ run }: Transaction): Promise<Row[][]> => {
       const results: Row[][] = [];
@@ -127,8 +105,8 @@ export class PostgresDatabase implements Database {
   }
 
   async writeOne(statement: BoundStatement): Promise<Row[]> {
-    const runStatement = (client: pg.PoolClient): Promise<Row[]> =>
-      this.#run(client, statement).catch((error: unknown) => Promise.reject(toCommitFault(error)));
+    const runStatement = (connection: SharedConnection): Promise<Row[]> =>
+      this.#run(connection, statement).catch((error: unknown) => Promise.reject(toCommitFault(error)));
     return retryOnCollision(() => this.#lent(runStatement));
   }
 
@@ -161,42 +139,33 @@ export class PostgresDatabase implements Database {
     return null;
   }
 
-  /** The lock ends with its connection, also if this process dies. */
-  async withStartupLock<T>(work: () => Promise<T>): Promise<T> {
-    const client = await this.#pool.acquire();
-    try {
-      for (const limit of ['statement_timeout', 'lock_timeout'])
-        await this.#run(client, { text: `SET ${limit}=${startupLockMilliseconds}`, values: [] });
-      await this.#run(client, { text: acquireStartupLock, values: [] }, replyMilliseconds(startupLockMilliseconds));
-      return await work();
-    } finally {
-      client.release(true);
-    }
+  withStartupLock<T>(work: () => Promise<T>): Promise<T> {
+    return this.#pool.withStartupLock(startupLockMilliseconds, work);
   }
 
-  async tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null> {
-    return this.#underWay.tryWithLock(name, work);
+  tryWithLock<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+    return this.#pool.tryWithLock(name, work);
   }
 
   async runOutsideTransaction(text: string, signal?: AbortSignal): Promise<Row[]> {
-    const client = await this.#pool.acquire();
+    const connection = await this.#pool.acquire();
     // A cancellation that arrives before the statement ends nothing, so it is repeated.
     const cancelling = setInterval(() => {
-      if (signal?.aborted) this.#cancel(client).catch(() => {});
+      if (signal?.aborted) this.#cancel(connection).catch(() => {});
     }, cancelMilliseconds);
     try {
       for (const limit of ['statement_timeout', 'lock_timeout'])
-        await this.#run(client, { text: `SET ${limit}=0`, values: [] });
-      return await this.#run(client, { text, values: [] }, aloneMilliseconds);
+        await this.#run(connection, { text: `SET ${limit}=0`, values: [] });
+      return await this.#run(connection, { text, values: [] }, aloneMilliseconds);
     } finally {
       clearInterval(cancelling);
-      client.release(true);
+      this.#pool.release(connection, true);
     }
   }
 
   /** Ends what a connection runs. */
-  async #cancel(client: pg.PoolClient): Promise<void> {
-    const { processID } = client as { processID?: number };
+  async #cancel(connection: SharedConnection): Promise<void> {
+    const { processID } = connection.client as { processID?: number };
     await this.read([{ text: 'SELECT pg_cancel_backend($1::int4)', values: [processID ?? null] }]);
   }
 
@@ -211,46 +180,52 @@ export class PostgresDatabase implements Database {
     // All servers take locks in the same order, so that no two wait for each other.
     const lockKeys = [...new Set(lockKey === undefined ? [] : [lockKey].flat())].sort();
     const acquired: string[] = [];
-    const client = await this.#pool.acquire();
+    const connection = await this.#pool.acquire();
     const isLongRunning = longRunning === true || rebuild === true;
     const reply = isLongRunning ? replyMilliseconds(longRunningMilliseconds) : defaultReplyMilliseconds;
     const durableWork: (() => void)[] = [];
     let broken: Error | undefined;
+    let hasEnded = false;
     try {
       // Before the transaction, whose snapshot is fixed by its first statement, even if that waits.
       for (const each of lockKeys) {
-        await this.#run(client, { text: acquireLock, values: [each] });
+        await this.#run(connection, { text: acquireLock, values: [each] });
         acquired.push(each);
       }
-      await begin(client, snapshot?.version ?? null);
+      await begin(connection, snapshot?.version ?? null);
       // Longer than any read: a change of a table's structure waits for reads to end.
       if (isLongRunning)
         for (const limit of [`statement_timeout=${longRunningMilliseconds}`, 'lock_timeout=6000'])
-          await this.#run(client, { text: `SET LOCAL ${limit}`, values: [] });
+          await this.#run(connection, { text: `SET LOCAL ${limit}`, values: [] });
+      // A statement that comes too late would run in the application that has the connection then.
+      const run = (statement: BoundStatement): Promise<Row[]> =>
+        hasEnded ? Promise.reject(transactionEnded()) : this.#run(connection, statement, reply);
       const result = await work({
-        run: (statement) => this.#run(client, statement, reply),
+        run,
         touch: () => {},
         afterDurable: (each) => void durableWork.push(each),
       });
-      await this.#run(client, { text: 'COMMIT', values: [] }, reply).catch((error: unknown) => {
+      hasEnded = true;
+      await this.#run(connection, { text: 'COMMIT', values: [] }, reply).catch((error: unknown) => {
         throw toCommitFault(error);
       });
       for (const each of durableWork) each();
       return result;
     } catch (error) {
+      hasEnded = true;
       if (isConnectionLost(error) || isUnknown(error)) broken = error as Error;
       else
-        await client.query('ROLLBACK').catch((failure: Error) => {
+        await connection.client.query('ROLLBACK').catch((failure: Error) => {
           broken = failure;
         });
       throw error;
     } finally {
       // A lost connection has released its locks.
       for (const each of broken ? [] : acquired)
-        await client.query(releaseLock, [each]).catch((failure: Error) => {
+        await connection.client.query(releaseLock, [each]).catch((failure: Error) => {
           broken = failure;
         });
-      client.release(broken ?? this.#isFull(client));
+      this.#pool.release(connection, broken !== undefined || isFull(connection));
     }
   }
 
@@ -258,30 +233,26 @@ export class PostgresDatabase implements Database {
    * Runs one statement on a connection from the pool. A connection is closed only if it is lost, since opening one takes
    * milliseconds, or if it has prepared too many statements.
    */
-  async #lent(work: (client: pg.PoolClient) => Promise<Row[]>): Promise<Row[]> {
-    const client = await this.#pool.acquire();
+  async #lent(work: (connection: SharedConnection) => Promise<Row[]>): Promise<Row[]> {
+    const connection = await this.#pool.acquire();
     try {
-      const rows = await work(client);
-      client.release(this.#isFull(client));
+      const rows = await work(connection);
+      this.#pool.release(connection, isFull(connection));
       return rows;
     } catch (error) {
-      client.release(isConnectionLost(error) || isUnknown(error) || this.#isFull(client));
+      this.#pool.release(connection, isConnectionLost(error) || isUnknown(error) || isFull(connection));
       throw error;
     }
   }
 
-  #isFull(client: pg.PoolClient): boolean {
-    return (this.#prepared.get(client)?.size ?? 0) > 2 * namedPerConnection;
-  }
-
   /** @param replyTimeout milliseconds that the reply may take. */
   async #run(
-    client: pg.PoolClient,
+    connection: SharedConnection,
     statement: BoundStatement,
     replyTimeout = defaultReplyMilliseconds,
   ): Promise<Row[]> {
     const name = this.#nameOf(statement.text);
-    if (name !== null) this.#notePrepared(client, name);
+    if (name !== null) connection.prepared.add(name);
     try {
       const query = {
         text: statement.text,
@@ -291,16 +262,11 @@ export class PostgresDatabase implements Database {
         query_timeout: replyTimeout,
         ...(name && { name }),
       };
-      const result = (await client.query(query)) as unknown as { rows: Row[] };
+      const result = (await connection.client.query(query)) as unknown as { rows: Row[] };
       return result.rows;
     } catch (error) {
       throw toPostgresFault(error);
     }
-  }
-
-  #notePrepared(client: pg.PoolClient, name: string): void {
-    const names = this.#prepared.get(client) ?? new Set();
-    this.#prepared.set(client, names.add(name));
   }
 
   #nameOf(text: string): string | null {
@@ -321,14 +287,21 @@ export class PostgresDatabase implements Database {
  *
  * @throws StaleVersion when the store has another version.
  */
-async function begin(client: pg.PoolClient, version: number | null): Promise<void> {
+async function begin(connection: SharedConnection, version: number | null): Promise<void> {
   const text = version === null ? 'BEGIN' : 'BEGIN; SELECT version FROM _meta';
-  const results: unknown = await client.query({ text, rowMode: 'array', types }).catch((error: unknown) => {
+  const results: unknown = await connection.client.query({ text, rowMode: 'array', types }).catch((error: unknown) => {
     throw toPostgresFault(error);
   });
   if (version === null) return;
   const [, found] = results as readonly { readonly rows: Row[] }[];
   if (Number(found?.rows[0]?.[0]) !== version) throw new StaleVersion();
+}
+
+const transactionEnded = (): Error => new Error('The transaction of this statement has ended.');
+
+/** Whether too many statements were prepared for the owner of a connection. */
+function isFull({ prepared }: SharedConnection): boolean {
+  return prepared.size > 2 * namedPerConnection;
 }
 
 function isUnknown(error: unknown): boolean {

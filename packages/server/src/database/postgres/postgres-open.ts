@@ -1,6 +1,6 @@
-import type pg from 'pg';
 import { DatabaseFault } from '../database.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
+import { ConnectionPool } from './connection-pool.ts';
 import { createSchemaOnce } from './create-schema.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { PostgresDatabase, type PostgresOptions } from './postgres-database.ts';
@@ -33,34 +33,63 @@ export async function openPostgres(
   mayCreate: boolean,
   retry: ConnectRetry | null = null,
 ): Promise<PostgresDatabase> {
-  const client = await connectWithRetry(options, retry);
+  const { url, schema, budget, poolSize: size, hasReserve = false } = options;
+  const pool = new ConnectionPool({ url, schema, size, hasReserve, budget });
   try {
-    const [found] = await runQuery<ServerSettings>(
-      client,
-      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
-ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)='off') AS unsafe`,
-      [durableSettings],
-    );
-    checkServer(found, options.requireDurable);
-    options.budget.lowerTo(await readConnectionLimit(client));
-    const existingSchema = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [options.schema]);
-    if (existingSchema.length === 0 && !mayCreate) throw new Error('the store is missing');
-    if (existingSchema.length === 0) await createSchemaOnce(client, options.schema);
-  } finally {
-    await client.end();
+    await prepareSchema(pool, options, mayCreate, retry);
+  } catch (error) {
+    await pool.close();
+    throw error;
   }
-  return new PostgresDatabase(options);
+  return new PostgresDatabase(pool);
 }
+
+async function prepareSchema(
+  pool: ConnectionPool,
+  { schema, budget, requireDurable }: PostgresOptions,
+  mayCreate: boolean,
+  retry: ConnectRetry | null,
+): Promise<void> {
+  const connection = await repeatUntilConnected(() => pool.acquire(), retry);
+  try {
+    const [found] = await runQuery<ServerSettings>(connection.client, selectSettings, [durableSettings, schema]);
+    checkServer(found, requireDurable);
+    budget.lowerTo(Math.max(1, found.connections - 1));
+    if (!found.exists && !mayCreate) throw new Error('the store is missing');
+    if (!found.exists) await createSchemaOnce(connection.client, schema);
+    pool.release(connection, false);
+  } catch (error) {
+    pool.release(connection, true);
+    throw error;
+  }
+}
+
+/**
+ * `connections`: the maximum number of connections for this role, without those that are reserved for administrators. One of them is that
+ * by which servers know of each other.
+ */
+const selectSettings = `SELECT current_setting('server_version_num')::int AS version,current_setting('server_encoding') AS encoding,
+ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)='off') AS unsafe,
+EXISTS(SELECT FROM pg_namespace WHERE nspname=$2) AS exists,
+least(current_setting('max_connections')::int
+-current_setting('superuser_reserved_connections')::int-coalesce(current_setting('reserved_connections',true)::int,0),
+(SELECT nullif(rolconnlimit,-1) FROM pg_roles WHERE rolname=current_user AND NOT rolsuper),
+(SELECT nullif(datconnlimit,-1) FROM pg_database WHERE datname=current_database())) AS connections`;
 
 interface ServerSettings {
   readonly version: number;
   readonly encoding: string;
   /** The {@link durableSettings} that are off. */
   readonly unsafe: readonly string[];
+  readonly exists: boolean;
+  readonly connections: number;
 }
 
 /** @throws Error when the server is too old, has another encoding, or does not wait for its disk. */
-function checkServer(settings: ServerSettings | undefined, requireDurable: boolean): void {
+function checkServer(
+  settings: ServerSettings | undefined,
+  requireDurable: boolean,
+): asserts settings is ServerSettings {
   if (!settings || settings.version < minServerVersion) throw new Error('PostgreSQL 15 or newer is needed.');
   if (settings.encoding !== 'UTF8') throw new Error('The PostgreSQL database must be encoded in UTF8.');
   if (requireDurable && settings.unsafe.length > 0)
@@ -71,42 +100,35 @@ function checkServer(settings: ServerSettings | undefined, requireDurable: boole
 }
 
 /** Opens a connection. @throws DatabaseFault, if `retry` is given after its time. */
-export async function connectWithRetry(
+export function connectWithRetry(
   { url, budget }: Pick<PostgresOptions, 'url' | 'budget'>,
   retry: ConnectRetry | null,
 ): Promise<PostgresClient> {
+  const open = async (): Promise<PostgresClient> => {
+    const client = new budget.client({ connectionString: url });
+    await client.connect();
+    return client;
+  };
+  return repeatUntilConnected(open, retry);
+}
+
+async function repeatUntilConnected<T>(connect: () => Promise<T>, retry: ConnectRetry | null): Promise<T> {
   const deadline = performance.now() + (retry?.milliseconds ?? 0);
   for (;;) {
-    const client = new budget.client({ connectionString: url });
     try {
-      await client.connect();
-      return client;
+      return await connect();
     } catch (error) {
       const fault = toPostgresFault(error);
-      const { code } = error as { code?: unknown };
-      const mayRecover =
-        fault instanceof DatabaseFault && fault.kind === 'unavailable' && !permanentErrors.test(String(code));
-      if (!mayRecover || performance.now() + pauseMilliseconds > deadline) throw fault;
+      if (!mayRecover(fault) || performance.now() + pauseMilliseconds > deadline) throw fault;
       retry?.report(fault);
       await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
     }
   }
 }
 
-/**
- * The maximum number of connections of pools for this role, without those that are reserved for administrators and the one by which servers
- * know of each other.
- */
-async function readConnectionLimit(client: pg.Client): Promise<number> {
-  const [limit] = await runQuery<{ most: number }>(
-    client,
-    `SELECT least(
-current_setting('max_connections')::int
--current_setting('superuser_reserved_connections')::int-coalesce(current_setting('reserved_connections',true)::int,0),
-(SELECT nullif(rolconnlimit,-1) FROM pg_roles WHERE rolname=current_user AND NOT rolsuper),
-(SELECT nullif(datconnlimit,-1) FROM pg_database WHERE datname=current_database())) AS most`,
-  );
-  return Math.max(1, (limit?.most ?? 1) - 1);
+function mayRecover(fault: Error): fault is DatabaseFault {
+  if (!(fault instanceof DatabaseFault) || fault.kind !== 'unavailable') return false;
+  return !permanentErrors.test(String((fault.cause as { code?: unknown } | undefined)?.code));
 }
 
 const dropBatchSize = 200;

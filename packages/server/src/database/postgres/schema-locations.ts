@@ -11,6 +11,7 @@ import {
   type SchemaPlacement,
 } from './citus-cluster.ts';
 import { ConnectionBudget } from './connection-budget.ts';
+import { withSharedConnection } from './connection-pool.ts';
 import type { PostgresClient } from './postgres-client.ts';
 import { type ConnectRetry, connectWithRetry } from './postgres-open.ts';
 
@@ -64,7 +65,7 @@ export class SchemaLocations {
   async find(schema: string, retry: ConnectRetry | null = null): Promise<SchemaLocation> {
     if (!(await this.isCluster(retry))) return this.#plain;
     if (schema === this.#parts.mainSchema) return { ...this.#coordinator, placed: '' };
-    const placement = await this.onCoordinator((client) => findPlacement(client, schema));
+    const placement = await this.#readLists((client) => findPlacement(client, schema));
     if (isLocked(placement)) throw beingMoved();
     return { ...this.locate(placement.node), placed: describePlace(placement) };
   }
@@ -84,7 +85,7 @@ export class SchemaLocations {
   /** Those of the schemas that are not where they were found, or whose move is just changing the node. @param found their `placed`. */
   async findMoved(found: ReadonlyMap<string, string>): Promise<string[]> {
     if (found.size === 0 || !(await this.isCluster())) return [];
-    const placements = await this.onCoordinator((client) => findPlacements(client, [...found.keys()]));
+    const placements = await this.#readLists((client) => findPlacements(client, [...found.keys()]));
     return [...found].flatMap(([schema, placed]) => {
       const now = placements.get(schema);
       return now && !isLocked(now) && describePlace(now) === placed ? [] : [schema];
@@ -122,7 +123,12 @@ export class SchemaLocations {
     return { url: nodeUrl(this.#parts.url, node), budget };
   }
 
-  /** Runs work with a connection to the coordinator. @throws DatabaseFault */
+  /** Like {@link onCoordinator}, on a connection of `main`, which is open already. */
+  #readLists<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
+    return withSharedConnection({ ...this.#coordinator, schema: this.#parts.mainSchema, hasReserve: true }, work);
+  }
+
+  /** Runs work with a connection of its own to the coordinator. @throws DatabaseFault */
   async onCoordinator<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
     const client = await connectWithRetry(this.#coordinator, null);
     return work(client).finally(() => client.end());

@@ -94,6 +94,11 @@ function listCounters({ readers }: MetricsSources): Family[] {
         [() => counters.backups.failed, { outcome: 'failed' }],
       ],
     ],
+    [
+      'tablinum_database_connection_hand_overs_total',
+      'Connections to PostgreSQL that were handed over from one application to another.',
+      [[() => counters.connectionHandOvers]],
+    ],
     ['tablinum_imports_ended_total', 'Imports in the background that have ended.', [[() => counters.importsEnded]]],
   ];
 }

@@ -10,6 +10,7 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
+import { AccountPresence } from '../../database/mail/account-presence.ts';
 import {
   type CampaignChange,
   type CampaignStatus,
@@ -47,10 +48,12 @@ const minPauseMilliseconds = 5;
 export class CampaignSender {
   readonly #parts: CampaignSenderParts;
   readonly #worker: BackgroundWorker;
+  readonly #presence: AccountPresence;
   #isActive = false;
 
   constructor(parts: CampaignSenderParts) {
     this.#parts = parts;
+    this.#presence = new AccountPresence(parts.database);
     this.#worker = new BackgroundWorker({
       run: () => this.#work(),
       onError: (error) => {
@@ -69,6 +72,7 @@ export class CampaignSender {
 
   /** A campaign was started, resumed, scheduled or cancelled. */
   wake(): void {
+    this.#presence.recheck();
     this.#worker.wake();
   }
 
@@ -89,6 +93,7 @@ export class CampaignSender {
   }
 
   async #work(): Promise<void> {
+    if (!(await this.#presence.mayHaveAny())) return;
     const { database, clock } = this.#parts;
     const open = await readOpenCampaigns(database);
     const pauses: number[] = [];

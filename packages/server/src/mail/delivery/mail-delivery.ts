@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { isoTime } from '../../base/clock.ts';
+import { AccountPresence } from '../../database/mail/account-presence.ts';
 import { OutboxLeases } from '../../database/mail/outbox-lease-rows.ts';
 import { OutboxLookups } from '../../database/mail/outbox-lookup-rows.ts';
 import { AccountDelivery, type AccountDeliveryParts } from './account-delivery.ts';
@@ -38,6 +39,7 @@ export class MailDelivery {
   /** Whether other servers may use the same store. */
   readonly isShared: boolean;
   readonly #worker: BackgroundWorker;
+  readonly #presence: AccountPresence;
   readonly #accounts: AccountDelivery;
   readonly #lookup: UnknownLookup;
   readonly #running = new Map<number, Promise<void>>();
@@ -50,6 +52,7 @@ export class MailDelivery {
     this.#parts = parts;
     this.isShared = parts.database.multiNode;
     this.#leases = new OutboxLeases(parts.database);
+    this.#presence = new AccountPresence(parts.database);
     const settlement = new DeliverySettlement(parts, this.#leases);
     this.#accounts = new AccountDelivery({ ...parts, leases: this.#leases, settlement, holder: randomUUID() });
     this.#lookup = new UnknownLookup({ ...parts, lookups: new OutboxLookups(parts.database), settlement });
@@ -74,6 +77,7 @@ export class MailDelivery {
 
   /** Looks for due messages soon, or after some milliseconds. */
   wake(milliseconds?: number): void {
+    this.#presence.recheck();
     this.#worker.wake(milliseconds);
   }
 
@@ -97,6 +101,7 @@ export class MailDelivery {
   }
 
   async #work(): Promise<void> {
+    if (!(await this.#presence.mayHaveAny())) return;
     const now = this.#parts.clock.now();
     if (!this.#hasRecovered && !this.isShared) await this.#leases.endAll(isoTime(now));
     this.#hasRecovered = true;
