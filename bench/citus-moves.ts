@@ -313,7 +313,12 @@ async function killWorker(folder: string): Promise<void> {
   // The other processes of the killed server may still be ending.
   for (let attempt = 1; ; attempt += 1)
     try {
-      execFileSync('/usr/lib/postgresql/15/bin/pg_ctl', start, { uid, cwd: '/', stdio: 'ignore', env: { HOME: folder } });
+      execFileSync('/usr/lib/postgresql/15/bin/pg_ctl', start, {
+        uid,
+        cwd: '/',
+        stdio: 'ignore',
+        env: { HOME: folder },
+      });
       break;
     } catch (error) {
       if (attempt === maxStartAttempts) throw error;

@@ -19,7 +19,6 @@ export class AccountPresence {
 
   /** False: there was none at the last check, which is at most half a minute ago. Another server may have created one since. */
   async mayHaveAny(): Promise<boolean> {
-    if (!this.#database.multiNode) return true;
     if (performance.now() < this.#noneUntil) return false;
     const found = await createReader(this.#database)(sql`SELECT 1 FROM accounts LIMIT 1`);
     if (found.length === 0) this.#noneUntil = performance.now() + recheckMilliseconds;
