@@ -39,9 +39,11 @@ export class SharedConnection {
     const options = `-c search_path=${schema} ${sessionSettings} ${peerProbes}`;
     this.client = new budget.client({ connectionString: url, options });
     this.#schema = schema;
-    this.client.once('end', () => {
+    const noteEnd = (): void => {
       this.#isEnded = true;
-    });
+    };
+    this.client.on('error', noteEnd);
+    this.client.once('end', noteEnd);
   }
 
   /** The schema whose tables its statements find. */

@@ -235,10 +235,15 @@ export class SharedConnections {
   #open(pool: ConnectionPool, request: ConnectionRequest): void {
     const connection = new SharedConnection(this.#url, this.#budget, pool.schema);
     this.#connections.add(connection);
-    connection.client.once('end', () => {
-      this.#connections.delete(connection);
+    const removeIdle = (): void => {
       const index = this.#idle.indexOf(connection);
       if (index >= 0) this.#idle.splice(index, 1);
+    };
+    // A lost connection reports an error some time before it ends.
+    connection.client.on('error', removeIdle);
+    connection.client.once('end', () => {
+      this.#connections.delete(connection);
+      removeIdle();
     });
     connection.client.connect().then(
       () => this.#deliver(pool, request, connection),

@@ -101,7 +101,7 @@ export class MailDelivery {
   }
 
   async #work(): Promise<void> {
-    if (!(await this.#presence.mayHaveAny())) return;
+    if (this.isShared && !(await this.#presence.mayHaveAny())) return;
     const now = this.#parts.clock.now();
     if (!this.#hasRecovered && !this.isShared) await this.#leases.endAll(isoTime(now));
     this.#hasRecovered = true;
