@@ -14,7 +14,6 @@ import { ChangeLog } from '../changes/change-log.ts';
 import { createEventRetention, type EventLimits } from '../changes/retention.ts';
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
 import { SearchIndexBuilder } from '../collections/search-index-builder.ts';
-import { readVersions } from '../database/catalogue.ts';
 import { type Database, StaleVersion } from '../database/database.ts';
 import { loadUser } from '../database/user-rows.ts';
 import { EventManager } from '../extensions/event-manager.ts';
@@ -40,7 +39,7 @@ import type { Outbound } from '../webhooks/send-message.ts';
 import { Webhooks } from '../webhooks/webhooks.ts';
 import { createImportCallers } from './import-callers.ts';
 import { loadSnapshot, Snapshot } from './snapshot.ts';
-import { backOff, isStale } from './stale-snapshot.ts';
+import { backOff, hasOtherVersion, isStale } from './stale-snapshot.ts';
 import { systemTraits } from './system-definitions.ts';
 
 /** The application that every server has; its store holds the list of the others. */
@@ -296,7 +295,7 @@ export class Application {
   }
 
   async #isOutdated(version: number): Promise<boolean> {
-    return this.isShared && (await readVersions(this.database)).version !== version;
+    return this.isShared && (await hasOtherVersion(this.database, version));
   }
 
   /** What operations on records need: a view of the current snapshot for one caller. */

@@ -239,33 +239,40 @@ UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname LIKE '%\\_moved'`
       await expect.poll(() => call('GET /api/notes:list').catch(() => null)).toHaveLength(2);
     });
 
-    test('that was interrupted while the schema was locked is undone by the next request', async () => {
-      const token = await create('locked');
-      const call = (request: string, body?: object): Promise<Reply> =>
-        server.call(request, { as: token, headers: { 'x-app': 'locked' }, ...(body && { body }) });
-      expect((await call('POST /api/notes:create', { title: 'a' })).status).toBe(200);
-      const { applications } = server.running;
-      const stores = new Map(await readStoresByName(applications.main.database));
-      const schema = schemaName(stores.get('locked') ?? '');
-      const [coordinator = '', worker = ''] = (nodes ?? []).map(inStore);
-      const [target] = await queryDatabase(coordinator, 'SELECT max(nodeid) AS id FROM pg_dist_node');
-      await queryDatabase(
-        coordinator,
-        `INSERT INTO tablinum_cluster.moves (schema_name,id,source,target,step,started_at)
+    test.each([
+      ['locked', 'POST /api/notes:create', { title: 'b' }],
+      // It is refused, but only if the definitions are current.
+      ['lockedToo', 'GET /api/notes:list?filter={"nothing":1}', undefined],
+    ])(
+      'that was interrupted while the schema was locked is undone by the next request: %s',
+      async (name, next, sent) => {
+        const token = await create(name);
+        const call = (request: string, body?: object): Promise<Reply> =>
+          server.call(request, { as: token, headers: { 'x-app': name }, ...(body && { body }) });
+        expect((await call('POST /api/notes:create', { title: 'a' })).status).toBe(200);
+        const { applications } = server.running;
+        const stores = new Map(await readStoresByName(applications.main.database));
+        const schema = schemaName(stores.get(name) ?? '');
+        const [coordinator = '', worker = ''] = (nodes ?? []).map(inStore);
+        const [target] = await queryDatabase(coordinator, 'SELECT max(nodeid) AS id FROM pg_dist_node');
+        await queryDatabase(
+          coordinator,
+          `INSERT INTO tablinum_cluster.moves (schema_name,id,source,target,step,started_at)
 SELECT schema_name,gen_random_uuid(),node,${target?.['id']},'switching',now() FROM tablinum_cluster.placements WHERE schema_name='${schema}'`,
-      );
-      await queryDatabase(worker, `ALTER SCHEMA ${schema} RENAME TO ${schema}_moved`);
-      const refused = await call('POST /api/notes:create', { title: 'b' });
-      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
-      await expect.poll(async () => (await call('GET /api/notes:list')).status, { timeout: 10_000 }).toBe(200);
-      expect((await call('POST /api/notes:create', { title: 'b' })).body.data).toMatchObject({ id: 2 });
-      expect(await waitForMove('locked')).toMatchObject({
-        node: workers[0],
-        status: 'running',
-        move: { status: 'failed' },
-      });
-      expect(await listRemains()).toEqual([]);
-    });
+        );
+        await queryDatabase(worker, `ALTER SCHEMA ${schema} RENAME TO ${schema}_moved`);
+        const refused = await call(next, sent);
+        expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+        await expect.poll(async () => (await call('GET /api/notes:list')).status, { timeout: 10_000 }).toBe(200);
+        expect((await call('POST /api/notes:create', { title: 'b' })).body.data).toMatchObject({ id: 2 });
+        expect(await waitForMove(name)).toMatchObject({
+          node: workers[0],
+          status: 'running',
+          move: { status: 'failed' },
+        });
+        expect(await listRemains()).toEqual([]);
+      },
+    );
 
     test('is possible from the coordinator, and while the application is stopped', async () => {
       const coordinator = inStore(nodes?.[0] ?? '');
