@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { FifoLock } from '../../base/fifo-lock.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import type { GroupMessage, ServerGroup } from '../server-group.ts';
 import { createNoConnectionFault } from './connection-budget.ts';
@@ -32,6 +33,8 @@ export interface GroupParts {
  */
 export class PostgresServerGroup implements ServerGroup {
   readonly #parts: GroupParts;
+  /** The driver runs one statement of a connection after the other, and warns if it is given several. */
+  readonly #statements = new FifoLock();
   /** How often each store is held. */
   readonly #held = new Map<string, number>();
   #listener: (message: GroupMessage) => void = () => {};
@@ -73,7 +76,7 @@ export class PostgresServerGroup implements ServerGroup {
   async #hold(store: string, milliseconds: number): Promise<void> {
     const deadline = performance.now() + milliseconds;
     const client = await this.#connected();
-    while (!(await tryToShare(client, store))) {
+    while (!(await this.#statements.run(() => tryToShare(client, store)))) {
       if (performance.now() > deadline)
         throw new ApiError('BUSY', 'Another server is stopping the application. Try again.', { retryAfter: 1 });
       await pause(tryMilliseconds);
@@ -87,15 +90,21 @@ export class PostgresServerGroup implements ServerGroup {
     if (count === 1) this.#held.delete(store);
     else this.#held.set(store, count - 1);
     // A lost connection has released its locks.
-    await this.#client?.query(`SELECT pg_advisory_unlock_shared(${lockKey})`, [store]).catch(() => {});
+    const unlock = async (): Promise<unknown> =>
+      this.#client?.query(`SELECT pg_advisory_unlock_shared(${lockKey})`, [store]);
+    await this.#statements.run(unlock).catch(() => {});
   }
 
   async isHeldElsewhere(store: string): Promise<boolean> {
     const client = await this.#connected();
-    const [row] = await runQuery<{ free: boolean }>(client, `SELECT pg_try_advisory_lock(${lockKey}) AS free`, [store]);
-    if (!row?.free) return true;
-    await runQuery(client, `SELECT pg_advisory_unlock(${lockKey})`, [store]);
-    return false;
+    return this.#statements.run(async () => {
+      const [row] = await runQuery<{ free: boolean }>(client, `SELECT pg_try_advisory_lock(${lockKey}) AS free`, [
+        store,
+      ]);
+      if (!row?.free) return true;
+      await runQuery(client, `SELECT pg_advisory_unlock(${lockKey})`, [store]);
+      return false;
+    });
   }
 
   async waitUntilClosed(store: string, milliseconds: number): Promise<boolean> {
@@ -194,7 +203,8 @@ export class PostgresServerGroup implements ServerGroup {
 
   /** Notes the schema of `main` that this server has opened. */
   async noteMain(): Promise<void> {
-    this.#mainId = await this.#readMainId(await this.#connected());
+    const client = await this.#connected();
+    this.#mainId = await this.#statements.run(() => this.#readMainId(client));
   }
 
   async #readMainId(client: PostgresClient): Promise<number | null> {
