@@ -41,6 +41,11 @@ describe.skipIf(nodes === null)('on a Citus cluster', () => {
   });
   afterAll(() => server.stop());
 
+  test('without any application, the nodes are listed', async () => {
+    const listed = (await server.data('GET /api/applications:nodes')) as { isTarget: boolean }[];
+    expect(listed.map(({ isTarget }) => isTarget)).toEqual((nodes ?? []).map((_, index) => index > 0));
+  });
+
   test('main is on the coordinator, and applications are distributed over the workers', async () => {
     for (const name of ['one', 'two', 'three', 'four'])
       await server.data('POST /api/applications:create', { body: { name } });

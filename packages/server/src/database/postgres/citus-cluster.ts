@@ -35,10 +35,10 @@ const selectPlacements = `SELECT schema_name AS schema,p.node,n.nodename AS host
 FROM unnest($1::text[]) AS s(schema_name) LEFT JOIN ${placementList} p USING (schema_name)
 LEFT JOIN ${moveList} m USING (schema_name) LEFT JOIN pg_dist_node n ON n.nodeid=p.node`;
 
-/** Nodes that may hold data, by Citus's own settings, those with the fewest schemas first. */
+/** Nodes that may hold data, by Citus's own settings. */
 const selectTargets = `SELECT nodeid AS id,nodename AS host,nodeport AS port FROM pg_dist_node
-WHERE groupid<>0 AND isactive AND shouldhaveshards AND noderole='primary'
-ORDER BY (SELECT count(*) FROM ${placementList} WHERE node=nodeid),nodeid`;
+WHERE groupid<>0 AND isactive AND shouldhaveshards AND noderole='primary' ORDER BY `;
+const fewestSchemas = `(SELECT count(*) FROM ${placementList} WHERE node=nodeid),`;
 
 /** Where a schema is. */
 export interface SchemaPlacement {
@@ -122,8 +122,9 @@ export async function ensureLists(client: PostgresClient): Promise<void> {
 }
 
 /** The nodes on which schemas can be placed, those with the fewest schemas first. @param client a connection to the coordinator. */
-export function listTargets(client: PostgresClient): Promise<ClusterNode[]> {
-  return runQuery<{ id: number; host: string; port: number }>(client, selectTargets);
+export async function listTargets(client: PostgresClient): Promise<ClusterNode[]> {
+  const order = (await hasLists(client)) ? fewestSchemas : '';
+  return runQuery<{ id: number; host: string; port: number }>(client, `${selectTargets}${order}nodeid`);
 }
 
 /**

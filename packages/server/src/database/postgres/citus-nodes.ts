@@ -89,7 +89,7 @@ export class CitusNodes implements ClusterStores {
   async usage(): Promise<NodeUsage[]> {
     const { nodes, targets } = await this.#locations.onCoordinator(async (client) => ({
       nodes: await readNodes(client),
-      targets: (await hasLists(client)) ? await listTargets(client) : [],
+      targets: await listTargets(client),
     }));
     const workers = nodes.filter(({ isCoordinator }) => !isCoordinator);
     return Promise.all([null, ...workers].map((node) => this.#describe(node, targets)));
