@@ -8,8 +8,7 @@
  * worker, on this machine: its server is killed twice and started again. `--crashes 0.5`: in half of the moves, the server that runs it is
  * killed at a random moment. `--rows`: how many records the first application has before the first move. The databases that it creates are removed at the end.
  */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,6 +28,7 @@ import type { Json } from '../packages/server/test/support/json.ts';
 import { queryDatabase } from '../packages/server/test/support/query-database.ts';
 import { ServerProcess } from '../packages/server/test/support/server-process.ts';
 import { rootEmail, rootPassword } from '../packages/server/test/support/server-settings.ts';
+import { killNode } from './killed-node.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -49,7 +49,6 @@ const retryMilliseconds = 25;
 const recoveryMilliseconds = 20_000;
 /** A move of an application without much data takes one to six seconds. */
 const maxCrashDelay = 2500;
-const maxStartAttempts = 30;
 
 interface Reply {
   readonly status: number;
@@ -300,30 +299,10 @@ async function moveOne(name: string): Promise<void> {
   }
 }
 
-/** Kills the PostgreSQL of a worker, and starts it again after two seconds. */
-async function killWorker(folder: string): Promise<void> {
+async function noteOutage(folder: string): Promise<void> {
   const from = performance.now();
   outages.push([from, Number.POSITIVE_INFINITY]);
-  const pid = Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
-  process.kill(pid, 'SIGKILL');
-  await pause(2000);
-  const start = ['-D', folder, '-l', join(folder, '..', 'log-bench'), '-w', 'start'];
-  // Libpq looks for certificates in the home folder, which must be readable.
-  const { uid } = statSync(folder);
-  // The other processes of the killed server may still be ending.
-  for (let attempt = 1; ; attempt += 1)
-    try {
-      execFileSync('/usr/lib/postgresql/15/bin/pg_ctl', start, {
-        uid,
-        cwd: '/',
-        stdio: 'ignore',
-        env: { HOME: folder },
-      });
-      break;
-    } catch (error) {
-      if (attempt === maxStartAttempts) throw error;
-      await pause(1000);
-    }
+  await killNode(folder);
   (outages.at(-1) as [number, number])[1] = performance.now();
   console.log(`the worker was killed, and runs again after ${((performance.now() - from) / 1000).toFixed(1)} s`);
 }
@@ -434,7 +413,7 @@ async function run(url: string): Promise<void> {
     const seconds = Number(options.seconds);
     for (const share of [0.3, 0.3]) {
       await pause(share * seconds * 1000);
-      if (options.data) await killWorker(options.data);
+      if (options.data) await noteOutage(options.data);
       console.log({ ...counts });
     }
     await pause(0.4 * seconds * 1000);
