@@ -6,7 +6,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A write. After a sign-in, a program mostly reads, so it is handed over as a single request. */
+/** A write, or a read by POST, which readers hand over too. After a sign-in, a program mostly reads, so it is handed over as a single request. */
 const write = /^(?:POST|PUT|PATCH|DELETE) \/api\/(?!auth:)/;
 /** How many bytes decide. */
 const decisiveBytes = 30;

@@ -1,7 +1,7 @@
 /** What prevents or endangers work with the nodes of a Citus cluster, for `tablinum doctor`. It changes nothing. */
-import type pg from 'pg';
 import { checkPostgresServer, connectForCheck, type PostgresCheck, type PostgresProblem } from './check-server.ts';
 import { nameNode } from './citus-cluster.ts';
+import { runQuery } from './run-query.ts';
 import { nodeUrl } from './schema-locations.ts';
 
 interface ListedNode {
@@ -21,11 +21,11 @@ export async function checkPostgresDatabase(
   const { problems, drift } = await checkPostgresServer(url, requiresDurability, connections);
   const client = await connectForCheck(url);
   try {
-    const [extension] = await read(client, "SELECT 1 FROM pg_extension WHERE extname='citus'");
+    const [extension] = await runQuery(client, "SELECT 1 FROM pg_extension WHERE extname='citus'");
     if (!extension) return { problems, drift };
-    const [worker] = await read(client, 'SELECT 1 FROM pg_dist_local_group WHERE groupid<>0');
+    const [worker] = await runQuery(client, 'SELECT 1 FROM pg_dist_local_group WHERE groupid<>0');
     if (worker) return { problems: [...problems, isWorker], drift };
-    const nodes = await read<ListedNode>(
+    const nodes = await runQuery<ListedNode>(
       client,
       "SELECT nodename AS host,nodeport AS port FROM pg_dist_node WHERE groupid<>0 AND noderole='primary' ORDER BY nodeid",
     );
@@ -68,7 +68,7 @@ function findDrift(drift: number): PostgresProblem[] {
 async function findMoveProblems(url: string): Promise<PostgresProblem[]> {
   const client = await connectForCheck(url);
   try {
-    const [row] = await read<{ level: string; isSuperuser: boolean; slots: number }>(
+    const [row] = await runQuery<{ level: string; isSuperuser: boolean; slots: number }>(
       client,
       `SELECT current_setting('wal_level') AS level,current_setting('is_superuser')='on' AS "isSuperuser",
 current_setting('max_replication_slots')::int-(SELECT count(*)::int FROM pg_replication_slots) AS slots`,
@@ -87,8 +87,4 @@ current_setting('max_replication_slots')::int-(SELECT count(*)::int FROM pg_repl
   } finally {
     await client.end();
   }
-}
-
-async function read<R extends pg.QueryResultRow>(client: pg.Client, text: string): Promise<R[]> {
-  return (await client.query<R>(text)).rows;
 }
