@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { buildTestServer } from '../packages/server/test/support/build-test-server.ts';
 import {
   createEmptyCluster,
   createOnNodes,
@@ -108,6 +109,8 @@ let isStopped = false;
 let hot: readonly BenchApplication[] = [];
 const hotApplications = 10;
 const hotShare = 0.98;
+/** Of the moves, how many concern an application whose events are followed. */
+const followedShare = 0.3;
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T;
 
@@ -146,7 +149,7 @@ async function createApplications(count: number): Promise<BenchApplication[]> {
     const name = `app${number}`;
     await post('applications:create', { name });
     const { token } = await post(`applications:enter?filterByTk=${name}`, {});
-    const fields = [{ name: 'title', type: 'string', unique: true }];
+    const fields = [{ name: 'title', type: 'string', index: true }];
     await post('collections:create', { name: 'notes', fields }, { token, app: name });
     created.push(new BenchApplication(name, token));
     if (number % 25 === 0) console.log(`${number} applications created`);
@@ -255,11 +258,16 @@ async function revokeOne(applications: readonly BenchApplication[]): Promise<voi
   }
 }
 
-async function moveAll(applications: readonly BenchApplication[], every: number): Promise<void> {
+async function moveAll(
+  applications: readonly BenchApplication[],
+  followed: readonly BenchApplication[],
+  every: number,
+): Promise<void> {
   while (!isStopped) {
     const startedAt = performance.now();
-    const moved = pick(applications);
-    hot = [moved, ...Array.from({ length: hotApplications - 1 }, () => pick(applications))];
+    const moved = pick(Math.random() < followedShare ? followed : applications);
+    const others = Array.from({ length: hotApplications - 2 }, () => pick(applications));
+    hot = [moved, pick(followed), ...others];
     await moveOne(moved.name).catch((error: unknown) => moveProblems.push(String(error)));
     while (!isStopped && performance.now() - startedAt < every * 1000) await pause(100);
   }
@@ -389,6 +397,7 @@ async function dropReplication(nodes: readonly string[]): Promise<void> {
 }
 
 async function run(url: string): Promise<void> {
+  await buildTestServer();
   const nodes = await findClusterNodes(url);
   await dropReplication(nodes);
   await createEmptyCluster(nodes);
@@ -402,13 +411,15 @@ async function run(url: string): Promise<void> {
     for (let number = 0; number < Number(options.servers); number += 1) servers.push(await startOne());
     const applications = await createApplications(Number(options.applications));
     if (applications[0]) await fill(applications[0], Number(options.rows));
+    // Else the recovery of a killed node takes the time that it takes to sync everything that was created.
+    await onAllNodes(nodes, 'CHECKPOINT');
     const followed = applications.slice(0, 5);
     hot = followed;
     const running = [
       ...Array.from({ length: Number(options.writers) }, (_, writer) => write(writer, applications)),
       ...followed.map(follow),
       revoke(applications),
-      moveAll(applications, Number(options.every)),
+      moveAll(applications, followed, Number(options.every)),
     ];
     const seconds = Number(options.seconds);
     for (const share of [0.3, 0.3]) {

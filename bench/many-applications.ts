@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { buildTestServer } from '../packages/server/test/support/build-test-server.ts';
 import {
   createEmptyCluster,
   createOnNodes,
@@ -250,6 +251,7 @@ async function measure(
 }
 
 async function run(url: string): Promise<void> {
+  await buildTestServer();
   const isCluster = (await queryDatabase(url, "SELECT 1 FROM pg_extension WHERE extname='citus'")).length > 0;
   const nodes = isCluster ? await findClusterNodes(url) : [url];
   if (!options.reuse) {

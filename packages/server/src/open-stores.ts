@@ -18,7 +18,7 @@ import type { GroupParts, PostgresServerGroup } from './database/postgres/postgr
 import type { SchemaLocations } from './database/postgres/schema-locations.ts';
 import type { StoreSharing } from './database/shared-store.ts';
 import type { SyncFile } from './database/sqlite/durability.ts';
-import type { StoreNodes } from './database/store-nodes.ts';
+import { holdName, type StoreNodes } from './database/store-nodes.ts';
 
 export interface StoreParts {
   readonly config: Config;
@@ -234,14 +234,14 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
       const options = { ...location, schema, requireDurable, poolSize, hasReserve: isMain };
       if (isMain && isServed) group = await joinGroup({ url, mainStore: store, mainSchema: schema });
       const served = isServed && !isMain ? group : null;
-      await served?.hold(store);
+      const release = served && (await hold(served, store, location.node));
       const database = await openPostgres(options, mayCreate, retry).catch(async (error: unknown) => {
-        await served?.release(store);
+        await release?.();
         const moved = await locations.findMoved(new Map([[schema, location.placed]])).catch(() => []);
         throw moved.length > 0 ? beingMoved() : error;
       });
       if (isMain) await group?.noteMain();
-      if (served) releaseWhenClosed(database, store, served);
+      if (release) releaseWhenClosed(database, release);
       placed.set(database, location.placed);
       return database;
     },
@@ -280,9 +280,18 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
   };
 }
 
-function releaseWhenClosed(database: Database, store: string, group: PostgresServerGroup): void {
+/** Notes that a store is open, also for its node. @returns removes the notes. */
+async function hold(group: PostgresServerGroup, store: string, node: number | null): Promise<() => Promise<void>> {
+  const names = node === null ? [store] : [store, holdName(store, node)];
+  for (const name of names) await group.hold(name);
+  return async () => {
+    for (const name of names) await group.release(name);
+  };
+}
+
+function releaseWhenClosed(database: Database, release: () => Promise<void>): void {
   const close = database.close.bind(database);
-  database.close = () => close().finally(() => group.release(store));
+  database.close = () => close().finally(release);
 }
 
 /** Waits while another server restores `main`. */

@@ -342,6 +342,7 @@ async function openMain(
     blobs: stores.blobs(mainStoreName, database),
     openJournal: () => stores.openJournal(mainStoreName),
     requireServed: null,
+    handOver: null,
   });
   const prepare = async (): Promise<void> => {
     await prepareStore(database, {

@@ -27,7 +27,7 @@ import type { SignInContext } from '../identity/sign-in.ts';
 import { auditRegistry } from '../journal/audit-collection.ts';
 import { AuditJournal } from '../journal/audit-journal.ts';
 import { ChainSigner } from '../journal/hash-chain.ts';
-import { type MailServices, MailStore } from '../mail/mail-store.ts';
+import { type MailServices, MailStore, type MailStoreParts } from '../mail/mail-store.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { limits } from '../protocol/limits.ts';
 import { variableValues } from '../query/variables.ts';
@@ -45,7 +45,7 @@ import { systemTraits } from './system-definitions.ts';
 /** The application that every server has; its store holds the list of the others. */
 export const mainApplicationName = 'main';
 
-export interface ApplicationParts {
+export interface ApplicationParts extends Pick<MailStoreParts, 'handOver'> {
   /** Whether the store of an earlier version may be upgraded. */
   readonly mayUpgrade: boolean;
   readonly name: string;
@@ -75,7 +75,8 @@ export interface ApplicationParts {
 }
 
 /** The parts that all applications of a server share. */
-export type CommonParts = Omit<ApplicationParts, 'name' | 'database' | 'blobs' | 'openJournal' | 'requireServed'>;
+export type CommonParts = Omit<ApplicationParts, OwnPart>;
+type OwnPart = 'name' | 'database' | 'blobs' | 'openJournal' | 'requireServed' | 'handOver';
 
 const maxAttempts = 10;
 const keyUsageFlushMilliseconds = 30_000;

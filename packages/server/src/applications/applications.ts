@@ -16,6 +16,7 @@ import {
 import { bumpVersion } from '../database/catalogue.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { type Application, mainApplicationName } from './application.ts';
+import { createPermanentLease, type Lease } from './application-lease.ts';
 import {
   ApplicationList,
   applicationExists,
@@ -27,7 +28,7 @@ import type { ServerBackups, ServerBackupsParts } from './backups/server-backups
 import { runHousekeeping } from './housekeeping.ts';
 import type { NodeMoves } from './moves/node-moves.ts';
 import type { ReceivedMoves, ReceivedMovesParts } from './moves/received-moves.ts';
-import { createPermanentLease, type Lease, OpenApplications, type OpenApplicationsParts } from './open-applications.ts';
+import { OpenApplications, type OpenApplicationsParts } from './open-applications.ts';
 
 const tickMilliseconds = 15_000;
 /** How long a stop waits until other servers have closed the application. It is as long as running requests are waited for. */
@@ -117,8 +118,7 @@ export class Applications {
   /** The moves to other nodes of a cluster. */
   async nodeMoves(): Promise<NodeMoves> {
     const { NodeMoves } = await import('./moves/node-moves.ts');
-    const { stores, backups } = this.#parts;
-    this.#nodeMoves ??= new NodeMoves({ applications: this, nodes: stores.nodes, source: backups.source });
+    this.#nodeMoves ??= new NodeMoves({ ...this.#parts, applications: this, source: this.#parts.backups.source });
     return this.#nodeMoves;
   }
 

@@ -2,13 +2,16 @@
  * The applications other than `main` that are open now. An application is opened when it is first used, and closed when
  * it has not been used for a while. If one fails to open, only its own requests fail.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { type ApplicationRow, setWakeTime, setWakeTimes } from '../database/application-rows.ts';
 import { type Database, DatabaseFault } from '../database/database.ts';
 import { readUser } from '../database/user-rows.ts';
+import type { FinishedAttempt } from '../mail/delivery/settle-delivery.ts';
 import { ApiError } from '../protocol/api-error.ts';
 import { Application, type CommonParts } from './application.ts';
+import { acquireLease, type Lease, type OpenSlot, waitUntilUnused } from './application-lease.ts';
 import type { ApplicationList } from './application-list.ts';
 import type { ApplicationStores } from './application-stores.ts';
 import { addFirstAdmin, migrateSystemCollections, prepareStore } from './bootstrap.ts';
@@ -28,29 +31,6 @@ export interface OpenApplicationsParts {
   readonly endSharing?: ((application: Application) => Promise<void>) | undefined;
 }
 
-/** An application in use. Until it is released it stays open. */
-export interface Lease {
-  readonly application: Application;
-  /** Why the named application cannot be used. It is sent after the caller is authenticated; `application` is then `main`. */
-  readonly error: ApiError | null;
-  /** Another lease of the same application, before this one is released. */
-  duplicate(): Lease;
-  release(): void;
-}
-
-interface Slot {
-  readonly application: Application;
-  readonly store: string;
-  users: number;
-  lastUsed: number;
-  /** When housekeeping is due, in milliseconds since the epoch; null: never. */
-  due: number | null;
-  /** Whether it had webhooks when housekeeping was scheduled. */
-  hadWebhooks: boolean;
-  /** Called when the last lease of a slot that is to be closed is released. */
-  onUnused: (() => void) | null;
-}
-
 interface OpenFailure {
   readonly error: ApiError;
   readonly until: number;
@@ -61,6 +41,9 @@ const failureCacheMilliseconds = 10_000;
 /** How long closing waits for running requests. When the server stops, they have already had time to end. */
 const closeTimeoutMilliseconds = 30_000;
 const stopTimeoutMilliseconds = 500;
+/** Attempts to open an application that is being moved, and the time between them. */
+const maxReopenings = 20;
+const reopenMilliseconds = 500;
 /** How often ended keys and logins are removed from the list in `main`. */
 const sweepIntervalMilliseconds = 24 * 3_600_000;
 /** Errors that do not say that an application has failed. */
@@ -71,7 +54,7 @@ const noop = (): void => {};
 export class OpenApplications {
   readonly #parts: OpenApplicationsParts;
   readonly #logger: Logger;
-  readonly #slots = new Map<string, Slot>();
+  readonly #slots = new Map<string, OpenSlot>();
   /** Running openings and closings by name: the next one waits for them. */
   readonly #transitions = new Map<string, Promise<unknown>>();
   readonly #failures = new Map<string, OpenFailure>();
@@ -196,7 +179,7 @@ export class OpenApplications {
     await sweepKeyHomes(this.#parts.main.database, name, database);
   }
 
-  async #openSlot(row: ApplicationRow): Promise<Slot> {
+  async #openSlot(row: ApplicationRow): Promise<OpenSlot> {
     const { name } = row;
     await this.#parts.list.findRow(name); // it may have been destroyed while this waited
     const stage = { name: 'opening the store' };
@@ -216,7 +199,7 @@ export class OpenApplications {
       await application?.close().catch(noop);
       throw await this.#recordFailure(name, stage.name, refusal ?? error);
     }
-    const slot: Slot = {
+    const slot: OpenSlot = {
       application,
       store: row.store,
       users: 0,
@@ -239,7 +222,11 @@ export class OpenApplications {
     const { stores, common } = this.#parts;
     const database = await stores.open(store, !born, requireServed !== null);
     const blobs = stores.blobs(store, database);
-    const parts = { name, database, blobs, requireServed: requireServed && (() => requireServed(database)) };
+    const parts = {
+      ...{ name, database, blobs },
+      requireServed: requireServed && (() => requireServed(database)),
+      handOver: (finished: FinishedAttempt) => this.#handOver(name, finished),
+    };
     return new Application({ ...common, ...parts, openJournal: () => stores.openJournal(store) });
   }
 
@@ -281,7 +268,7 @@ export class OpenApplications {
     return error;
   }
 
-  async #housekeep(slot: Slot): Promise<void> {
+  async #housekeep(slot: OpenSlot): Promise<void> {
     const { application } = slot;
     slot.hadWebhooks = application.webhooks.listening;
     const { dueWhileOpen, dueWhenClosed } = await runHousekeeping(application);
@@ -339,6 +326,19 @@ export class OpenApplications {
     }
   }
 
+  /** Opens an application again that was moved, and stores the outcome of a message there. */
+  async #handOver(name: string, finished: FinishedAttempt): Promise<void> {
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        const lease = await this.open(await this.#parts.list.findServed(name));
+        await lease.application.mail.delivery.takeOver(finished).finally(() => lease.release());
+        return;
+      } catch (error) {
+        if (attempt === maxReopenings || this.#closed) throw error;
+        await pause(reopenMilliseconds);
+      }
+  }
+
   async #logErrors(task: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -353,27 +353,8 @@ function hasChangedStore(name: string): ApiError {
   return new ApiError('BUSY', `The application "${name}" ${change}. Try again.`, { retryAfter: 1 });
 }
 
-/** A lease of an application that always stays open. */
-export function createPermanentLease(application: Application, error: ApiError | null): Lease {
-  const lease: Lease = { application, error, duplicate: () => lease, release: noop };
-  return lease;
-}
-
-function acquireLease(slot: Slot): Lease {
-  slot.users += 1;
-  let isHeld = true;
-  const release = (): void => {
-    if (!isHeld) return;
-    isHeld = false;
-    slot.users -= 1;
-    slot.lastUsed = performance.now();
-    if (slot.users === 0) slot.onUnused?.();
-  };
-  return { application: slot.application, error: null, duplicate: () => acquireLease(slot), release };
-}
-
 /** Whether an application may be closed: it is not in use, and has no work of its own. */
-function isUnused({ application, users }: Slot): boolean {
+function isUnused({ application, users }: OpenSlot): boolean {
   return users === 0 && !mustStayOpen(application);
 }
 
@@ -383,20 +364,8 @@ function mustStayOpen({ mail, imports }: Application): boolean {
 }
 
 /** Whether housekeeping is due. It is also run after the first webhook is created or the last one destroyed. */
-function isDue({ application, due, hadWebhooks }: Slot, now: number): boolean {
+function isDue({ application, due, hadWebhooks }: OpenSlot, now: number): boolean {
   return (due !== null && due <= now) || application.webhooks.listening !== hadWebhooks;
-}
-
-/** Resolves when no lease is left, or after the timeout. */
-async function waitUntilUnused(slot: Slot, timeout: number): Promise<void> {
-  if (slot.users === 0) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, timeout);
-    slot.onUnused = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-  });
 }
 
 /** A description for administrators: the code of the engine, but no path, address or statement. */

@@ -42,6 +42,9 @@ export interface StorePlacement {
   readonly move: NodeMove | null;
 }
 
+/** What a server that has a store open on a node holds, see `ServerGroup`. @param node its id in the cluster; 0: the coordinator. */
+export const holdName = (store: string, node: number): string => `${store} on ${node}`;
+
 /** A move that has begun. */
 export interface BegunMove {
   readonly store: string;

@@ -1,4 +1,4 @@
-import type { Lease } from '../applications/open-applications.ts';
+import type { Lease } from '../applications/application-lease.ts';
 import { tokenMissingError } from '../identity/authenticator.ts';
 import { parseChangesRequest, readChangesPage } from '../realtime/changes-page.ts';
 import { publish } from '../realtime/publish.ts';

@@ -5,7 +5,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
-import type { Lease } from '../applications/open-applications.ts';
+import type { Lease } from '../applications/application-lease.ts';
 import { LruMap } from '../base/lru-map.ts';
 import type { RequestMetrics } from '../base/metrics.ts';
 import { decodeAddress } from '../files/signed-address.ts';

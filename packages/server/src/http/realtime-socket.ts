@@ -3,8 +3,8 @@
  * another; a client that sends faster is not read meanwhile.
  */
 import type { WebSocket } from 'ws';
+import type { Lease } from '../applications/application-lease.ts';
 import type { Applications } from '../applications/applications.ts';
-import type { Lease } from '../applications/open-applications.ts';
 import type { Logger } from '../base/logger.ts';
 import { withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Application } from '../applications/application.ts';
+import type { Lease } from '../applications/application-lease.ts';
 import type { Applications } from '../applications/applications.ts';
-import type { Lease } from '../applications/open-applications.ts';
 import type { StoredSettings } from '../applications/stored-settings.ts';
 import type { OpenBlob } from '../base/blob-store.ts';
 import type { Config } from '../base/config.ts';

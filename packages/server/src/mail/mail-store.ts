@@ -23,7 +23,7 @@ import type { ConnectServices } from './connect/connect-services.ts';
 import { findPlainProblem } from './connect/guarded-connection.ts';
 import { DeliveryArrivals } from './delivery/delivery-arrivals.ts';
 import { findSentCopy } from './delivery/find-sent-copy.ts';
-import { MailDelivery } from './delivery/mail-delivery.ts';
+import { MailDelivery, type MailDeliveryParts } from './delivery/mail-delivery.ts';
 import { createSmtpConnector } from './delivery/smtp-connector.ts';
 import { sendOneClick } from './list-unsubscribe.ts';
 import type { PushKeys } from './push/push-keys.ts';
@@ -63,6 +63,7 @@ export interface MailServices extends ConnectServices {
 export interface MailStoreParts
   extends Omit<IngestParts, 'parser' | 'wakeChecks' | 'onNewMail' | 'arrivals'>,
     Pick<AccountDeletionParts, 'asServer'>,
+    Pick<MailDeliveryParts, 'handOver'>,
     Pick<ApplyRulesParts, 'withRuleContexts'> {
   readonly application: string;
   readonly services: MailServices;

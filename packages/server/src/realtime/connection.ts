@@ -3,7 +3,7 @@
  * whenever permissions have changed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Lease } from '../applications/open-applications.ts';
+import type { Lease } from '../applications/application-lease.ts';
 import { withRole } from '../identity/authenticator.ts';
 import type { Caller } from '../identity/caller.ts';
 import { ApiError } from '../protocol/api-error.ts';

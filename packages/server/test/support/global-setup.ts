@@ -7,10 +7,11 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { buildFolder } from '../../../../scripts/build-folder.ts';
 import { startThrowawayPostgres } from '../../../../scripts/throwaway-postgres.ts';
-import { bundleServer, serverBuild } from '../../build.ts';
+import { serverBuild } from '../../build.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { setCheapHashing } from '../../src/identity/password.ts';
 import { startServer } from '../../src/server.ts';
+import { buildTestServer } from './build-test-server.ts';
 import {
   closeToConnections,
   createEmptyCluster,
@@ -55,19 +56,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 /** Bundles the server, and the servers of tests with their threads, and compiles both. */
 async function prepareServers(): Promise<void> {
-  const { folder, source } = serverProgram;
   await buildFolder(serverBuild, true);
-  await buildFolder(
-    {
-      ...serverBuild,
-      title: 'The server of tests',
-      output: folder,
-      sources: [...serverBuild.sources, source],
-      write: (output) => bundleServer(output, { 'server-process-main': source }),
-    },
-    true,
-  );
-  for (const each of [serverBuild.output, folder]) fillCompileCache(each);
+  await buildTestServer();
+  for (const each of [serverBuild.output, serverProgram.folder]) fillCompileCache(each);
 }
 
 /**

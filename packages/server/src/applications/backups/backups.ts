@@ -35,7 +35,7 @@ import {
 } from './backup-entry.ts';
 import type { BackupStorage, FoundBackup, KnownJobs } from './backup-storage.ts';
 import { type RestoreRequest, restoreApplication } from './restore-application.ts';
-import { refuseOnCluster, restoreMain } from './restore-main.ts';
+import { restoreMain } from './restore-main.ts';
 import { runBackupTask } from './run-backup-task.ts';
 import { settleInterrupted } from './settle-interrupted.ts';
 
@@ -165,7 +165,6 @@ export class Backups {
     const { name, id } = request;
     const entry = this.#newEntry('restore', { application: name, reason: 'request', backup: id });
     const isMain = name === mainApplicationName;
-    if (isMain) await refuseOnCluster(this.parts.stores);
     const { caller, requestId } = request.requester;
     const mainCaller = isMain && { mainCaller: toAuditActor(caller, requestId) };
     const restore: RestoreSteps = { store: randomUUID(), replaced: null, wasStopped: false, ...mainCaller };

@@ -1,7 +1,5 @@
 import { readEpoch } from '../../database/catalogue.ts';
-import { ApiError } from '../../protocol/api-error.ts';
 import { type Application, mainApplicationName } from '../application.ts';
-import type { ApplicationStores } from '../application-stores.ts';
 import type { RestoreSteps } from './backup-entry.ts';
 import type { Backups, RunningJob } from './backups.ts';
 import type { RestoreRequest } from './restore-application.ts';
@@ -38,15 +36,6 @@ export async function restoreMain(
     const replaced = await stores.replaceMain(restored);
     logger.warn({ replaced }, '"main" is restored. What it replaced is kept. Remove it when it is no longer needed.');
   });
-}
-
-/** @throws ApiError `BACKUP_UNUSABLE` on a Citus cluster, where `main` and its notes of other schemas would have to be exchanged on several nodes. */
-export async function refuseOnCluster({ nodes }: ApplicationStores): Promise<void> {
-  if (await nodes?.isCluster())
-    throw new ApiError(
-      'BACKUP_UNUSABLE',
-      '"main" cannot be restored on a Citus cluster. Restore the other applications one by one. Nothing was changed.',
-    );
 }
 
 /** Whether another server is restoring `main` now. It no longer has the lock of backups. */

@@ -3,19 +3,22 @@
  * servers. Loaded when it is first needed.
  */
 import type { BackupSource } from '../../base/backup-config.ts';
-import type { BegunMove, ClusterStores, StoreNodes } from '../../database/store-nodes.ts';
+import { type BegunMove, type ClusterStores, holdName } from '../../database/store-nodes.ts';
 import { ApiError } from '../../protocol/api-error.ts';
 import { rejectMain } from '../application-list.ts';
+import type { ApplicationStores } from '../application-stores.ts';
 import type { Applications } from '../applications.ts';
 import type { Backups } from '../backups/backups.ts';
 import { runBackupTask } from '../backups/run-backup-task.ts';
 
 export interface NodeMovesParts {
   readonly applications: Applications;
-  readonly nodes: StoreNodes | null;
+  readonly stores: Pick<ApplicationStores, 'nodes' | 'group'>;
   readonly source: BackupSource;
 }
 
+/** A server that notices a move ends its work with the application on the old node: it has some seconds for it. */
+const leaveMilliseconds = 20_000;
 const interrupted = 'The server that ran the move has stopped, or has lost its connection to the coordinator.';
 
 export class NodeMoves {
@@ -28,7 +31,7 @@ export class NodeMoves {
 
   /** The stores on the nodes; null if there is no cluster. */
   async findCluster(): Promise<ClusterStores | null> {
-    const { nodes } = this.#parts;
+    const { nodes } = this.#parts.stores;
     return nodes !== null && (await nodes.isCluster()) ? nodes.load() : null;
   }
 
@@ -82,6 +85,7 @@ export class NodeMoves {
     const described = { application: name, from: move.from.name, to: move.to.name };
     let problem = interrupted;
     try {
+      await this.#waitUntilLeft(move);
       await runBackupTask(source, { kind: 'copyToNode', move }, { signal });
       await cluster.finishMove(move, signal);
       void applications.closeMoved().catch(() => {}); // the next request or tick does it
@@ -92,6 +96,19 @@ export class NodeMoves {
     }
     // A stopping server has no time for it. The next start, or another server, settles the move.
     if (!signal.aborted) await settle(cluster, problem, applications);
+  }
+
+  /**
+   * Waits until no server uses the node from before an earlier move. It would read and write the copy, whose schema has the same name.
+   *
+   * @throws Error if that takes too long.
+   */
+  async #waitUntilLeft({ store, to }: BegunMove): Promise<void> {
+    const group = this.#parts.stores.group();
+    if (group && !(await group.waitUntilClosed(holdName(store, to.id), leaveMilliseconds)))
+      throw new Error(
+        `A server still uses the application on the node "${to.name}", where it was before. Try again when that server has noticed the move.`,
+      );
   }
 
   close(): void {

@@ -15,6 +15,7 @@ import { isLockTimeout, toPostgresFault } from './postgres-fault.ts';
 import { runQueries, runQuery } from './run-query.ts';
 import { readDefinition, readStorage, type SchemaDefinition } from './schema-definition.ts';
 import { connectForCopies } from './schema-snapshot.ts';
+import { isTableIn } from './schema-tables.ts';
 import { findFilledTables, setForCopies } from './table-copy.ts';
 
 export interface NodeCopyParts {
@@ -82,13 +83,13 @@ export async function digestDefinition(client: PostgresClient, schema: string): 
   return `${await readStorage(client, schema)}.${row?.digest}`;
 }
 
-const ofSchema = "relnamespace=$1::regnamespace AND t.relkind='r'";
+const isTable = isTableIn('$1');
 const selectDigest = `SELECT md5(concat_ws('|',
 (SELECT string_agg(concat_ws('.',attrelid,attnum,attname,atttypid,atttypmod,attnotnull,attidentity,attgenerated,attstattarget,attstorage),','
-ORDER BY attrelid,attnum) FROM pg_attribute a JOIN pg_class t ON t.oid=a.attrelid WHERE ${ofSchema} AND attnum>0 AND NOT attisdropped),
-(SELECT string_agg(d.oid::text,',' ORDER BY d.oid) FROM pg_attrdef d JOIN pg_class t ON t.oid=d.adrelid WHERE ${ofSchema}),
-(SELECT string_agg(concat_ws('.',indexrelid,indisvalid),',' ORDER BY indexrelid) FROM pg_index i JOIN pg_class t ON t.oid=i.indrelid WHERE ${ofSchema}),
-(SELECT string_agg(concat_ws('.',k.oid,conname,convalidated),',' ORDER BY k.oid) FROM pg_constraint k JOIN pg_class t ON t.oid=k.conrelid WHERE ${ofSchema})
+ORDER BY attrelid,attnum) FROM pg_attribute a JOIN pg_class t ON t.oid=a.attrelid WHERE ${isTable} AND attnum>0 AND NOT attisdropped),
+(SELECT string_agg(d.oid::text,',' ORDER BY d.oid) FROM pg_attrdef d JOIN pg_class t ON t.oid=d.adrelid WHERE ${isTable}),
+(SELECT string_agg(concat_ws('.',indexrelid,indisvalid),',' ORDER BY indexrelid) FROM pg_index i JOIN pg_class t ON t.oid=i.indrelid WHERE ${isTable}),
+(SELECT string_agg(concat_ws('.',k.oid,conname,convalidated),',' ORDER BY k.oid) FROM pg_constraint k JOIN pg_class t ON t.oid=k.conrelid WHERE ${isTable})
 )) AS digest`;
 
 /** Positions of sequences are set when nothing writes any more. */
@@ -99,7 +100,7 @@ async function publish(client: PostgresClient, schema: string, name: string): Pr
   const tables = await runQuery<{ table: string; hasKey: boolean }>(
     client,
     `SELECT relname AS "table",relreplident='f' OR EXISTS(SELECT FROM pg_index WHERE indrelid=t.oid AND indisprimary) AS "hasKey"
-FROM pg_class t WHERE relnamespace=$1::regnamespace AND relkind='r' ORDER BY oid`,
+FROM pg_class t WHERE ${isTable} ORDER BY oid`,
     [schema],
   );
   const qualified = ({ table }: { readonly table: string }): string => `${schema}.${identifier(table)}`;

@@ -10,6 +10,7 @@ import { adoptedPositions, newEpoch } from './postgres-event-log.ts';
 import { restorePart } from './restore-schemas.ts';
 import { runQueries, runQuery } from './run-query.ts';
 import { readPositions } from './schema-definition.ts';
+import { isTableIn } from './schema-tables.ts';
 import { setForCopies } from './table-copy.ts';
 
 /** A move of a schema. */
@@ -116,7 +117,7 @@ export async function hasPart(client: PostgresClient, schema: string): Promise<b
 async function lockTables(client: PostgresClient, schema: string): Promise<boolean> {
   const [row] = await runQuery<{ tables: string }>(
     client,
-    `SELECT string_agg(format('%I.%I',$1::text,relname),',' ORDER BY oid) AS tables FROM pg_class WHERE relnamespace=$1::regnamespace AND relkind='r'`,
+    `SELECT string_agg(format('%I.%I',$1::text,relname),',' ORDER BY oid) AS tables FROM pg_class t WHERE ${isTableIn('$1')}`,
     [schema],
   );
   try {

@@ -9,6 +9,7 @@ import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts'
 import { foldTextOrNull } from '../text-fold.ts';
 import { postgresCatalogue } from './postgres-catalogue.ts';
 import { buildIcuFold, postgresSearchIndex } from './postgres-search-index.ts';
+import { isTableIn } from './schema-tables.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
   // Text is sorted and compared by code point, independently of the locale of the database.
@@ -369,7 +370,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
     return sql`SELECT setval(${sequence},k) FROM (${highest}) m WHERE ${isAhead}`;
   },
   keysExhausted: () => null,
-  catalogueProbe: "SELECT tablename FROM pg_tables WHERE schemaname=current_schema() AND left(tablename,1)='_'",
+  catalogueProbe: `SELECT relname FROM pg_class t WHERE left(relname,1)='_' AND ${isTableIn('current_schema()')}`,
   catalogue: postgresCatalogue,
   search: postgresSearchIndex,
 };

@@ -1,6 +1,10 @@
 /** The definition of a schema as statements without its name, so that it can be created again under any name. */
 import type pg from 'pg';
 import { runQuery } from './run-query.ts';
+import { isTableIn } from './schema-tables.ts';
+
+const isTable = isTableIn('$1');
+const tables = `FROM pg_class t WHERE ${isTable}`;
 
 /** A table with the names of the columns that are stored, in their order, and the identity of its storage. */
 export interface TableDefinition {
@@ -48,13 +52,12 @@ export async function readStorage(client: pg.Client, schema: string): Promise<st
     client,
     `SELECT md5(string_agg(concat_ws('.',oid,relfilenode,relname,
 (SELECT string_agg(attname::text,',' ORDER BY attnum) FROM pg_attribute WHERE attrelid=oid AND attnum>0)),';' ORDER BY oid)) AS storage
-FROM pg_class WHERE relnamespace=$1::regnamespace AND relkind='r'`,
+FROM pg_class t WHERE ${isTable}`,
     [schema],
   );
   return row?.storage ?? '';
 }
 
-const tables = "FROM pg_class t WHERE t.relnamespace=$1::regnamespace AND t.relkind='r'";
 const columns = 'FROM pg_attribute a WHERE a.attrelid=t.oid AND a.attnum>0 AND NOT a.attisdropped';
 
 const tableColumns = `SELECT t.relname AS "table",
@@ -73,26 +76,26 @@ const tableStatements = `SELECT text FROM (
 SELECT t.oid,1 AS place,format('CREATE TABLE %I (%s)%s',t.relname,(SELECT string_agg(${column},', ' ORDER BY a.attnum) ${columns}),
 coalesce(' WITH ('||array_to_string(t.reloptions,',')||')','')) AS text ${tables}
 UNION ALL SELECT t.oid,2,format('ALTER TABLE %I ALTER COLUMN %I SET STATISTICS %s',t.relname,a.attname,a.attstattarget)
-FROM pg_class t JOIN pg_attribute a ON a.attrelid=t.oid WHERE t.relnamespace=$1::regnamespace AND t.relkind='r' AND a.attnum>0 AND NOT a.attisdropped AND a.attstattarget>0
+FROM pg_class t JOIN pg_attribute a ON a.attrelid=t.oid WHERE ${isTable} AND a.attnum>0 AND NOT a.attisdropped AND a.attstattarget>0
 UNION ALL SELECT t.oid,3,format('ALTER TABLE %I ALTER COLUMN %I SET STORAGE %s',t.relname,a.attname,CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END)
 FROM pg_class t JOIN pg_attribute a ON a.attrelid=t.oid JOIN pg_type y ON y.oid=a.atttypid
-WHERE t.relnamespace=$1::regnamespace AND t.relkind='r' AND a.attnum>0 AND NOT a.attisdropped AND a.attstorage<>y.typstorage) s ORDER BY oid,place`;
+WHERE ${isTable} AND a.attnum>0 AND NOT a.attisdropped AND a.attstorage<>y.typstorage) s ORDER BY oid,place`;
 
 /** Where the search path finds them, the pretty form of a definition leaves out the name of the schema. */
 const constraints = (
   types: string,
 ): string => `SELECT format('ALTER TABLE %I ADD CONSTRAINT %I %s',t.relname,k.conname,pg_get_constraintdef(k.oid,true)) AS text
-FROM pg_class t JOIN pg_constraint k ON k.conrelid=t.oid WHERE t.relnamespace=$1::regnamespace AND t.relkind='r' AND k.contype IN (${types})
+FROM pg_class t JOIN pg_constraint k ON k.conrelid=t.oid WHERE ${isTable} AND k.contype IN (${types})
 ORDER BY k.contype<>'p',t.oid,k.oid`;
 const keyStatements = constraints("'p','u','c'");
 const foreignKeyStatements = constraints("'f'");
 
 const indexStatements = `SELECT pg_get_indexdef(i.indexrelid,0,true) AS text
-FROM pg_class t JOIN pg_index i ON i.indrelid=t.oid WHERE t.relnamespace=$1::regnamespace AND t.relkind='r' AND i.indisvalid
+FROM pg_class t JOIN pg_index i ON i.indrelid=t.oid WHERE ${isTable} AND i.indisvalid
 AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid=i.indexrelid AND k.contype IN ('p','u','x')) ORDER BY i.indexrelid`;
 
 /** Positions of sequences are not part of a snapshot, but they only grow, so a later one is as good. */
 const positionStatements = `SELECT format('SELECT setval(pg_get_serial_sequence(%L,%L),%s,true)',quote_ident(t.relname),a.attname,
 pg_sequence_last_value(pg_get_serial_sequence(format('%I.%I',$1::text,t.relname),a.attname)::regclass)) AS text
-FROM pg_class t JOIN pg_attribute a ON a.attrelid=t.oid AND a.attidentity<>'' WHERE t.relnamespace=$1::regnamespace AND t.relkind='r'
+FROM pg_class t JOIN pg_attribute a ON a.attrelid=t.oid AND a.attidentity<>'' WHERE ${isTable}
 AND pg_sequence_last_value(pg_get_serial_sequence(format('%I.%I',$1::text,t.relname),a.attname)::regclass) IS NOT NULL ORDER BY t.oid`;

@@ -22,6 +22,8 @@ export interface SchemaLocation {
   readonly budget: ConnectionBudget;
   /** Where the schema was found; it differs after a move. Empty if there is no cluster. */
   readonly placed: string;
+  /** The id of its node in a cluster; 0: the coordinator. Null if there is no cluster, or the schema is never moved. */
+  readonly node: number | null;
 }
 
 /** Identifies the place of a schema: its node, and its last move. */
@@ -46,7 +48,7 @@ export interface SchemaLocationsParts {
 export class SchemaLocations {
   readonly #parts: SchemaLocationsParts;
   readonly #plain: SchemaLocation;
-  readonly #coordinator: Omit<SchemaLocation, 'placed'>;
+  readonly #coordinator: Omit<SchemaLocation, 'placed' | 'node'>;
   /** By address, so that a node that does not reply does not use up the connections of others. */
   readonly #budgets = new Map<string, ConnectionBudget>();
   #isCluster: boolean | null = null;
@@ -54,7 +56,7 @@ export class SchemaLocations {
   constructor(parts: SchemaLocationsParts) {
     const { url, connections } = parts;
     this.#parts = parts;
-    this.#plain = { url, budget: new ConnectionBudget(connections), placed: '' };
+    this.#plain = { url, budget: new ConnectionBudget(connections), placed: '', node: null };
     this.#coordinator = { url, budget: new ConnectionBudget(connections, localSchemaSettings) };
   }
 
@@ -64,10 +66,10 @@ export class SchemaLocations {
    */
   async find(schema: string, retry: ConnectRetry | null = null): Promise<SchemaLocation> {
     if (!(await this.isCluster(retry))) return this.#plain;
-    if (schema === this.#parts.mainSchema) return { ...this.#coordinator, placed: '' };
+    if (schema === this.#parts.mainSchema) return { ...this.#coordinator, placed: '', node: null };
     const placement = await this.#readLists((client) => findPlacement(client, schema));
     if (isLocked(placement)) throw beingMoved();
-    return { ...this.locate(placement.node), placed: describePlace(placement) };
+    return { ...this.locate(placement.node), placed: describePlace(placement), node: placement.node?.id ?? 0 };
   }
 
   /** Like {@link find}, for a schema that may have to be created: it gets a node. */
@@ -115,7 +117,7 @@ export class SchemaLocations {
   }
 
   /** The address of a node. @param node null: the coordinator. */
-  locate(node: ClusterNode | null): Omit<SchemaLocation, 'placed'> {
+  locate(node: ClusterNode | null): Omit<SchemaLocation, 'placed' | 'node'> {
     if (node === null) return this.#coordinator;
     const address = `${node.host}:${node.port}`;
     const budget = this.#budgets.get(address) ?? new ConnectionBudget(this.#parts.connections, localSchemaSettings);

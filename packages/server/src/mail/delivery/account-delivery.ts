@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { BlobStore } from '../../base/blob-store.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Database } from '../../database/database.ts';
+import { type Database, DatabaseFault } from '../../database/database.ts';
 import { readAccountAddresses } from '../../database/mail/identity-rows.ts';
 import type { LeasedMail, OutboxLease, OutboxLeases } from '../../database/mail/outbox-lease-rows.ts';
 import { findCampaignRefusal } from '../../database/mail/suppression-rows.ts';
@@ -21,7 +21,7 @@ import {
 import { makeEnvelopeId } from './envelope-id.ts';
 import { maySendAs } from './identities.ts';
 import { readSendingAccount, type SendingAccount } from './sending-account.ts';
-import type { DeliverySettlement } from './settle-delivery.ts';
+import type { DeliverySettlement, FinishedAttempt } from './settle-delivery.ts';
 import { SmtpSession } from './smtp-session.ts';
 
 /** Why a mail server cannot be used now, and what helps. */
@@ -50,6 +50,8 @@ export interface AccountDeliveryParts {
   readonly connector: SmtpConnector;
   readonly leases: OutboxLeases;
   readonly settlement: DeliverySettlement;
+  /** Stores the outcome of an attempt when the application is open again elsewhere. Null: it is never moved. */
+  readonly handOver: ((finished: FinishedAttempt) => Promise<void>) | null;
   /** Identifies this worker among all servers. */
   readonly holder: string;
 }
@@ -195,11 +197,25 @@ export class AccountDelivery {
         await settlement.settle(finished);
         return;
       } catch (error) {
+        // The application was moved. It is not open again before this has ended.
+        if (this.#isStopped && !(error instanceof DatabaseFault)) return void this.#handOver(finished);
         logger.warn({ err: error }, 'The outcome of a message could not be stored. It is tried again.');
         await pause(wait);
       }
     }
     await settlement.settle(finished);
+  }
+
+  async #handOver(finished: FinishedAttempt): Promise<void> {
+    const { handOver, logger } = this.#parts;
+    try {
+      await handOver?.(finished);
+    } catch (error) {
+      logger.warn(
+        { err: error },
+        'The outcome of a message could not be stored. It is "unknown" until it is found out.',
+      );
+    }
   }
 
   /** The server of the account cannot be used: the other messages of the account wait as well. */

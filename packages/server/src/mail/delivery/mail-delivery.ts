@@ -14,7 +14,7 @@ import { AccountPresence } from '../../database/mail/account-presence.ts';
 import { OutboxLeases } from '../../database/mail/outbox-lease-rows.ts';
 import { OutboxLookups } from '../../database/mail/outbox-lookup-rows.ts';
 import { AccountDelivery, type AccountDeliveryParts } from './account-delivery.ts';
-import { DeliverySettlement, type SettleParts } from './settle-delivery.ts';
+import { DeliverySettlement, type FinishedAttempt, type SettleParts } from './settle-delivery.ts';
 import { UnknownLookup, type UnknownLookupParts } from './unknown-lookup.ts';
 
 /** What the delivery of an application works with. */
@@ -40,6 +40,7 @@ export class MailDelivery {
   readonly isShared: boolean;
   readonly #worker: BackgroundWorker;
   readonly #presence: AccountPresence;
+  readonly #settlement: DeliverySettlement;
   readonly #accounts: AccountDelivery;
   readonly #lookup: UnknownLookup;
   readonly #running = new Map<number, Promise<void>>();
@@ -54,6 +55,7 @@ export class MailDelivery {
     this.#leases = new OutboxLeases(parts.database);
     this.#presence = new AccountPresence(parts.database);
     const settlement = new DeliverySettlement(parts, this.#leases);
+    this.#settlement = settlement;
     this.#accounts = new AccountDelivery({ ...parts, leases: this.#leases, settlement, holder: randomUUID() });
     this.#lookup = new UnknownLookup({ ...parts, lookups: new OutboxLookups(parts.database), settlement });
     this.#worker = new BackgroundWorker({
@@ -79,6 +81,11 @@ export class MailDelivery {
   wake(milliseconds?: number): void {
     this.#presence.recheck();
     this.#worker.wake(milliseconds);
+  }
+
+  /** Stores the outcome of an attempt that was made before the application was moved and opened again. */
+  async takeOver(finished: FinishedAttempt): Promise<void> {
+    await this.#settlement.settle(finished);
   }
 
   /** Whether messages are being sent. */
