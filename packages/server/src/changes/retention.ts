@@ -19,13 +19,23 @@ export interface EventRetentionParts {
 }
 
 const pruneIntervalMilliseconds = 30_000;
+/** Without new events, old ones are deleted this often. Those of other servers are deleted by them. */
+const idlePruneMilliseconds = 600_000;
 const eventsPerBatch = 200;
 /** Other writes run between two batches. At most 20,000 events are deleted in a second. */
 const batchPauseMilliseconds = 10;
 
 /** Creates a worker that deletes old events at a fixed interval. A run ends when no event exceeds the limits. */
 export function createEventRetention({ log, limits, clock, logger }: EventRetentionParts): BackgroundWorker {
+  let hasNew = false;
+  let prunedAt = Number.NEGATIVE_INFINITY;
+  log.subscribe(() => {
+    hasNew = true;
+  });
   const run = async (): Promise<void> => {
+    if (!hasNew && clock.now() - prunedAt < idlePruneMilliseconds) return;
+    hasNew = false;
+    prunedAt = clock.now();
     const before = isoTime(clock.now() - limits.days * dayMilliseconds);
     const batch = { before, maxEvents: limits.entries, batchSize: eventsPerBatch };
     while (!worker.isStopped && (await log.prune(batch))) await pause(batchPauseMilliseconds);

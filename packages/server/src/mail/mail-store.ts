@@ -8,6 +8,7 @@ import type { Mailer } from '../base/mailer.ts';
 import { OutboundClient } from '../base/outbound.ts';
 import { findHostProblem } from '../base/outbound-address.ts';
 import type { Tracing } from '../base/tracing/tracing.ts';
+import { AccountPresence } from '../database/mail/account-presence.ts';
 import { findAccountsWithOldThreads } from '../database/mail/account-rows.ts';
 import { readSyncStatus } from '../database/mail/lease-rows.ts';
 import { pruneNotifications } from '../database/mail/note-rows.ts';
@@ -103,7 +104,8 @@ export class MailStore {
   readonly #bodies: BodyFetcher;
   #fetchBody: (emailId: number) => Promise<boolean>;
 
-  constructor(parts: MailStoreParts) {
+  constructor(given: MailStoreParts) {
+    const parts = { ...given, presence: new AccountPresence(given.database) };
     this.#parts = parts;
     const { parser, dns } = parts.services;
     this.authenticity = new AuthenticityChecks({ ...parts, parser, dns });

@@ -6,13 +6,15 @@ import { sql } from '../sql.ts';
 const recheckMilliseconds = 30_000;
 
 /**
- * Whether an application has mail accounts. Most have none, and where several servers share a store, each of them looks every two
- * seconds for messages that another one has queued: without accounts, there are none.
+ * Whether an application has mail accounts. Most have none, so their background work for mail has nothing to do. Where several servers
+ * share a store, each of them looks for work that another one has left; with thousands of applications, these statements are most of
+ * the load of idle ones.
  */
 export class AccountPresence {
   readonly #database: Database;
   #noneUntil = Number.NEGATIVE_INFINITY;
-  #rechecks = 0;
+  /** The statement under way: workers that run at the same time share it. */
+  #checking: Promise<boolean> | null = null;
 
   constructor(database: Database) {
     this.#database = database;
@@ -21,16 +23,31 @@ export class AccountPresence {
   /** False: there was none at the last check, which is at most half a minute ago. Another server may have created one since. */
   async mayHaveAny(): Promise<boolean> {
     if (performance.now() < this.#noneUntil) return false;
-    const rechecks = this.#rechecks;
-    const found = await createReader(this.#database)(sql`SELECT 1 FROM accounts LIMIT 1`);
-    // The account may have been created since the statement ran.
-    if (found.length === 0 && rechecks === this.#rechecks) this.#noneUntil = performance.now() + recheckMilliseconds;
-    return found.length > 0;
+    this.#checking ??= this.#check();
+    return this.#checking;
   }
 
-  /** Something was queued here, so there is one. */
+  /** Runs background work, unless there is no account. */
+  async runIfAny(work: () => Promise<void>): Promise<void> {
+    if (await this.mayHaveAny()) await work();
+  }
+
+  /** Something was created or queued here, so there is one. */
   recheck(): void {
-    this.#rechecks += 1;
     this.#noneUntil = Number.NEGATIVE_INFINITY;
+    this.#checking = null;
+  }
+
+  #check(): Promise<boolean> {
+    const check: Promise<boolean> = createReader(this.#database)(sql`SELECT 1 FROM accounts LIMIT 1`)
+      .then((found) => {
+        // Otherwise one may have been created since the statement ran.
+        if (found.length === 0 && this.#checking === check) this.#noneUntil = performance.now() + recheckMilliseconds;
+        return found.length > 0;
+      })
+      .finally(() => {
+        if (this.#checking === check) this.#checking = null;
+      });
+    return check;
   }
 }

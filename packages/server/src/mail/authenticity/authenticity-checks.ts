@@ -2,6 +2,7 @@
  * Checks the authenticity of received e-mails in the background, the newest first. Which e-mails are left is stored, so a restart or
  * another server continues. Storing never waits for it: name servers may be slow.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { pairUp } from '../../base/aligned-lists.ts';
 import { BackgroundWorker } from '../../base/background-worker.ts';
@@ -11,6 +12,7 @@ import type { DnsResolver } from '../../base/dns-resolver.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database } from '../../database/database.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import {
   beginChecks,
   type CheckResult,
@@ -30,6 +32,7 @@ import { type ReceivingServer, verifyAuthenticity } from './verify-authenticity.
 
 /** What the checks of one application work with. */
 export interface AuthenticityParts {
+  readonly presence: AccountPresence;
   readonly database: Database;
   readonly blobs: BlobStore;
   readonly parser: Pick<ParsePool, 'checkSignatures'>;
@@ -64,7 +67,7 @@ export class AuthenticityChecks {
   constructor(parts: AuthenticityParts) {
     this.#parts = parts;
     this.#worker = new BackgroundWorker({
-      run: () => this.#run(),
+      run: () => parts.presence.runIfAny(() => this.#run()),
       onError: (error) => parts.logger.warn({ err: error }, 'the senders of e-mails could not be verified yet'),
       debounceMilliseconds,
       intervalMilliseconds: scanIntervalMilliseconds,
@@ -85,11 +88,13 @@ export class AuthenticityChecks {
 
   /** Checks soon what is due. */
   wake(): void {
+    this.#parts.presence.recheck();
     this.#worker.wake();
   }
 
   /** Resolves when everything that is due is checked, or when a check has failed. */
   runNow(): Promise<void> {
+    this.#parts.presence.recheck();
     return this.#worker.runNow();
   }
 

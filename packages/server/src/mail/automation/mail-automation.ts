@@ -1,8 +1,10 @@
 /** Background work that applies rules and vacation replies to e-mails soon after they have arrived. */
+
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Transaction } from '../../database/database.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import {
   type Arrival,
   addArrivals,
@@ -20,6 +22,7 @@ import { listMatchingRules } from './match-rule.ts';
 
 /** What the automation of an application works with. */
 export interface MailAutomationParts extends ApplyRulesParts {
+  readonly presence: AccountPresence;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -46,7 +49,7 @@ export class MailAutomation {
   constructor(parts: MailAutomationParts) {
     this.#parts = parts;
     this.#worker = new BackgroundWorker({
-      run: () => this.#work(),
+      run: () => parts.presence.runIfAny(() => this.#work()),
       onError: (error) => this.#warn(error, 'the rules of mail accounts could not be applied; the server tries again'),
       intervalMilliseconds: scanIntervalMilliseconds,
     });
@@ -65,6 +68,7 @@ export class MailAutomation {
 
   /** Resolves when no e-mail that is due waits for its rules. */
   wake(): Promise<void> {
+    this.#parts.presence.recheck();
     return this.#worker.runNow();
   }
 
@@ -82,7 +86,10 @@ export class MailAutomation {
   async enqueue(transaction: Transaction, account: number, emails: readonly number[]): Promise<void> {
     if (emails.length === 0) return;
     if (await addArrivals(this.#parts.database, transaction, account, emails))
-      transaction.afterDurable(() => this.#worker.wake());
+      transaction.afterDurable(() => {
+        this.#parts.presence.recheck();
+        this.#worker.wake();
+      });
   }
 
   /** Forgets automatic replies that are older than a week. @param now milliseconds since the Unix epoch. */

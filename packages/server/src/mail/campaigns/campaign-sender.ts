@@ -10,7 +10,7 @@ import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
-import { AccountPresence } from '../../database/mail/account-presence.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import {
   type CampaignChange,
   type CampaignStatus,
@@ -33,6 +33,7 @@ export interface CampaignSenderParts extends Pick<ApplyRulesParts, 'withRuleCont
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mail: MailStore;
+  readonly presence: AccountPresence;
 }
 
 /** How often the store is checked for what other servers and requests have started. */
@@ -48,12 +49,10 @@ const minPauseMilliseconds = 5;
 export class CampaignSender {
   readonly #parts: CampaignSenderParts;
   readonly #worker: BackgroundWorker;
-  readonly #presence: AccountPresence;
   #isActive = false;
 
   constructor(parts: CampaignSenderParts) {
     this.#parts = parts;
-    this.#presence = new AccountPresence(parts.database);
     this.#worker = new BackgroundWorker({
       run: () => this.#work(),
       onError: (error) => {
@@ -72,7 +71,7 @@ export class CampaignSender {
 
   /** A campaign was started, resumed, scheduled or cancelled. */
   wake(): void {
-    this.#presence.recheck();
+    this.#parts.presence.recheck();
     this.#worker.wake();
   }
 
@@ -93,7 +92,7 @@ export class CampaignSender {
   }
 
   async #work(): Promise<void> {
-    if (!(await this.#presence.mayHaveAny())) return;
+    if (!(await this.#parts.presence.mayHaveAny())) return;
     const { database, clock } = this.#parts;
     const open = await readOpenCampaigns(database);
     const pauses: number[] = [];

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { isoTime } from '../../base/clock.ts';
-import { AccountPresence } from '../../database/mail/account-presence.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import { OutboxLeases } from '../../database/mail/outbox-lease-rows.ts';
 import { OutboxLookups } from '../../database/mail/outbox-lookup-rows.ts';
 import { AccountDelivery, type AccountDeliveryParts } from './account-delivery.ts';
@@ -21,7 +21,9 @@ import { UnknownLookup, type UnknownLookupParts } from './unknown-lookup.ts';
 export interface MailDeliveryParts
   extends SettleParts,
     Omit<AccountDeliveryParts, 'leases' | 'settlement' | 'holder'>,
-    Omit<UnknownLookupParts, 'lookups' | 'settlement'> {}
+    Omit<UnknownLookupParts, 'lookups' | 'settlement'> {
+  readonly presence: AccountPresence;
+}
 
 /** Accounts that are served at the same time. Each has one connection. */
 const maxAccounts = 8;
@@ -39,7 +41,6 @@ export class MailDelivery {
   /** Whether other servers may use the same store. */
   readonly isShared: boolean;
   readonly #worker: BackgroundWorker;
-  readonly #presence: AccountPresence;
   readonly #settlement: DeliverySettlement;
   readonly #accounts: AccountDelivery;
   readonly #lookup: UnknownLookup;
@@ -53,7 +54,6 @@ export class MailDelivery {
     this.#parts = parts;
     this.isShared = parts.database.multiNode;
     this.#leases = new OutboxLeases(parts.database);
-    this.#presence = new AccountPresence(parts.database);
     const settlement = new DeliverySettlement(parts, this.#leases);
     this.#settlement = settlement;
     this.#accounts = new AccountDelivery({ ...parts, leases: this.#leases, settlement, holder: randomUUID() });
@@ -79,7 +79,7 @@ export class MailDelivery {
 
   /** Looks for due messages soon, or after some milliseconds. */
   wake(milliseconds?: number): void {
-    this.#presence.recheck();
+    this.#parts.presence.recheck();
     this.#worker.wake(milliseconds);
   }
 
@@ -108,7 +108,7 @@ export class MailDelivery {
   }
 
   async #work(): Promise<void> {
-    if (this.isShared && !(await this.#presence.mayHaveAny())) return;
+    if (this.isShared && !(await this.#parts.presence.mayHaveAny())) return;
     const now = this.#parts.clock.now();
     if (!this.#hasRecovered && !this.isShared) await this.#leases.endAll(isoTime(now));
     this.#hasRecovered = true;

@@ -2,25 +2,32 @@
  * Sends Web Push messages to the browsers of users: what a notification reports, and new mail. They wait in the store, so they survive
  * restarts, and one of several servers sends each.
  */
+
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { isoTime } from '../../base/clock.ts';
 import type { Transaction } from '../../database/database.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import { queueNewMail, readNextPush } from '../../database/mail/push-rows.ts';
 import type { SendPushParts } from './send-push.ts';
 
 /** How often messages that another server has queued, or left behind, are looked for. */
 const scanMilliseconds = 30_000;
 
+/** What the messages work with. */
+export interface PushNotificationsParts extends SendPushParts {
+  readonly presence: AccountPresence;
+}
+
 /** The messages of one application. */
 export class PushNotifications {
-  readonly #parts: SendPushParts;
+  readonly #parts: PushNotificationsParts;
   readonly #worker: BackgroundWorker;
   #stopping = new AbortController();
 
-  constructor(parts: SendPushParts) {
+  constructor(parts: PushNotificationsParts) {
     this.#parts = parts;
     this.#worker = new BackgroundWorker({
-      run: () => this.#work(),
+      run: () => parts.presence.runIfAny(() => this.#work()),
       onError: (error) => parts.logger.warn({ err: error }, 'Push messages could not be sent.'),
       intervalMilliseconds: scanMilliseconds,
     });
@@ -39,6 +46,7 @@ export class PushNotifications {
 
   /** Messages were queued. */
   wake(): void {
+    this.#parts.presence.recheck();
     this.#worker.wake();
   }
 

@@ -2,6 +2,7 @@
  * Deletes accounts in the background. A deleted account is hidden at once; its contents are deleted afterwards, in batches between
  * which other writes run. The state is in the store: if the process dies, the next start or another server continues.
  */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import type { BlobStore } from '../../base/blob-store.ts';
@@ -9,6 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { createBindEnvironment } from '../../database/database.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import {
   deleteAccountRow,
   deleteRecordHistory,
@@ -29,6 +31,7 @@ import type { Collection } from '../../schema/registry.ts';
 
 /** What the deletion of accounts works with. */
 export interface AccountDeletionParts {
+  readonly presence: AccountPresence;
   readonly database: Database;
   readonly blobs: BlobStore;
   readonly clock: Clock;
@@ -68,7 +71,7 @@ export class AccountDeletion {
   constructor(parts: AccountDeletionParts) {
     this.#parts = parts;
     this.#worker = new BackgroundWorker({
-      run: () => this.#work(),
+      run: () => parts.presence.runIfAny(() => this.#work()),
       onError: (error) => this.#warn(error),
       intervalMilliseconds: scanIntervalMilliseconds,
     });
@@ -87,6 +90,7 @@ export class AccountDeletion {
 
   /** Resolves when nothing is left to delete, or when a batch has failed and is retried later. */
   wake(): Promise<void> {
+    this.#parts.presence.recheck();
     return this.#worker.runNow();
   }
 

@@ -1,11 +1,13 @@
 /**
  * The work for one account as long as this server has its lease: connects, synchronises, waits after failures, and connects again.
  */
+
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import type { ImapFlow } from 'imapflow';
 import { BackgroundPace } from '../../base/background-pace.ts';
 import type { BlobStore } from '../../base/blob-store.ts';
 import { isoTime } from '../../base/clock.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import type { SyncAccount } from '../../database/mail/lease-rows.ts';
 import { loadLogin } from '../connect/load-login.ts';
 import { MailServerProblem } from '../connect/mail-server-problem.ts';
@@ -41,6 +43,7 @@ export interface RunnerParts extends ReportParts {
   readonly application: string;
   readonly blobs: BlobStore;
   readonly services: MailServices;
+  readonly presence: AccountPresence;
 }
 
 /** The store, as the mail server sees it. */

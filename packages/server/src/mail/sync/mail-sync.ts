@@ -2,6 +2,7 @@
  * The synchronisation of one application's accounts with their IMAP servers. Each account is synchronised by one server at a time, which
  * has its lease. Servers that share a store share the accounts evenly. When a server dies, its leases expire and the others take over.
  */
+
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { BackgroundWorker } from '../../base/background-worker.ts';
@@ -71,6 +72,7 @@ export class MailSync {
 
   /** Synchronises an account soon: accounts were created or changed, or somebody asks for a retry. */
   wake(accountId: number | null = null): void {
+    this.#parts.presence.recheck();
     if (accountId !== null) this.#runners.get(accountId)?.wake();
     this.#worker.wake(0);
   }
@@ -120,7 +122,8 @@ export class MailSync {
     const { database } = this.#parts;
     if (this.#mustRecover) await endFormerLeases(database);
     this.#mustRecover = false;
-    const accounts = await readSyncAccounts(database);
+    const mayHaveAny = this.#runners.size > 0 || (await this.#parts.presence.mayHaveAny());
+    const accounts = mayHaveAny ? await readSyncAccounts(database) : [];
     this.#accountCount = accounts.length;
     await this.#stopLost(accounts);
     if (accounts.length === 0) return;

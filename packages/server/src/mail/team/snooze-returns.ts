@@ -2,11 +2,13 @@
  * Opens conversations again: those whose snooze has ended, those whose reminder is due, and those that receive an answer. These times
  * are in the store, so they survive restarts, and one of several servers opens each conversation.
  */
+
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
+import type { AccountPresence } from '../../database/mail/account-presence.ts';
 import {
   type ConversationStateRow,
   endSnoozes,
@@ -19,6 +21,7 @@ import { notifyUsers } from './notifications.ts';
 
 /** What the return of conversations works with. */
 export interface SnoozeReturnParts {
+  readonly presence: AccountPresence;
   readonly database: Database;
   readonly changes: ChangeLog;
   readonly clock: Clock;
@@ -38,7 +41,7 @@ export class SnoozeReturns {
   constructor(parts: SnoozeReturnParts) {
     this.#parts = parts;
     this.#worker = new BackgroundWorker({
-      run: () => this.#work(),
+      run: () => parts.presence.runIfAny(() => this.#work()),
       onError: (error) => parts.logger.warn({ err: error }, 'Snoozed conversations could not be opened.'),
       intervalMilliseconds: scanMilliseconds,
     });
@@ -52,6 +55,7 @@ export class SnoozeReturns {
 
   /** A conversation was snoozed: its end may be the next one. */
   wake(): void {
+    this.#parts.presence.recheck();
     this.#worker.wake();
   }
 
