@@ -2,8 +2,8 @@
 export type GroupMessage = 'withdrawn' | 'main';
 
 /**
- * The servers that share a database. Each one notes which stores it has open, so that another one can wait until they are closed
- * everywhere. If a server dies, its notes end with its connection.
+ * The servers that share a database. Each one notes which stores it has open, and on which node of a cluster (`holdName`), so that another
+ * one can wait until they are closed everywhere, or on that node. If a server dies, its notes end with its connection.
  */
 export interface ServerGroup {
   /**
