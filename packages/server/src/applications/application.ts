@@ -2,7 +2,6 @@
  * One application: database, registry, access table, credentials and event log. Input: a verified caller. Output: a
  * {@link RecordContext} for the operations.
  */
-import type { BackgroundWorker } from '../base/background-worker.ts';
 import type { BlobStore } from '../base/blob-store.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { ConcurrencyLimiter } from '../base/concurrency-limiter.ts';
@@ -11,7 +10,7 @@ import { SecretCipher } from '../base/secret-cipher.ts';
 import type { ServerHealth } from '../base/server-health.ts';
 import { TokenHasher } from '../base/token.ts';
 import { ChangeLog } from '../changes/change-log.ts';
-import { createEventRetention, type EventLimits } from '../changes/retention.ts';
+import { type EventLimits, EventRetention } from '../changes/retention.ts';
 import type { DefinitionContext, DefinitionDryRun } from '../collections/definition-context.ts';
 import { SearchIndexBuilder } from '../collections/search-index-builder.ts';
 import { type Database, StaleVersion } from '../database/database.ts';
@@ -113,7 +112,7 @@ export class Application {
   readonly #hasher: TokenHasher;
   readonly #previousHashers: readonly TokenHasher[];
   readonly #hooks: EventManager | null;
-  readonly #retention: BackgroundWorker;
+  readonly #retention: EventRetention;
   readonly #searchIndexes: SearchIndexBuilder;
   readonly #closing = new AbortController();
   #snapshot = Snapshot.empty(systemTraits);
@@ -134,7 +133,7 @@ export class Application {
       () => this.journal.wake(),
       hooks && ((events, time) => hooks.emitEvents(events, time)),
     );
-    this.#retention = createEventRetention({ ...parts, log: this.changes, limits: parts.events });
+    this.#retention = new EventRetention({ ...parts, log: this.changes, limits: parts.events });
     this.#searchIndexes = new SearchIndexBuilder(this, parts.health.reporter(`${parts.name}: search indexes`));
     this.#hasher = new TokenHasher(parts.appKey);
     this.#previousHashers = parts.appKeyPrevious === null ? [] : [new TokenHasher(parts.appKeyPrevious)];
@@ -196,7 +195,7 @@ export class Application {
 
   /** Deletes events that exceed the retention now. */
   pruneEvents(): Promise<void> {
-    return this.#retention.runNow();
+    return this.#retention.prune();
   }
 
   /** Reads definitions and permissions and starts background work. The tables must exist. */

@@ -25,25 +25,48 @@ const eventsPerBatch = 200;
 /** Other writes run between two batches. At most 20,000 events are deleted in a second. */
 const batchPauseMilliseconds = 10;
 
-/** Creates a worker that deletes old events at a fixed interval. A run ends when no event exceeds the limits. */
-export function createEventRetention({ log, limits, clock, logger }: EventRetentionParts): BackgroundWorker {
-  let hasNew = false;
-  let prunedAt = Number.NEGATIVE_INFINITY;
-  log.subscribe(() => {
-    hasNew = true;
-  });
-  const run = async (): Promise<void> => {
-    if (!hasNew && clock.now() - prunedAt < idlePruneMilliseconds) return;
-    hasNew = false;
-    prunedAt = clock.now();
-    const before = isoTime(clock.now() - limits.days * dayMilliseconds);
+/** Deletes old events at a fixed interval. A run ends when no event exceeds the limits. */
+export class EventRetention {
+  readonly #parts: EventRetentionParts;
+  readonly #worker: BackgroundWorker;
+  /** Whether events were written here, or a request wants old ones deleted, since the last run. */
+  #isDue = true;
+  #ranAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: EventRetentionParts) {
+    this.#parts = parts;
+    this.#worker = new BackgroundWorker({
+      run: () => this.#run(),
+      onError: (error) => parts.logger.warn({ err: error }, 'Old events could not be deleted.'),
+      intervalMilliseconds: pruneIntervalMilliseconds,
+    });
+    parts.log.subscribe(() => {
+      this.#isDue = true;
+    });
+  }
+
+  start(): void {
+    this.#worker.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#worker.stop();
+  }
+
+  /** Deletes now what exceeds the limits. */
+  prune(): Promise<void> {
+    this.#isDue = true;
+    return this.#worker.runNow();
+  }
+
+  async #run(): Promise<void> {
+    const { log, limits, clock } = this.#parts;
+    const now = clock.now();
+    if (!this.#isDue && now - this.#ranAt < idlePruneMilliseconds) return;
+    this.#isDue = false;
+    this.#ranAt = now;
+    const before = isoTime(now - limits.days * dayMilliseconds);
     const batch = { before, maxEvents: limits.entries, batchSize: eventsPerBatch };
-    while (!worker.isStopped && (await log.prune(batch))) await pause(batchPauseMilliseconds);
-  };
-  const worker = new BackgroundWorker({
-    run,
-    onError: (error) => logger.warn({ err: error }, 'Old events could not be deleted.'),
-    intervalMilliseconds: pruneIntervalMilliseconds,
-  });
-  return worker;
+    while (!this.#worker.isStopped && (await log.prune(batch))) await pause(batchPauseMilliseconds);
+  }
 }
