@@ -2,7 +2,6 @@
  * Checks the authenticity of received e-mails in the background, the newest first. Which e-mails are left is stored, so a restart or
  * another server continues. Storing never waits for it: name servers may be slow.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { pairUp } from '../../base/aligned-lists.ts';
 import { BackgroundWorker } from '../../base/background-worker.ts';

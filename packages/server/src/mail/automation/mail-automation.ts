@@ -1,5 +1,4 @@
 /** Background work that applies rules and vacation replies to e-mails soon after they have arrived. */
-
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';

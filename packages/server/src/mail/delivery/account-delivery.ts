@@ -41,6 +41,8 @@ export interface SmtpConnector {
   report(account: number, problem: ServerProblem): Promise<void>;
 }
 
+type HandOver = (finished: FinishedAttempt) => Promise<void>;
+
 /** What sending works with. */
 export interface AccountDeliveryParts {
   readonly database: Database;
@@ -51,7 +53,7 @@ export interface AccountDeliveryParts {
   readonly leases: OutboxLeases;
   readonly settlement: DeliverySettlement;
   /** Stores the outcome of an attempt when the application is open again elsewhere. Null: it is never moved. */
-  readonly handOver: ((finished: FinishedAttempt) => Promise<void>) | null;
+  readonly handOver: HandOver | null;
   /** Identifies this worker among all servers. */
   readonly holder: string;
 }
@@ -188,7 +190,7 @@ export class AccountDelivery {
 
   /** Stores the outcome. The message is on its way already, so this is repeated if the database does not take it. */
   async #settle(work: Work, raw: Uint8Array, attempt: Attempt): Promise<void> {
-    const { settlement, holder, logger } = this.#parts;
+    const { settlement, holder, logger, handOver } = this.#parts;
     const { mail, account, state } = work;
     const envelopeId = makeEnvelopeId(mail.email, mail.messageId);
     const finished = { mail, account, holder, raw, state, envelopeId, attempt };
@@ -198,7 +200,8 @@ export class AccountDelivery {
         return;
       } catch (error) {
         // The application was moved. It is not open again before this has ended.
-        if (this.#isStopped && !(error instanceof DatabaseFault)) return void this.#handOver(finished);
+        if (handOver && this.#isStopped && !(error instanceof DatabaseFault))
+          return void this.#handOver(finished, handOver);
         logger.warn({ err: error }, 'The outcome of a message could not be stored. It is tried again.');
         await pause(wait);
       }
@@ -206,12 +209,11 @@ export class AccountDelivery {
     await settlement.settle(finished);
   }
 
-  async #handOver(finished: FinishedAttempt): Promise<void> {
-    const { handOver, logger } = this.#parts;
+  async #handOver(finished: FinishedAttempt, handOver: HandOver): Promise<void> {
     try {
-      await handOver?.(finished);
+      await handOver(finished);
     } catch (error) {
-      logger.warn(
+      this.#parts.logger.warn(
         { err: error },
         'The outcome of a message could not be stored. It is "unknown" until it is found out.',
       );

@@ -2,7 +2,6 @@
  * Sends Web Push messages to the browsers of users: what a notification reports, and new mail. They wait in the store, so they survive
  * restarts, and one of several servers sends each.
  */
-
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { isoTime } from '../../base/clock.ts';
 import type { Transaction } from '../../database/database.ts';

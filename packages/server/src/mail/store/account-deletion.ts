@@ -2,7 +2,6 @@
  * Deletes accounts in the background. A deleted account is hidden at once; its contents are deleted afterwards, in batches between
  * which other writes run. The state is in the store: if the process dies, the next start or another server continues.
  */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import type { BlobStore } from '../../base/blob-store.ts';

@@ -1,7 +1,6 @@
 /**
  * The work for one account as long as this server has its lease: connects, synchronises, waits after failures, and connects again.
  */
-
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import type { ImapFlow } from 'imapflow';
 import { BackgroundPace } from '../../base/background-pace.ts';

@@ -2,7 +2,6 @@
  * The synchronisation of one application's accounts with their IMAP servers. Each account is synchronised by one server at a time, which
  * has its lease. Servers that share a store share the accounts evenly. When a server dies, its leases expire and the others take over.
  */
-
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { BackgroundWorker } from '../../base/background-worker.ts';

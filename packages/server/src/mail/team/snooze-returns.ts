@@ -2,7 +2,6 @@
  * Opens conversations again: those whose snooze has ended, those whose reminder is due, and those that receive an answer. These times
  * are in the store, so they survive restarts, and one of several servers opens each conversation.
  */
-
 import { BackgroundWorker } from '../../base/background-worker.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
