@@ -280,13 +280,22 @@ async function openPostgresStores({ config, clock, logger }: StoreParts, url: st
   };
 }
 
-/** Notes that a store is open, also for its node. @returns removes the notes. */
+/** Notes that a store is open, also for its node. @returns removes the notes. @throws what `ServerGroup.hold` throws; nothing is noted then. */
 async function hold(group: PostgresServerGroup, store: string, node: number | null): Promise<() => Promise<void>> {
-  const names = node === null ? [store] : [store, holdName(store, node)];
-  for (const name of names) await group.hold(name);
-  return async () => {
-    for (const name of names) await group.release(name);
+  const held: string[] = [];
+  const release = async (): Promise<void> => {
+    for (const name of held) await group.release(name);
   };
+  try {
+    for (const name of node === null ? [store] : [store, holdName(store, node)]) {
+      await group.hold(name);
+      held.push(name);
+    }
+    return release;
+  } catch (error) {
+    await release();
+    throw error;
+  }
 }
 
 function releaseWhenClosed(database: Database, release: () => Promise<void>): void {
