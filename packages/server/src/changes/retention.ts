@@ -32,6 +32,8 @@ export class EventRetention {
   /** Whether events were written here, or a request wants old ones deleted, since the last run. */
   #isDue = true;
   #ranAt = Number.NEGATIVE_INFINITY;
+  /** The limits of the last run: they can be changed while the server runs. */
+  #ranWith: EventLimits | null = null;
 
   constructor(parts: EventRetentionParts) {
     this.#parts = parts;
@@ -62,9 +64,11 @@ export class EventRetention {
   async #run(): Promise<void> {
     const { log, limits, clock } = this.#parts;
     const now = clock.now();
-    if (!this.#isDue && now - this.#ranAt < idlePruneMilliseconds) return;
+    const isSame = this.#ranWith?.days === limits.days && this.#ranWith.entries === limits.entries;
+    if (isSame && !this.#isDue && now - this.#ranAt < idlePruneMilliseconds) return;
     this.#isDue = false;
     this.#ranAt = now;
+    this.#ranWith = { days: limits.days, entries: limits.entries };
     const before = isoTime(now - limits.days * dayMilliseconds);
     const batch = { before, maxEvents: limits.entries, batchSize: eventsPerBatch };
     while (!this.#worker.isStopped && (await log.prune(batch))) await pause(batchPauseMilliseconds);
