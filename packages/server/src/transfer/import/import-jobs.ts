@@ -38,8 +38,6 @@ import { continueImport, type ImportRun, ImportStopped, type RunImportParts } fr
  * whether there are any, in milliseconds. After a kill, an import goes on when the lease of the dead process has ended.
  */
 const leaseTimes = { lease: 5000, renew: 1500, recheck: 1000, check: 5000 } as const;
-/** How often imports of other servers are looked for while none is known. */
-const idleMilliseconds = 30_000;
 /** The pause after a failure that may pass, such as that of the connection to the database. */
 const retryMilliseconds = 1000;
 /** How often a request that waits for an import looks at it. */
@@ -67,8 +65,6 @@ export class ImportJobs {
   readonly #running = new Map<number, { readonly owner: string; readonly end: Promise<void> }>();
   #renewal: NodeJS.Timeout | null = null;
   #hasOpen = false;
-  /** Until then, no import was open at the last check. By `performance.now()`. */
-  #idleUntil = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ImportJobsParts) {
     this.#parts = parts;
@@ -151,11 +147,9 @@ export class ImportJobs {
 
   /** Leases the imports that can run now, and starts them. */
   async #startImports(): Promise<void> {
-    if (!this.isBusy && performance.now() < this.#idleUntil) return;
     const { database, clock } = this.#parts;
     const open = await readOpenImports(database, maxOpen);
     this.#hasOpen = open.length > 0;
-    this.#idleUntil = performance.now() + idleMilliseconds;
     if (open.some(({ id }) => !this.#running.has(id))) this.#worker.wake(leaseTimes.recheck);
     if (this.#selectStartable(open).length === 0) return;
     const leased = await database.write(
