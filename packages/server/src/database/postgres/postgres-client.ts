@@ -1,10 +1,13 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { limits } from '../../protocol/limits.ts';
+import type { Row } from '../database.ts';
+import { PreparedQuery, type PreparedStatement } from './prepared-query.ts';
 
 /** A query, and how many milliseconds its reply may take. */
 type TimedQuery = pg.QueryConfig & { readonly query_timeout?: number };
 type EndCallback = (error: Error) => void;
+type Settle<T> = (error: Error | null | undefined, result: T) => void;
 
 /** How long PostgreSQL may take to accept a connection. */
 const connectMilliseconds = 5000;
@@ -61,14 +64,22 @@ export class PostgresClient extends pg.Client {
    */
   override query(query: string | TimedQuery, values?: unknown[]): Promise<pg.QueryResult> {
     const limit = (typeof query === 'object' && query.query_timeout) || this.#replyMilliseconds;
+    return this.#timed<pg.QueryResult>(limit, (settle) => super.query(new pg.Query(query, values, settle)));
+  }
+
+  /** Runs a statement that this connection has prepared. If the reply takes too long, the connection is closed and the query fails. */
+  runPrepared(statement: PreparedStatement, values: readonly unknown[], milliseconds: number): Promise<Row[]> {
+    return this.#timed<Row[]>(milliseconds, (settle) => super.query(new PreparedQuery(statement, values, settle)));
+  }
+
+  #timed<T>(milliseconds: number, start: (settle: Settle<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#socket.destroy(new Error('PostgreSQL did not reply in time')), limit);
-      const settle = (error: Error | null | undefined, result: pg.QueryResult): void => {
+      const timer = setTimeout(() => this.#socket.destroy(new Error('PostgreSQL did not reply in time')), milliseconds);
+      start((error, result) => {
         clearTimeout(timer);
         if (error) reject(error);
         else resolve(result);
-      };
-      super.query(new pg.Query(query, values, settle));
+      });
     });
   }
 

@@ -21,6 +21,7 @@ import { PostgresEventLog } from './postgres-event-log.ts';
 import { isConnectionLost, toCommitFault, toPostgresFault } from './postgres-fault.ts';
 import { postgresFullText } from './postgres-full-text.ts';
 import { plannedEachTime } from './postgres-search-index.ts';
+import type { ColumnParser } from './prepared-query.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
 export interface PostgresOptions {
@@ -58,12 +59,12 @@ const defaultReplyMilliseconds = replyMilliseconds(limits.queryMilliseconds);
 
 /** Result types: numbers, booleans, and text for everything else. */
 const types = {
-  getTypeParser: (oid: number) => {
-    if (oid === 16) return (text: string) => text === 't';
-    if (oid === 20) return (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
-    return oid === 21 || oid === 23 || oid === 700 || oid === 701 ? Number : (text: string) => text;
+  getTypeParser: (oid: number): ColumnParser => {
+    if (oid === 16) return (text) => text === 't';
+    if (oid === 20) return (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
+    return oid === 21 || oid === 23 || oid === 700 || oid === 701 ? Number : (text) => text;
   },
-} as unknown as pg.CustomTypesConfig;
+};
 
 /**
  * An application's schema in PostgreSQL, on connections that it shares with others. Any number of servers may share it.
@@ -251,9 +252,12 @@ export class PostgresDatabase implements Database {
     statement: BoundStatement,
     replyTimeout = defaultReplyMilliseconds,
   ): Promise<Row[]> {
+    const { client, prepared } = connection;
     const name = this.#nameOf(statement.text);
-    if (name !== null) connection.prepared.add(name);
+    const known = name === null ? null : prepared.get(name);
     try {
+      if (known) return await client.runPrepared(known, statement.values, replyTimeout);
+      if (name !== null) prepared.set(name, null);
       const query = {
         text: statement.text,
         values: statement.values as unknown[],
@@ -262,8 +266,10 @@ export class PostgresDatabase implements Database {
         query_timeout: replyTimeout,
         ...(name && { name }),
       };
-      const result = (await connection.client.query(query)) as unknown as { rows: Row[] };
-      return result.rows;
+      const { rows, fields } = (await client.query(query)) as unknown as { rows: Row[]; fields: pg.FieldDef[] };
+      if (name !== null)
+        prepared.set(name, { name, columns: fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID)) });
+      return rows;
     } catch (error) {
       throw toPostgresFault(error);
     }

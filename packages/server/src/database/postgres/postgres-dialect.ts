@@ -6,9 +6,10 @@ import { environmentEventParams, insertEvents } from '../event-insert.ts';
 import { createIndex } from '../index-statement.ts';
 import type { CountedRows, PageQuery, PageQueryParts, PageResult } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
-import { foldTextOrNull } from '../text-fold.ts';
+import { foldParam } from '../text-fold.ts';
 import { postgresCatalogue } from './postgres-catalogue.ts';
-import { buildIcuFold, postgresSearchIndex } from './postgres-search-index.ts';
+import { postgresSearchIndex } from './postgres-search-index.ts';
+import { buildContainsFolded, buildIcuFold } from './postgres-text.ts';
 import { isTableIn } from './schema-tables.ts';
 
 const columnTypes: Readonly<Record<PlainStorage, string>> = {
@@ -163,11 +164,6 @@ const toLocalTime = (time: Sql, zone: Param): Sql => {
   return sql`CASE WHEN ${time} IS NOT NULL THEN ${bounded} END`;
 };
 
-const foldParam = (param: Param): Param => ({
-  ...param,
-  read: (environment) => foldTextOrNull(param.read(environment) as string | null),
-});
-
 /**
  * The version that a statement was compiled for. Without one, the statement would return no rows, as if nothing
  * matched.
@@ -285,7 +281,7 @@ FROM (SELECT row_number() OVER () AS n, j FROM (${items}) o) q)`;
   },
   listAsRows: (list) => sql`(SELECT unnest(${list}) AS v) u`,
   isIn: (operand, list) => sql`${operand} = ANY(${list})`,
-  contains: (text, needle) => sql`strpos(${buildIcuFold(text)},${foldParam(needle)})>0`,
+  contains: buildContainsFolded,
   startsWith: (text, needle) => sql`starts_with(${buildIcuFold(text)},${foldParam(needle)})`,
   endsWith: (text, needle) => sql`right(${buildIcuFold(text)},char_length(${foldParam(needle)}))=${foldParam(needle)}`,
   like: (text, pattern, foldCase) =>

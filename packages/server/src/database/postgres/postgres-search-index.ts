@@ -5,9 +5,7 @@
 import type { SearchIndexSql, SearchTest } from '../search-index.ts';
 import { identifier, join, type Param, type Sql, sql } from '../sql.ts';
 import { listLiterals } from '../trigrams.ts';
-
-/** ICU lower-cases a final sigma depending on its neighbours; see text-fold.ts. */
-export const buildIcuFold = (text: Sql): Sql => sql`translate(lower(${text} COLLATE "und-x-icu"),'ς','σ') COLLATE "C"`;
+import { buildIcuFold } from './postgres-text.ts';
 
 /** Searches are planned for their values each time: a generic plan does not know how rare a word is. */
 export const plannedEachTime = '/* planned for its values */';

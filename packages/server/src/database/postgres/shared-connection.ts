@@ -1,6 +1,7 @@
 import { limits } from '../../protocol/limits.ts';
 import type { ConnectionBudget } from './connection-budget.ts';
 import type { PostgresClient } from './postgres-client.ts';
+import type { PreparedStatement } from './prepared-query.ts';
 
 /** TCP keepalives, so that the locks of a server that has vanished from the network are released within a minute. */
 const peerProbes = '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3';
@@ -26,8 +27,8 @@ const maxHandOvers = 500;
 /** A connection to PostgreSQL that applications use one after the other. */
 export class SharedConnection {
   readonly client: PostgresClient;
-  /** Names of the statements that it has prepared for its owner. The server holds a plan for each. */
-  readonly prepared = new Set<string>();
+  /** The statements that it has prepared for its owner, by name; null before the first run. PostgreSQL holds a plan for each. */
+  readonly prepared = new Map<string, PreparedStatement | null>();
   /** When it became idle, in terms of performance.now(). */
   idleSince = 0;
   #schema: string;

@@ -5,7 +5,7 @@ import { type ColumnDefinition, type Dialect, type IndexPlan, type JsonMember, p
 import { createIndex } from '../index-statement.ts';
 import type { CountedRows, PageQuery, PageQueryParts, PageTotal } from '../page-query.ts';
 import { identifier, join, literal, type Param, type Sql, sql } from '../sql.ts';
-import { foldTextOrNull } from '../text-fold.ts';
+import { foldParam } from '../text-fold.ts';
 import { sqliteCatalogue } from './sqlite-catalogue.ts';
 import { sqliteSearchIndex } from './sqlite-search-index.ts';
 import { buildContains, buildLike, deadlineCheck, isShortAscii } from './sqlite-text.ts';
@@ -163,11 +163,6 @@ function toListText(storage: Storage, list: readonly unknown[]): string {
   if (storage !== 'bigint' && readDecimalScale(storage) === null) return JSON.stringify(list);
   return `[${list.map((each) => String(toEngine(storage, each))).join()}]`;
 }
-
-const foldParam = (param: Param): Param => ({
-  ...param,
-  read: (environment) => foldTextOrNull(param.read(environment) as string | null),
-});
 
 /**
  * The sum of 64-bit whole numbers. `sum()` fails if an intermediate sum exceeds 64 bits, even if the total does not. So the upper

@@ -1,6 +1,6 @@
 /** SQL about texts, and the check of the deadline, which long texts need too. */
 import { type BindEnvironment, identifier, type Param, type Sql, sql } from '../sql.ts';
-import { foldTextOrNull } from '../text-fold.ts';
+import { foldParam, foldTextOrNull, unambiguousAscii } from '../text-fold.ts';
 
 /** Texts of this many bytes and more are folded by `_fold`, which checks the deadline. */
 const maxNativeFold = 65_536;
@@ -22,7 +22,6 @@ const plainNeedle = /^[^%_\x80-\uffff]{0,32}$/;
 /** Of those, needles without characters that are lower cases of characters outside of ASCII. */
 const unambiguousNeedle = /^[^ik%_\x80-\uffff]{0,32}$/;
 const asciiNeedle = /^[\0-\x7f]*$/;
-const unambiguousAscii = /^[\0-hjl-\x7f]*$/;
 
 /**
  * Whether a text contains another one, after folding. SQLite's LIKE and lower() only fold ASCII. That is enough to find a needle of ASCII
@@ -31,9 +30,8 @@ const unambiguousAscii = /^[\0-hjl-\x7f]*$/;
  * text that almost contains a long needle many times; so it is only used for short ones (decisions/051).
  */
 export function buildContains(text: Sql, needle: Param): Sql {
-  const read = (environment: BindEnvironment): string | null =>
-    foldTextOrNull(needle.read(environment) as string | null);
-  const folded: Param = { ...needle, read };
+  const folded = foldParam(needle);
+  const read = folded.read as (environment: BindEnvironment) => string | null;
   const isFound = (haystack: Sql): Sql => sql`instr(${haystack},${folded})>0`;
   const test = (pattern: RegExp): Param => ({
     storage: 'boolean',
