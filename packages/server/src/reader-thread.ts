@@ -10,6 +10,7 @@ import type { Tracing } from './base/tracing/tracing.ts';
 import type { TracingConfig } from './base/tracing-config.ts';
 import type { SharedStore } from './database/shared-store.ts';
 import { ReaderDatabase } from './database/sqlite/reader-database.ts';
+import { sendConnection } from './readers/moved-connections.ts';
 import type { ReaderSettings, ToReader } from './readers/reader-messages.ts';
 import { ReaderThread } from './readers/reader-thread.ts';
 
@@ -23,6 +24,7 @@ const thread = new ReaderThread({
   openStore: (store) => traced?.openStore(store) ?? new ReaderDatabase(store),
   tracing: traced?.tracing ?? null,
   send: (message) => port.postMessage(message),
+  moveConnection: (socket, first) => sendConnection(port, socket, first),
   refuseRaw: (error, socket) => void refuseRaw(error, socket),
 });
 port.on('message', (message: ToReader) => {

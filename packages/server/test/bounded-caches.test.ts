@@ -48,6 +48,7 @@ const bounded: Readonly<Record<string, string>> = {
   'database/postgres/connection-budget.ts #waiting': 'requests under way',
   'database/postgres/postgres-database.ts #runs': 'LruMap',
   'database/postgres/named-locks.ts #names': 'work under way',
+  'database/postgres/prepared-query.ts #rows': 'the rows of one result',
   'database/postgres/shared-connections.ts all': 'a WeakMap',
   'database/postgres/shared-connections.ts #pools': 'applications that are open',
   'database/postgres/shared-connections.ts #waiting': 'applications that are open',

@@ -10,7 +10,7 @@ import {
   request as sendRequest,
 } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { isAnswering } from '../http/request-order.ts';
 
 /** The first line of a connection to the main thread. */
 export interface HandOverPreamble {
@@ -24,14 +24,22 @@ const maxWholeBody = 64 * 1024;
 /** Headers that each of the two connections has for itself. */
 const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date']);
 
+/** Moves a connection to the main thread, with the bytes that were read of it. @returns false if that cannot be done. */
+export type MoveConnection = (client: Socket, first: Buffer) => boolean;
+
 /** Sends requests to the main thread, and its replies to the client. */
 export class HandOver {
   readonly #path: string;
+  readonly #moveConnection: MoveConnection;
   readonly #agents = new WeakMap<Socket, HandOverAgent>();
 
-  /** @param path of the main thread's Unix domain socket. */
-  constructor(path: string) {
+  /**
+   * @param path of the main thread's Unix domain socket.
+   * @param moveConnection moves a connection to the main thread; false if that cannot be done.
+   */
+  constructor(path: string, moveConnection: MoveConnection) {
     this.#path = path;
+    this.#moveConnection = moveConnection;
   }
 
   /** Hands over a request that has not been answered. Resolves when the reply begins, or cannot come any more. */
@@ -61,9 +69,11 @@ export class HandOver {
     return promise;
   }
 
-  /** Forwards all bytes of a connection, which has sent no request yet that was read. */
-  forward(client: Socket): void {
+  /** Hands over a connection. If it cannot be moved, its bytes are forwarded. @param first bytes that were read of it already. */
+  handOverConnection(client: Socket, first: Buffer): void {
+    if (!isAnswering(client) && this.#moveConnection(client, first)) return;
     const upstream = connectToMain(this.#path, client);
+    upstream.write(first);
     upstream.on('error', () => client.destroy());
     client.on('error', () => upstream.destroy());
     client.once('close', () => upstream.destroy());
@@ -71,19 +81,11 @@ export class HandOver {
     client.pipe(upstream).pipe(client);
   }
 
-  /** Hands over a connection: from this request on, its bytes are forwarded unchanged. */
-  upgrade(request: IncomingMessage, client: Duplex, head: Buffer): void {
-    const upstream = connectToMain(this.#path, request.socket);
-    const { rawHeaders } = request;
+  /** Hands over a connection from a request to upgrade it on. @param head bytes that were read after the request. */
+  upgrade(request: IncomingMessage, head: Buffer): void {
     let text = `${request.method} ${request.url} HTTP/${request.httpVersion}\r\n`;
-    for (const [name, value] of pairHeaders(rawHeaders)) text += `${name}: ${value}\r\n`;
-    upstream.write(`${text}\r\n`, 'latin1');
-    upstream.write(head);
-    client.on('error', () => upstream.destroy());
-    upstream.on('error', () => client.destroy());
-    client.once('close', () => upstream.destroy());
-    upstream.once('close', () => client.destroy());
-    client.pipe(upstream).pipe(client);
+    for (const [name, value] of pairHeaders(request.rawHeaders)) text += `${name}: ${value}\r\n`;
+    this.handOverConnection(request.socket, Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]));
   }
 
   #agentOf(client: Socket): HandOverAgent {

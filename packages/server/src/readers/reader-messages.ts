@@ -1,4 +1,5 @@
 /** What the main thread and its reader threads tell each other. */
+import type { Socket } from 'node:net';
 import type { ActionRequests } from '../base/metrics.ts';
 import type { TracingConfig } from '../base/tracing-config.ts';
 import type { KeyUseDelta } from '../database/key-use-rows.ts';
@@ -62,7 +63,16 @@ export interface RequestCounts {
   readonly connections: number;
 }
 
+/** A connection that the main thread serves from now on. The reader has lost it. */
+export interface MovedConnection {
+  readonly kind: 'connection';
+  readonly socket: Socket;
+  /** What the reader has read of it. */
+  readonly first: Uint8Array;
+}
+
 export type FromReader =
+  | MovedConnection
   | { readonly kind: 'listening' }
   /** A request names an application that this reader has not opened. */
   | { readonly kind: 'wanted'; readonly name: string }

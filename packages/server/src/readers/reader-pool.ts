@@ -8,7 +8,6 @@ import type { Applications } from '../applications/applications.ts';
 import { readTraits } from '../applications/system-definitions.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/logger.ts';
-import type { RequestMetrics } from '../base/metrics.ts';
 import type { HealthReporter } from '../base/server-health.ts';
 import type { StoreSharing } from '../database/shared-store.ts';
 import type { ReaderCount } from '../http/health.ts';
@@ -16,6 +15,7 @@ import type { HttpServer } from '../http/http-server.ts';
 import { createSharedRequestWindows, type SharedRequestWindows } from '../http/rate-limits.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import { HandOverListener } from './hand-over-listener.ts';
+import { receiveConnection } from './moved-connections.ts';
 import { ReaderHandle } from './reader-handle.ts';
 import type { FromReader, ReaderSettings, ReaderUses, SharedApplication } from './reader-messages.ts';
 
@@ -56,11 +56,11 @@ export class ReaderPool implements ReaderCount {
   readonly #timers = new Set<NodeJS.Timeout>();
   #applications: Applications | null = null;
   #settings: ReaderSettings | null = null;
+  #http: HttpServer | null = null;
   #listener: HandOverListener | null = null;
   #beginning: Promise<void> | null = null;
   /** Open connections by reader. */
   readonly #connections = new Map<ReaderHandle, number>();
-  #metrics: RequestMetrics | null = null;
   #restartMilliseconds = minRestartMilliseconds;
   #stopping = false;
   /** Requests that readers have answered, and handed over, since the server started. */
@@ -119,7 +119,7 @@ export class ReaderPool implements ReaderCount {
     const { appKey, appKeyPrevious, corsOrigins, trustedProxies, dataDir, slowRequestMilliseconds, tracing } =
       this.#parts.config;
     this.#applications = applications;
-    this.#metrics = http.metrics;
+    this.#http = http;
     this.#listener = await HandOverListener.open(dataDir, (socket) => http.takeOver(socket));
     const { address, port } = http.boundAddress;
     this.#settings = {
@@ -174,11 +174,12 @@ export class ReaderPool implements ReaderCount {
   }
 
   #receive(message: FromReader, handle: ReaderHandle): void {
+    if (message.kind === 'connection') receiveConnection(message, (socket) => this.#http?.takeOver(socket));
     if (message.kind === 'listening' && this.running === this.configured) this.#parts.report(null);
     if (message.kind === 'requests') {
       this.answered += message.requests.answered;
       this.handedOver += message.requests.handedOver;
-      this.#metrics?.add(message.requests.actions);
+      this.#http?.metrics.add(message.requests.actions);
       this.#connections.set(handle, message.requests.connections);
     }
     if (message.kind === 'wanted') this.#open(message.name, handle);

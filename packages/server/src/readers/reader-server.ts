@@ -12,13 +12,14 @@ import { readParameters, readRecordRequest } from '../http/request-reader.ts';
 import { formatRoute } from '../http/route.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import { type AnsweredRequest, type ReadAnswers, type ReadRoute, readerActions } from './answer-read.ts';
-import { forwardWrites } from './forwarded-connections.ts';
-import { HandOver } from './hand-over.ts';
+import { HandOver, type MoveConnection } from './hand-over.ts';
+import { moveWrites } from './moved-connections.ts';
 import type { ReaderSettings, RequestCounts } from './reader-messages.ts';
 
 export interface ReaderServerParts
   extends Pick<ReaderSettings, 'host' | 'port' | 'handOverPath' | 'corsOrigins' | 'slowMilliseconds'> {
   readonly reads: ReadAnswers;
+  readonly moveConnection: MoveConnection;
   /** Refuses a request that could not be parsed. */
   readonly refuseRaw: (error: unknown, socket: Socket) => void;
   readonly reportSlow: (request: SlowRequest) => void;
@@ -46,12 +47,12 @@ export class ReaderServer {
 
   constructor(parts: ReaderServerParts) {
     this.#parts = parts;
-    this.#handOver = new HandOver(parts.handOverPath);
+    this.#handOver = new HandOver(parts.handOverPath, parts.moveConnection);
     this.#replies = new JsonReplies(isCorsDisabled(parts.corsOrigins) ? sameOriginVary : corsVary);
     this.#server = createServer({ ...connectionSettings, shouldUpgradeCallback: () => true });
-    forwardWrites(this.#server, (socket) => {
+    moveWrites(this.#server, (socket, first) => {
       this.#handedOver += 1;
-      this.#handOver.forward(socket);
+      this.#handOver.handOverConnection(socket, first);
     });
     this.#connections = new Connections(this.#server, { ...unreadLimits, bytes: maxUnreadBytes });
     const { tracing } = parts;
@@ -65,7 +66,7 @@ export class ReaderServer {
       .on('request', handle)
       .on('checkContinue', handle)
       .on('checkExpectation', handle)
-      .on('upgrade', (request, socket, head) => this.#handOver.upgrade(request, socket, head))
+      .on('upgrade', (request, _, head) => this.#handOver.upgrade(request, head))
       .on('clientError', (error, socket) => parts.refuseRaw(error, socket as Socket));
   }
 

@@ -4,6 +4,7 @@ import type { Tracing } from '../base/tracing/tracing.ts';
 import type { ReadOnlyStore, SharedStore } from '../database/shared-store.ts';
 import type { SlowRequest } from '../http/slow-requests.ts';
 import { ReadAnswers } from './answer-read.ts';
+import type { MoveConnection } from './hand-over.ts';
 import { ReaderApplication } from './reader-application.ts';
 import type { FromReader, ReaderSettings, SharedApplication, ToReader } from './reader-messages.ts';
 import { ReaderServer } from './reader-server.ts';
@@ -13,6 +14,7 @@ export interface ReaderThreadParts {
   readonly clock: Clock;
   readonly openStore: (store: SharedStore) => ReadOnlyStore;
   readonly send: (message: FromReader) => void;
+  readonly moveConnection: MoveConnection;
   readonly refuseRaw: (error: unknown, socket: Socket) => void;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
@@ -36,9 +38,9 @@ export class ReaderThread {
   constructor(parts: ReaderThreadParts) {
     this.#parts = parts;
     const reads = new ReadAnswers({ ...parts.settings, findApplication: (name) => this.#find(name) });
-    const { refuseRaw, tracing } = parts;
+    const { moveConnection, refuseRaw, tracing } = parts;
     const reportSlow = (request: SlowRequest): void => parts.send({ kind: 'slow', request });
-    this.#server = new ReaderServer({ ...parts.settings, reads, refuseRaw, reportSlow, tracing });
+    this.#server = new ReaderServer({ ...parts.settings, reads, moveConnection, refuseRaw, reportSlow, tracing });
   }
 
   /** Opens `main` and listens. */

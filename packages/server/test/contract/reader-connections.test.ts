@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openConnections, startReaderServer, type WireConnection } from '../support/reader-server.ts';
 import type { TestServer } from '../support/scenario.ts';
+import { SocketClient } from '../support/socket-client.ts';
 
 let server: TestServer;
 let connections: WireConnection[];
@@ -153,6 +154,57 @@ test('connections that begin late, in pieces or with a write get complete replie
   const silent = connect(Number(port), '127.0.0.1');
   silent.end();
   await new Promise((resolve) => silent.on('close', resolve).resume());
+});
+
+test('connections that begin with a write, or become sockets, are moved to the main thread and work as others', async () => {
+  const moving = await startReaderServer();
+  const { readers } = moving.running;
+  const token = moving.tokens.get('admin')!;
+  const fields = [{ name: 'title', type: 'string' }];
+  await moving.data('POST /api/collections:create', { body: { name: 'notes', fields } });
+  const writers = openConnections(moving, 30);
+  const create = (each: WireConnection, title: string): Promise<unknown> =>
+    each.send('POST /api/notes:create', { token, body: JSON.stringify({ title }) }).then(({ json }) => json.data.title);
+  for (let round = 0; round < 3; round += 1)
+    expect(await Promise.all(writers.map((each, index) => create(each, `${round} ${index}`)))).toEqual(
+      writers.map((_, index) => `${round} ${index}`),
+    );
+  const read = await Promise.all(
+    writers.map((each) => each.send('GET /api/notes:list?pageSize=1&count=exact', { token })),
+  );
+  expect(read.map(({ json }) => json.meta.count)).toEqual(writers.map(() => 90));
+  const sockets = await Promise.all(Array.from({ length: 12 }, () => SocketClient.as(moving)));
+  for (const each of sockets) await each.subscribe('notes', 'notes');
+  await create(writers[0]!, 'heard');
+  for (const each of sockets) expect(await each.events('notes', 1)).toHaveLength(1);
+  // The readers were asked by all of these connections, and have none of them.
+  await expect.poll(() => readers!.handedOver).toBeGreaterThan(5);
+  await expect.poll(() => readers!.connections).toBe(0);
+  for (const each of writers) each.close();
+  for (const each of sockets) each.socket.close();
+  await moving.stop();
+});
+
+test('connections whose clients leave while they are moved do no harm', async () => {
+  const { port } = new URL(server.running.url);
+  const head = `POST /api/posts:create HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin()}\r\n`;
+  const body = '{"title":"left"}';
+  const whole = `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const leave = async (index: number): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const socket = connect(Number(port), '127.0.0.1', () => {
+      socket.write(index % 2 === 0 ? whole : whole.slice(0, 40 + (index % 100)));
+      if (index % 3 === 0) socket.resetAndDestroy();
+      else if (index % 3 === 1) socket.end();
+      else socket.destroy();
+    });
+    socket.resume();
+    socket.on('error', () => {}).on('close', () => resolve());
+    await promise;
+  };
+  for (let round = 0; round < 10; round += 1)
+    await Promise.all(Array.from({ length: 60 }, (_, index) => leave(index + round)));
+  expect(await readersAnswer()).toBe(true);
 });
 
 test('addresses that a trusted proxy passes on reach the journal and the limits, and others are not believed', async () => {
