@@ -50,3 +50,17 @@ test('threads that count at the same time lose no point', async () => {
   expect(window.consume('key')).toBe(0);
   expect(window.consume('key')).toBeGreaterThan(0);
 });
+
+test('a thread that is suspended while it holds a lock is waited for', async () => {
+  const state = createSharedWindow({ points: 1, seconds: 600 }, 'seed');
+  const locks = new Int32Array(state.buffer, state.buffer.byteLength - 8192 * Int32Array.BYTES_PER_ELEMENT);
+  locks.fill(1);
+  const code = `
+    import { workerData } from 'node:worker_threads';
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    workerData.fill(0);`;
+  const holder = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), { workerData: locks });
+  await new Promise((resolve) => holder.once('online', resolve));
+  expect(new SharedWindow(state).consume('key')).toBe(0);
+  expect(locks.every((lock) => lock === 0)).toBe(true);
+});

@@ -17,8 +17,9 @@ const slots = groupSlots * groups;
 /** Of a slot: two parts of the hash of its key, and its points. */
 const slotCells = 3;
 const lockCells = groups;
-/** A thread that holds a lock for longer has ended. */
-const maxLockMilliseconds = 20;
+/** A thread that holds a lock for longer has ended. On a busy machine, one that runs can be suspended for some ten milliseconds. */
+const maxLockMilliseconds = 1000;
+const maxSpinMilliseconds = 1;
 
 /** Milliseconds of the monotonic clock, the same in all threads. */
 const clockOffset = Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now();
@@ -138,8 +139,11 @@ export class SharedWindow implements PointWindow {
   #lock(group: number): void {
     if (Atomics.compareExchange(this.#locks, group, 0, 1) === 0) return;
     const startedAt = performance.now();
-    while (Atomics.compareExchange(this.#locks, group, 0, 1) !== 0)
+    while (Atomics.compareExchange(this.#locks, group, 0, 1) !== 0) {
       if (performance.now() - startedAt > maxLockMilliseconds) return;
+      // Leaves the processor to the thread that holds the lock, which wakes nobody up.
+      if (performance.now() - startedAt > maxSpinMilliseconds) Atomics.wait(this.#locks, group, 1, 1);
+    }
   }
 }
 
