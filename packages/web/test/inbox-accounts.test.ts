@@ -184,8 +184,8 @@ describe.skipIf(chromium === null)('mail accounts', () => {
         });
         await page.keyboard.press('ControlOrMeta+Enter');
         await text('Message queued.').waitFor();
-        await page.unroute('**/api/emails:send*');
         expect(sent).toBe(2);
+        await page.unroute('**/api/emails:send*');
         expect((await mails('folder=outbox')).map(({ subject }: { subject: string }) => subject)).toEqual(['Once']);
         expect(await mails('folder=drafts')).toEqual([]);
       },

@@ -166,17 +166,25 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
       row('Bill of May')
         .boundingBox()
         .then((box) => box!.height);
+    const layout = page.getByRole('button', { name: 'Layout' });
     const choose = async (name: string): Promise<void> => {
-      await page.getByRole('button', { name: 'Layout' }).click();
+      await layout.click();
       await page.getByRole('menuitemradio', { name }).click();
+    };
+    /** The menu stays open for a second choice. */
+    const closeMenu = async (): Promise<void> => {
+      await layout.click();
+      await page.getByRole('menu').waitFor({ state: 'detached' });
     };
     const pane = page.getByRole('region', { name: 'Conversation', exact: true });
     await row('Bill of May').waitFor();
     const comfortable = await height();
     await choose('Compact');
+    await closeMenu();
     await expect.poll(height).toBeLessThan(comfortable - 15);
     await picture('compact-left');
     await choose('Above the conversation');
+    await closeMenu();
     await row('Holiday plans').click();
     await pane.getByText('Hello.').waitFor();
     const [list, thread] = await Promise.all([page.locator('[data-list]').boundingBox(), pane.boundingBox()]);
@@ -198,6 +206,7 @@ describe.skipIf(chromium === null)('reading in the inbox', () => {
     await page.keyboard.press('j');
     await page.locator('[data-conversation][data-current]').waitFor({ timeout: 2000 });
     await choose('Comfortable');
+    await closeMenu();
     await choose('On the left');
   });
 

@@ -120,6 +120,11 @@ describeEngines('campaigns', (engine) => {
       ({ sent }) => sent >= 2,
     );
     expect(await fixture.step(id, 'pause')).toMatchObject({ status: 'paused' });
+    // The message in transmission during the pause is still sent; afterwards, the database may not change.
+    await fixture.until(
+      () => fixture.messages(id),
+      (all) => Object.values(all).every(({ status }) => status !== 'sending'),
+    );
     const body = { subject: 'Other' };
     const request = `PATCH /api/mailCampaigns/${id}`;
     const refusal = { status: 403, code: 'SYSTEM_PROTECTED' } as const;

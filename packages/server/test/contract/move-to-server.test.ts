@@ -346,6 +346,15 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move to an address that i
     let token: string;
     let port: string;
     const statePath = (): string => join(source.store.dataDir, 'moves', 'shop.json');
+    /** Null before the command has stored it and after it has deleted it, which may be between two calls. */
+    const readState = (): string | null => {
+      try {
+        return readFileSync(statePath(), 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+        throw error;
+      }
+    };
 
     const startTarget = (): Promise<CliProcess> =>
       startCliProcess(store.dataDir, {
@@ -367,7 +376,8 @@ describe.skipIf(inject('postgresSkipped') !== null)('a move to an address that i
           text += piece.toString();
         });
       const watch = setInterval(() => {
-        if (existsSync(statePath())) onState(readFileSync(statePath(), 'utf8'), () => child.kill('SIGKILL'));
+        const state = readState();
+        if (state !== null) onState(state, () => child.kill('SIGKILL'));
       }, 1);
       const [code] = (await once(child, 'close')) as [number | null];
       clearInterval(watch);

@@ -4,6 +4,7 @@ import { type Store, sqlite } from '../support/engines.ts';
 import { HealthProber } from '../support/health-prober.ts';
 import { TestServer } from '../support/scenario.ts';
 import { ServerProcess } from '../support/server-process.ts';
+import { measureProcessorTime } from '../support/timing.ts';
 
 /** Requests of each kind: 10,000 by FLOOD_REQUESTS; the suite sends fewer. */
 const requests = Number(process.env['FLOOD_REQUESTS'] ?? 100);
@@ -14,10 +15,15 @@ const atOnce = Number(process.env['FLOOD_AT_ONCE'] ?? 4);
 const flags = ['--max-semi-space-size=4', '--max-old-space-size=128'];
 const maxMegabytes = 300;
 /**
- * Processor time of the server for each request, which others on the same machine do not lengthen: nobody waits longer for
- * the event loop. On a machine of its own (FLOOD_ALONE) health is answered within this time too, 99 of 100 times.
+ * Processor time of the server for each request: nobody waits longer for the event loop. On a slow machine, or one whose
+ * processors are shared, it is 1.2 times as long as parsing 10 MB of numbers takes there at that time, which is the same bound
+ * where that takes 83 ms. On a machine of its own (FLOOD_ALONE) health is answered within it too, 99 of 100 times.
  */
 const maxMilliseconds = 100;
+const measureMachine = (): Promise<number> => {
+  const numbers = `[${'1,'.repeat(5_000_000)}1]`;
+  return measureProcessorTime(() => JSON.parse(numbers));
+};
 const isAlone = process.env['FLOOD_ALONE'] !== undefined;
 
 interface Kind {
@@ -263,7 +269,7 @@ test.skipIf(!existsSync('/proc/self/status')).each(kinds)(
     );
     expect([...seen].filter((status) => !statuses.includes(status))).toEqual([]);
     expect(mostMemory).toBeLessThan(maxMegabytes);
-    expect(cost).toBeLessThan(maxMilliseconds);
+    if (cost >= maxMilliseconds) expect(cost).toBeLessThan(1.2 * (await measureMachine()));
     if (isAlone) expect(p99).toBeLessThan(maxMilliseconds);
   },
 );

@@ -43,9 +43,29 @@ export function findBrowser({ name, paths, systemPackage, variable }: BrowserPla
 /** Without them Chromium emulates a graphics processor, which is a quarter of the time that it takes of the real one. */
 const withoutGraphics = ['--disable-gpu', '--disable-software-rasterizer'];
 
+/** The browser of this test worker: the files that it runs one after the other use the same, since each start takes a second. */
+let shared: Promise<Browser> | null = null;
+
+/** `close` closes all pages; Playwright ends the browser itself with the process. */
 export function openBrowser(path: string): Promise<Browser> {
+  const forget = (): void => {
+    shared = null;
+  };
+  shared ??= launch(path, forget).catch((error: unknown) => {
+    forget();
+    throw error;
+  });
+  return shared;
+}
+
+async function launch(path: string, onEnd: () => void): Promise<Browser> {
   const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath: path, args: [...withoutGraphics, ...asRoot] });
+  const browser = await chromium.launch({ executablePath: path, args: [...withoutGraphics, ...asRoot] });
+  browser.once('disconnected', onEnd);
+  browser.close = async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+  };
+  return browser;
 }
 
 /** What a page does that it should not. */

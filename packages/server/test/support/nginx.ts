@@ -28,7 +28,8 @@ export function prepareNginx({ folder, upstream, port }: NginxParts): string {
   const sample = readFileSync(new URL('../../../../deploy/nginx.conf', import.meta.url), 'utf8')
     .replace('server 127.0.0.1:4180;', `server ${upstream};`)
     .replaceAll(/^\s*listen \[::\].*$/gm, '')
-    .replace('listen 80;', `listen 127.0.0.1:${port + 1};`)
+    // Not the next port, which another test may use.
+    .replace('listen 80;', `listen unix:${join(folder, 'plain.socket')};`)
     .replace('listen 443', `listen 127.0.0.1:${port}`)
     .replaceAll('/etc/ssl/tablinum', join(folder, 'tablinum'));
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -64,6 +65,7 @@ export async function startNginx(parts: NginxParts): Promise<{ stop(): Promise<v
   return {
     stop: async () => {
       process.off('exit', kill);
+      if (child.exitCode !== null) return;
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
       await ended;

@@ -1,6 +1,6 @@
 import type { Application } from '../../src/applications/application.ts';
 import { serialiseCollection } from '../../src/collections/serialise-definition.ts';
-import { listColumnFields } from '../../src/schema/registry.ts';
+import { listColumnFields, type Registry } from '../../src/schema/registry.ts';
 
 /** Tables that stand in no registry. What is left out moves by itself: the log's cursors, the journal, kept replies. */
 const ownTables: readonly (readonly [table: string, columns: readonly string[]])[] = [
@@ -22,6 +22,20 @@ const tablesAtOnce = 200;
  */
 export async function readStoreSnapshot({ database, registry }: Application): Promise<string> {
   const definitions = registry.all().map((collection) => JSON.stringify(serialiseCollection(collection, true)));
+  const statements = knownStatements.get(registry) ?? compileStatements(registry, database.multiNode);
+  knownStatements.set(registry, statements);
+  const rows: string[] = [];
+  for (const text of statements) {
+    const [found] = await database.read([{ text, values: [] }]);
+    rows.push(...found!.map(String));
+  }
+  return [...definitions, ...rows.sort()].join('\n');
+}
+
+/** Each change of a definition makes a new registry. Compiling the statements takes as long as running them. */
+const knownStatements = new WeakMap<Registry, readonly string[]>();
+
+function compileStatements(registry: Registry, isPostgres: boolean): string[] {
   const tables = [
     ...ownTables,
     ...registry
@@ -37,17 +51,14 @@ export async function readStoreSnapshot({ database, registry }: Application): Pr
           ] as const,
       ),
   ];
-  const rowText = database.multiNode
+  const rowText = isPostgres
     ? (columns: readonly string[]) => `ROW(${columns})::text`
     : (columns: readonly string[]) => columns.map((column) => `quote(${column})`).join("||','||");
   const selects = tables.map(
     ([table, columns]) => `SELECT '${table}',${rowText(columns.map((column) => `"${column}"`))} FROM "${table}"`,
   );
-  const rows: string[] = [];
-  for (let from = 0; from < selects.length; from += tablesAtOnce) {
-    const text = selects.slice(from, from + tablesAtOnce).join(' UNION ALL ');
-    const [found] = await database.read([{ text, values: [] }]);
-    rows.push(...found!.map(String));
-  }
-  return [...definitions, ...rows.sort()].join('\n');
+  const statements: string[] = [];
+  for (let from = 0; from < selects.length; from += tablesAtOnce)
+    statements.push(selects.slice(from, from + tablesAtOnce).join(' UNION ALL '));
+  return statements;
 }
