@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { threadAddress } from './packages/server/build.ts';
 import { serverProgram } from './packages/server/test/support/server-program.ts';
-import { FlakyTests } from './scripts/flaky-tests.ts';
+import { FailedTests } from './scripts/failed-tests.ts';
 import { LongestFirst } from './scripts/longest-first.ts';
 import { memoryFolder } from './scripts/memory-folder.ts';
 import { SlowestFiles } from './scripts/slowest-files.ts';
@@ -55,10 +55,8 @@ export default defineConfig({
     globalSetup: ['packages/server/test/support/global-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // CI runs on machines of unknown speed. A test that only passes the second time is listed at the end: correct it.
-    retry: process.env['CI'] === undefined ? 0 : 1,
-    // One more than processors: workers wait for PostgreSQL, the browser and their own servers a good part of the time.
-    maxWorkers: Math.min(4, availableParallelism() + 1),
+    // Two more than processors: workers wait for PostgreSQL, the browser and their own servers a good part of the time.
+    maxWorkers: Math.min(4, availableParallelism() + 2),
     // A worker keeps the loaded and compiled sources for its next file: a third of the processor time of a file was loading them.
     isolate: false,
     // Workers have heaps of some hundred MB, mostly loaded sources. By default, V8 marks them again for each 64 MB outside of the heap.
@@ -68,7 +66,7 @@ export default defineConfig({
       '--min-semi-space-size=32',
       '--max-semi-space-size=64',
     ],
-    reporters: ['default', new SlowestFiles(), new FlakyTests()],
+    reporters: ['default', new SlowestFiles(), new FailedTests()],
     sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 30_000 } },
   },

@@ -94,6 +94,8 @@ function declareTypes(output: string): void {
         rootDir: packages,
         outDir: output,
         typeRoots: [join(root, 'node_modules/@types')],
+        // Found through node_modules, sources count as a library, and TypeScript 7.0 now and then declares nothing for them.
+        paths: { '@tablinum/server/protocol': [join(packages, 'server/src/protocol/protocol.ts')] },
       },
       include: [],
       files: [...files, 'client/src/realtime.ts'].map((each) => join(packages, each)),
