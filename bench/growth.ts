@@ -50,7 +50,8 @@ function markdown({ machine, rows }: Report): string {
     row.dimension,
     whole(row.size),
     ...caseNames.map((name) => {
-      const each = row.cases[name]!;
+      const each = row.cases[name];
+      if (!each) return 'refused: too slow';
       return `${whole(each.perSecond)}, ${each.p99.toFixed(1)}, ${whole(each.cpuMicroseconds)}`;
     }),
     ...[row.startMilliseconds, row.idleMegabytes, row.afterMegabytes, row.fillSeconds].map(whole),
