@@ -202,6 +202,7 @@ const bounded: Readonly<Record<string, string>> = {
   'mail/store/operation-queue.ts #changed': 'operations of a transaction',
   'mail/store/operation-queue.ts #removed': 'operations of a transaction',
   'records/hashed-secrets.ts #given': 'lives as long as a request',
+  'schema/registry.ts columnFields': 'collections of the registries in memory',
   'schema/value-schema.ts checks': 'collections of the registries in memory',
   'mail/delivery/mail-delivery.ts #running': 'eight accounts at a time',
   'webhooks/outbox.ts #queuedSinceCount': 'webhooks that exist',

@@ -165,9 +165,15 @@ export function getField(collection: Collection, name: string): Field {
   return field;
 }
 
-/** The fields of a collection that have a column. */
-export function listColumnFields(collection: Collection): ColumnField[] {
-  return collection.fields.filter(hasColumn);
+const columnFields = new WeakMap<Collection, readonly ColumnField[]>();
+
+/** The fields of a collection that have a column. Each write asks several times, so they are found once. */
+export function listColumnFields(collection: Collection): readonly ColumnField[] {
+  const known = columnFields.get(collection);
+  if (known) return known;
+  const found = collection.fields.filter(hasColumn);
+  columnFields.set(collection, found);
+  return found;
 }
 
 /** Whether a field has a column. All fields except relations have one. */

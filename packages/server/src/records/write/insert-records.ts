@@ -67,7 +67,7 @@ export async function insertAll(operation: WriteOperation, { records, preparedBo
 async function insertChunks(write: OpenWrite, records: readonly CheckedRecord[]): Promise<Row[]> {
   const { collection, context } = write;
   const rows: Row[] = [];
-  const max = countRowsPerInsert(collection, context.database.dialect);
+  const max = records.length === 1 ? 1 : countRowsPerInsert(collection, context.database.dialect);
   const slices = new TimeSlices();
   for (const chunk of groupByFields(records, max)) {
     if (slices.isOver) await slices.next();

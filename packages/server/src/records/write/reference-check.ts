@@ -23,6 +23,9 @@ import type { WriteOperation } from './write-steps.ts';
 
 type RunStatement = (statement: BoundStatement) => Promise<Row[]>;
 
+/** The rules of a collection have checked the reference themselves. */
+const allRecords: Pick<Grant, 'rows'> = { rows: null };
+
 /** Who writes records, and of which collection. */
 type Writer = Pick<WriteOperation, 'context' | 'collection' | 'rules'>;
 
@@ -42,15 +45,17 @@ export async function checkReferences(
   for (const field of listColumnFields(collection)) {
     if (!field.references) continue;
     const named = records.filter((record) => record.named.includes(field.name) && record.values[field.name] !== null);
+    if (named.length === 0) continue;
+    const target = field.references.collection;
+    const grant = rules?.checkedReferences?.includes(field.name) ? allRecords : context.findGrant(target, 'get');
+    const rows = grant && planRows(grant.rows, context.registry.get(target), context.registry);
+    if (!always && grant && rows === null) continue;
     const writtenKeys = collectWrittenKeys(collection, field, records);
     const wanted = [...new Set(named.map((record) => record.values[field.name]))].filter(
       (key) => !writtenKeys.has(key),
     );
     if (wanted.length === 0) continue;
-    const target = field.references.collection;
-    const grant = rules?.checkedReferences?.includes(field.name) ? null : requireTargetGrant(context, target);
-    const rows = grant && planRows(grant.rows, context.registry.get(target), context.registry);
-    if (!always && rows === null) continue;
+    if (!grant) throw permissionDenied(target, 'get');
     const [found] = await run(bindReferenceCount(context, field, wanted, rows));
     if (Number(found?.[0]) < wanted.length) throw referenceMissing(field);
   }
@@ -87,12 +92,6 @@ function collectWrittenKeys(collection: Collection, field: Field, records: reado
   const references = requireReference(field);
   if (references.collection !== collection.name || records.length < 2) return new Set();
   return new Set(records.map((record) => record.values[references.field]).filter((key) => key !== undefined));
-}
-
-function requireTargetGrant(context: RecordContext, target: string): Grant {
-  const grant = context.findGrant(target, 'get');
-  if (!grant) throw permissionDenied(target, 'get');
-  return grant;
 }
 
 /** Counts the records of the target that have one of the wanted keys and match the row filter of its get grant. */

@@ -60,7 +60,8 @@ function collectFrom(part: Required<SecretBody>, context: RecordContext, depth: 
     return;
   }
   if (!isObject(body) || depth > limits.pathDepth) return;
-  for (const [name, value] of Object.entries(body)) {
+  for (const name of Object.keys(body)) {
+    const value = body[name];
     const field = collection.byName.get(name);
     if (!field) continue;
     if (field.type.secret) {

@@ -130,15 +130,16 @@ export async function readBackRows(write: OpenWrite, plan: WritePlan, written: r
  */
 export async function applyAfterWrite(
   write: OpenWrite,
-  rows: readonly Row[],
+  rows: Row[],
   preparedBodies: readonly (PreparedBody | null | undefined)[],
 ): Promise<{ readonly rows: Row[]; readonly changed: readonly string[] }> {
+  if (!preparedBodies.some((each) => each?.afterWrite)) return { rows, changed: [] };
   const changed = new Set<string>();
   for (const [index, row] of rows.entries()) {
     const names = await preparedBodies[index]?.afterWrite?.(write.transaction, row[COLUMN.key]);
     for (const name of names ?? []) changed.add(name);
   }
-  if (changed.size === 0) return { rows: [...rows], changed: [] };
+  if (changed.size === 0) return { rows, changed: [] };
   const { context, collection, grant, request } = write;
   const planKey = `${collection.name}:readBack ${request.shape}`;
   const statement = getCachedPlan(context, grant, planKey, () => planReadBack(write));
