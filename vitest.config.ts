@@ -65,6 +65,8 @@ export default defineConfig({
       '--heap-growing-percent=100',
       '--min-semi-space-size=32',
       '--max-semi-space-size=64',
+      // Most of what tests run is run a few times: compiled quickly, it takes about a twentieth less time than interpreted.
+      '--always-sparkplug',
     ],
     reporters: ['default', new SlowestFiles(), new FailedTests()],
     sequence: { sequencer: LongestFirst },

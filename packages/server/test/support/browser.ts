@@ -43,6 +43,9 @@ export function findBrowser({ name, paths, systemPackage, variable }: BrowserPla
 /** Without them Chromium emulates a graphics processor, which is a quarter of the time that it takes of the real one. */
 const withoutGraphics = ['--disable-gpu', '--disable-software-rasterizer'];
 
+/** A page of a test lives too short for optimised code: compiling it is a tenth of the time that the pages take of the processor. */
+const withoutOptimiser = '--js-flags=--no-lazy-feedback-allocation --always-sparkplug --no-maglev --no-turbofan';
+
 /** The browser of this test worker: the files that it runs one after the other use the same, since each start takes a second. */
 let shared: Promise<Browser> | null = null;
 
@@ -60,7 +63,10 @@ export function openBrowser(path: string): Promise<Browser> {
 
 async function launch(path: string, onEnd: () => void): Promise<Browser> {
   const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  const browser = await chromium.launch({ executablePath: path, args: [...withoutGraphics, ...asRoot] });
+  const browser = await chromium.launch({
+    executablePath: path,
+    args: [...withoutGraphics, withoutOptimiser, ...asRoot],
+  });
   browser.once('disconnected', onEnd);
   browser.close = async () => {
     await Promise.all(browser.contexts().map((context) => context.close()));
