@@ -19,10 +19,6 @@ if (temporaryFolder !== null) process.env['TMPDIR'] ??= temporaryFolder;
 /** Compiled sources of the servers and threads that tests start: without them each start compiles the whole server anew. */
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
-/**
- * The tests that `npm run test:quick` leaves out, in addition to PostgreSQL: those that drive a browser, start other
- * servers (such as Dovecot), kill servers, send floods, run random programs, or parse very large mail files.
- */
 /** Threads and processes that servers in the process of a test start: from the bundle, as those of `tablinum start`. */
 const bundledThreads = {
   name: 'bundled threads',
@@ -38,6 +34,10 @@ const bundledThreads = {
 } as const;
 
 const isQuick = process.env['TEST_QUICK'] !== undefined;
+/**
+ * The tests that `npm run test:quick` leaves out, in addition to PostgreSQL: those that drive a browser, start other
+ * servers (such as Dovecot), kill servers, send floods, run random programs, or parse very large mail files.
+ */
 const long = [
   'packages/server/test/contract/**',
   'packages/server/test/hostile/**',

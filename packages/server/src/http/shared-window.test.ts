@@ -53,6 +53,7 @@ test('threads that count at the same time lose no point', async () => {
 
 test('a thread that is suspended while it holds a lock is waited for', async () => {
   const state = createSharedWindow({ points: 1, seconds: 600 }, 'seed');
+  // The locks are the last cells of the memory.
   const locks = new Int32Array(state.buffer, state.buffer.byteLength - 8192 * Int32Array.BYTES_PER_ELEMENT);
   locks.fill(1);
   const code = `

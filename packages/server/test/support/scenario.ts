@@ -197,9 +197,9 @@ export class TestServer {
     const reply = await this.call(scenario.request, scenario);
     expect({ status: reply.status, text: reply.text }).toMatchObject({ status: expected.status });
     if (expected.body !== undefined) expect(reply.body).toMatchObject(expected.body as object);
-    // The number of the request is random: it can contain any few digits.
-    const told = reply.text.replace(/"requestId":"[^"]*"/, '');
-    for (const text of expected.absent ?? []) expect(told).not.toContain(text);
+    // The request id is random: it can contain any few digits.
+    const textWithoutId = reply.text.replace(/"requestId":"[^"]*"/, '');
+    for (const text of expected.absent ?? []) expect(textWithoutId).not.toContain(text);
     expect(await this.#eventsUpTo(since, await this.lastCursor())).toEqual(
       'events' in expected ? (expected.events ?? []) : [],
     );
