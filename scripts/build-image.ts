@@ -2,13 +2,14 @@
  * Writes the file system of the container image: the packed server, its dependencies, Node, and the shared libraries that they need, without a
  * shell or a package manager. The libraries are those of the machine that builds.
  *
- * Usage: node scripts/build-image.ts <folder>, which does not exist. The Dockerfile runs it. A second argument is a packed server to use;
- * without it, the server is built and packed.
+ * Usage: node scripts/build-image.ts <folder>, which does not exist. The Dockerfile runs it. A second argument is a folder in which the packed
+ * server is installed; without it, the server is built, packed and installed.
  */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -30,13 +31,14 @@ const unused = [/\.(md|markdown|map|c|cc|h|gyp)$/i, /\.d\.[cm]?ts$/];
 
 /**
  * @param output the folder to create, with `root/`, and `data/` for the folder of another owner.
- * @param packed the file of a packed server; null: it is built.
+ * @param installed a folder in which {@link installPackages} has installed the server; null: it is built.
  */
-export async function buildImage(output: string, packed: string | null = null): Promise<void> {
+export async function buildImage(output: string, installed: string | null = null): Promise<void> {
   const image = join(output, 'root');
   const app = join(image, 'app');
   mkdirSync(app, { recursive: true });
-  await installServer(app, packed);
+  if (installed === null) await installServer(app);
+  else copyServer(installed, app);
   trim(join(app, 'node_modules'));
   const env = realpathSync('/usr/bin/env');
   copyInto(image, env, '/usr/bin/env');
@@ -55,16 +57,30 @@ export async function buildImage(output: string, packed: string | null = null): 
   chmodSync(join(image, 'tmp'), 0o1777);
 }
 
-async function installServer(app: string, given: string | null): Promise<void> {
+async function installServer(app: string): Promise<void> {
   const build = mkdtempSync(join(tmpdir(), 'tablinum-image-'));
   try {
-    const packed = given ?? packPackage((await buildPackages(join(build, 'packages'))).server, build);
-    writeFileSync(join(app, 'package.json'), '{"private":true}\n');
-    const options = ['--prefer-offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
-    execFileSync('npm', ['install', ...options, packed], { cwd: app, stdio: ['ignore', 'ignore', 'inherit'] });
+    installPackages(app, [packPackage((await buildPackages(join(build, 'packages'))).server, build)]);
   } finally {
     rmSync(build, { recursive: true });
   }
+}
+
+/** Installs packed packages, with what they need at run time, in a folder. */
+export function installPackages(folder: string, files: readonly string[]): void {
+  writeFileSync(join(folder, 'package.json'), '{"private":true}\n');
+  const options = ['--prefer-offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
+  execFileSync('npm', ['install', ...options, ...files], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+function copyServer(installed: string, app: string): void {
+  const client = join(installed, 'node_modules/@tablinum/client');
+  cpSync(join(installed, 'node_modules'), join(app, 'node_modules'), {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => path !== client,
+  });
+  cpSync(join(installed, 'package.json'), join(app, 'package.json'));
 }
 
 function trim(modules: string): void {
@@ -104,9 +120,11 @@ function copyInto(image: string, from: string, path: string): void {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , image, packed] = process.argv;
+  const [, , image, installed] = process.argv;
   if (image === undefined || existsSync(image)) {
-    process.stderr.write('Usage: node scripts/build-image.ts <folder that does not exist> [<packed server>]\n');
+    process.stderr.write(
+      'Usage: node scripts/build-image.ts <folder that does not exist> [<folder with an installed server>]\n',
+    );
     process.exitCode = 2;
-  } else await buildImage(resolve(image), packed === undefined ? null : resolve(packed));
+  } else await buildImage(resolve(image), installed === undefined ? null : resolve(installed));
 }

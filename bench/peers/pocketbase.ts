@@ -44,7 +44,8 @@ func main() {
 `;
 
 async function install(): Promise<Installed> {
-  const goVersion = (): string => execFileSync('go', ['env', 'GOVERSION'], { encoding: 'utf8' }).trim();
+  // A release may need a newer Go than the one that is installed; `go` loads it from the module proxy.
+  const env = { GOTOOLCHAIN: 'auto' };
   if (!existsSync(program())) {
     writeFiles(folder(), { 'main.go': main, 'go.mod': 'module peer\n\ngo 1.24\n' });
     const steps = [
@@ -52,10 +53,12 @@ async function install(): Promise<Installed> {
       ['go', 'mod', 'tidy'],
       ['go', 'build', '-trimpath', '-ldflags', '-s -w', '-o', program(), '.'],
     ];
-    for (const step of steps) await run(folder(), step);
+    for (const step of steps) await run(folder(), step, env);
   }
   const required = /pocketbase\/pocketbase (v\S+)/.exec(readFileSync(join(folder(), 'go.mod'), 'utf8'));
-  return { version: required![1]!.slice(1), runtime: goVersion() };
+  const options = { cwd: folder(), env: { ...process.env, ...env }, encoding: 'utf8' } as const;
+  const runtime = execFileSync('go', ['env', 'GOVERSION'], options).trim();
+  return { version: required![1]!.slice(1), runtime };
 }
 
 /** Identifiers have 15 characters. */

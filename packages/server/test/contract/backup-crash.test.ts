@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
 import { runVerifyCommand } from '../../src/cli-verify.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
@@ -21,37 +21,41 @@ const mainMoments = process.env['MAIN_KILLS']
 describeEngines('kill -9', (engine) => {
   const root = mkdtempSync(join(tmpdir(), 'tablinum-backup-crash-'));
   const folder = join(root, 'backups');
+  const env = { BACKUP_DIR: folder, LOG_LEVEL: 'silent' };
   let store: Store;
-  afterAll(async () => {
-    await store.remove();
-    rmSync(root, { recursive: true });
-  });
+  let server: ServerProcess;
+  /** A backup of all applications before `things` got another record, and the milliseconds that it took. */
+  let saved: Json;
+  let saveTime: number;
 
-  test('in a backup or a restore leaves the earlier data or all of the new, and a following start works', async () => {
+  const restart = async (): Promise<void> => {
+    await server.kill();
+    server = await ServerProcess.start(store, env);
+  };
+  const callShop = async (action: string, body?: unknown): Promise<Json> => {
+    const entered = await server.data('applications:enter?filterByTk=shop');
+    const headers = { 'x-app': 'shop', authorization: `Bearer ${entered.token}` };
+    return (await server.call(action, body, headers))!.json();
+  };
+  const countThings = async (): Promise<number> => (await callShop('things:list?pageSize=1')).meta.count;
+  const list = (): Promise<Json[] | null> => server.data('backups:list');
+  const end = (id: string): Promise<Json> =>
+    vi.waitFor(
+      async () => {
+        const found = (await list())?.find((each) => each.id === id);
+        if (found === undefined || found.status === 'running') throw new Error(`The backup ${id} has not ended.`);
+        return found;
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+  const backUp = async (body: object = {}): Promise<string> => (await server.data('backups:create', body)).id;
+  const restore = async (id: string, application: string): Promise<string> =>
+    (await server.data(`backups:restore?filterByTk=${id}`, { application, confirm: application })).id;
+
+  beforeAll(async () => {
     vi.spyOn(console, 'log').mockImplementation(() => {});
     store = await engine.store(true);
-    const env = { BACKUP_DIR: folder, LOG_LEVEL: 'silent' };
-    let server = await ServerProcess.start(store, env);
-    const restart = async (): Promise<void> => {
-      await server.kill();
-      server = await ServerProcess.start(store, env);
-    };
-    const callShop = async (action: string, body?: unknown): Promise<Json> => {
-      const entered = await server.data('applications:enter?filterByTk=shop');
-      const headers = { 'x-app': 'shop', authorization: `Bearer ${entered.token}` };
-      return (await server.call(action, body, headers))!.json();
-    };
-    const list = (): Promise<Json[] | null> => server.data('backups:list');
-    const end = async (id: string): Promise<Json> => {
-      let found: Json;
-      const isRunning = async (): Promise<boolean> => {
-        found = (await list())?.find((each) => each.id === id);
-        return found === undefined || found.status === 'running';
-      };
-      await expect.poll(isRunning, { timeout: 20_000, interval: 50 }).toBe(false);
-      return found;
-    };
-
+    server = await ServerProcess.start(store, env);
     await server.data('applications:create', { name: 'shop' });
     await callShop('collections:create', { name: 'things', fields: [{ name: 'n', type: 'integer' }] });
     for (let n = 0; n < rows; n += 1000)
@@ -59,14 +63,21 @@ describeEngines('kill -9', (engine) => {
         'things:create',
         Array.from({ length: 1000 }, (_, index) => ({ n: n + index })),
       );
-
-    let started = performance.now();
-    const saved = await end((await server.data('backups:create', {})).id);
+    const started = performance.now();
+    saved = await end(await backUp());
+    saveTime = performance.now() - started;
     expect(saved.status).toBe('done');
-    const saveTime = performance.now() - started;
     await callShop('things:create', { n: -1 });
+  });
+  afterAll(async () => {
+    await server.kill();
+    await store.remove();
+    rmSync(root, { recursive: true });
+  });
+
+  test('in a backup: it is complete, or listed as failed without files', async () => {
     for (const moment of moments) {
-      const { id } = await server.data('backups:create', { application: 'shop' });
+      const id = await backUp({ application: 'shop' });
       await pause(moment * saveTime);
       await restart();
       const ended = await end(id);
@@ -75,21 +86,22 @@ describeEngines('kill -9', (engine) => {
       expect(readdirSync(folder).includes(id)).toBe(ended.status === 'done');
       expect(ended.problem).toBe(ended.status === 'done' ? null : 'The server stopped before the work was finished.');
     }
+  });
 
-    const restore = async (): Promise<string> =>
-      (await server.data(`backups:restore?filterByTk=${saved.id}`, { application: 'shop', confirm: 'shop' })).id;
-    started = performance.now();
-    expect((await end(await restore())).status).toBe('done');
+  test('in the restore of an application: it has the earlier data or all of the restored data', async () => {
+    const started = performance.now();
+    expect((await end(await restore(saved.id, 'shop'))).status).toBe('done');
     const restoreTime = performance.now() - started;
     for (const moment of moments) {
       await callShop('things:create', { n: -1 });
-      const id = await restore();
+      const id = await restore(saved.id, 'shop');
       await pause(moment * restoreTime);
       await restart();
       const ended = await end(id);
       expect(await server.data('applications:get?filterByTk=shop')).toMatchObject({ status: 'running' });
-      const { count } = (await callShop('things:list?pageSize=1')).meta;
-      expect([count, ended.status]).toEqual(ended.status === 'done' ? [rows, 'done'] : [rows + 1, 'failed']);
+      expect([await countThings(), ended.status]).toEqual(
+        ended.status === 'done' ? [rows, 'done'] : [rows + 1, 'failed'],
+      );
       if (ended.status === 'failed') expect(ended.problem).toMatch(/Nothing was changed/);
       else expect((await list())!.find((each) => each.id === ended.keptAs)?.status).toBe('done');
       if (engine.name === 'sqlite') {
@@ -98,16 +110,19 @@ describeEngines('kill -9', (engine) => {
         expect(readdirSync(store.dataDir).filter((name) => name.includes('.part'))).toEqual([]);
       }
       // The next attempt begins with the earlier data.
-      if (ended.status === 'failed') await end(await restore());
+      if (ended.status === 'failed') await end(await restore(saved.id, 'shop'));
     }
+  });
+
+  test('in the restore of the main application: the same, and a following backup is complete', async () => {
     await server.data('collections:create', { name: 'notes', fields: [{ name: 'n', type: 'integer' }] });
-    const all = await end((await server.data('backups:create', {})).id);
+    const all = await end(await backUp());
     const restoreMain = async (): Promise<string> => {
       await server.data('notes:create', { n: 1 });
-      return (await server.data(`backups:restore?filterByTk=${all.id}`, { application: 'main', confirm: 'main' })).id;
+      return restore(all.id, 'main');
     };
-    const { count: kept } = (await callShop('things:list?pageSize=1')).meta;
-    started = performance.now();
+    const kept = await countThings();
+    const started = performance.now();
     expect(await end(await restoreMain())).toMatchObject({ status: 'done' });
     const mainTime = performance.now() - started;
     let notes = 0;
@@ -118,14 +133,14 @@ describeEngines('kill -9', (engine) => {
       const ended = await end(id);
       notes = ended.status === 'done' ? 0 : notes + 1;
       expect((await server.data('notes:list')).length, `killed after ${moment} of ${mainTime} ms`).toBe(notes);
-      expect((await callShop('things:list?pageSize=1')).meta.count).toBe(kept);
+      expect(await countThings()).toBe(kept);
       if (engine.name === 'sqlite')
         expect(readdirSync(store.dataDir).filter((name) => /\.part|restore/.test(name))).toEqual([]);
     }
-    const last = await end((await server.data('backups:create', {})).id);
+    const last = await end(await backUp());
     expect(last.status).toBe('done');
     await server.kill('SIGTERM');
     const settings = { DATA_DIR: store.dataDir, ...(store.databaseUrl && { DATABASE_URL: store.databaseUrl }) };
     await runVerifyCommand([join(folder, last.id)], readConfig(settings));
-  }, 120_000);
+  });
 });

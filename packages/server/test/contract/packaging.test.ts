@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installPackages } from '../../../../scripts/build-image.ts';
 import { findFreePort } from '../../../../scripts/unprivileged-user.ts';
 import { rootSettings, startCliProcess } from '../support/cli-process.ts';
 import type { Json } from '../support/json.ts';
@@ -33,8 +34,6 @@ const environment = {
   ...process.env,
   PATH: [join(installed, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
 };
-/** The packed server. */
-let packedServer = '';
 const quiet: ExecFileSyncOptions = { cwd: installed, stdio: ['ignore', 'pipe', 'pipe'], env: environment };
 
 beforeAll(() => {
@@ -45,15 +44,9 @@ beforeAll(() => {
   });
   const files = built.split('\n').filter((line) => line.endsWith('.tgz'));
   expect(files).toHaveLength(2);
-  packedServer = files.find((file) => file.includes('-server-'))!;
   mkdirSync(installed);
-  writeFileSync(join(installed, 'package.json'), '{"name":"empty","private":true,"type":"module"}');
   try {
-    execFileSync(
-      'npm',
-      ['install', '--prefer-offline', '--no-audit', '--no-fund', '--fetch-retries=0', ...files],
-      quiet,
-    );
+    installPackages(installed, files);
   } catch {
     process.stdout.write(
       'The dependencies could not be installed from a registry; those of the repository are linked.\n',
@@ -103,13 +96,16 @@ const client = new Client({ url: ${JSON.stringify(url)}, token: ${JSON.stringify
 const { data } = await client.records('things').list({ sort: ['n'] });
 console.log(JSON.stringify(data.map((each) => each['n'])), code, other, extension);
 `;
-  writeFileSync(join(installed, 'program.ts'), text);
-  const printed = execFileSync(process.execPath, ['program.ts'], { cwd: installed, encoding: 'utf8' });
+  writeFileSync(join(installed, 'program.mts'), text);
+  const printed = execFileSync(process.execPath, ['program.mts'], { cwd: installed, encoding: 'utf8' });
   expect(printed).toBe('[1,2] BUSY NO_SUCH_CODE null\n');
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2025', '--types', 'node'];
   const types = join(repository, 'node_modules/@types');
   const tsc = join(repository, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, ...options, '--typeRoots', types, 'program.ts'], { ...quiet, stdio: 'inherit' });
+  execFileSync(process.execPath, [tsc, ...options, '--typeRoots', types, 'program.mts'], {
+    ...quiet,
+    stdio: 'inherit',
+  });
 }
 
 test('the packages contain no TypeScript source and no test, and the client has no dependencies', () => {
@@ -172,7 +168,7 @@ describe.skipIf(obstacle !== null)('the image', () => {
     writeFileSync(join(context, 'Dockerfile'), stage.replaceAll('--from=build ', '').replaceAll('/image/', 'image/'));
     const script = join(repository, 'scripts/build-image.ts');
     const built = join(context, 'image');
-    execFileSync(process.execPath, ['--no-warnings', script, built, packedServer], { stdio: 'pipe' });
+    execFileSync(process.execPath, ['--no-warnings', script, built, installed], { stdio: 'pipe' });
     buildah('bud', '--isolation', 'chroot', '--format', 'docker', '-t', 'tablinum', context);
     config = JSON.parse(buildah('inspect', '--type', 'image', 'tablinum')).Docker.config;
     root = buildah('mount', buildah('from', 'tablinum'));

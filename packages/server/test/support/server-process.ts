@@ -91,11 +91,11 @@ export class ServerProcess {
     return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)![1]) / 1024;
   }
 
-  /** Ends it at once, without a word. */
-  kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    return new Promise((resolve) => {
-      this.#child.once('exit', () => resolve());
-      this.#child.kill(signal);
-    });
+  /** Ends it at once, without a word. Nothing happens if it has ended. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exit = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));
+    this.#child.kill(signal);
+    await exit;
   }
 }
