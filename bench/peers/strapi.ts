@@ -87,8 +87,8 @@ async function install(): Promise<Installed> {
       pg: '8.20.0',
       react: '18.3.1',
       'react-dom': '18.3.1',
-      'react-router-dom': '6.30.1',
-      'styled-components': '6.1.19',
+      'react-router-dom': '6.30.3',
+      'styled-components': '6.6.0',
     },
   });
   writeFiles(folder(), project);

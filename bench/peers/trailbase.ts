@@ -9,7 +9,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { Api, inBatches } from '../api.ts';
 import { freePort, type Served, startProcess } from '../child.ts';
 import { postCount, userCount } from '../seed-data.ts';
@@ -67,11 +67,30 @@ async fn main() -> Result<(), Failure> {
 }
 `;
 
+/** For the pages of its administrators, which the build includes, with a version of their icons that has those that they use. */
+async function installPnpm(): Promise<Record<string, string>> {
+  const pnpm = folderOf('trailbase/pnpm');
+  writeFiles(pnpm, {
+    'package.json': '{"private":true,"dependencies":{"pnpm":"9.15.9"}}',
+    'icons.cjs': `const readPackage = (each) => {
+  if (each.dependencies?.['solid-icons']) each.dependencies['solid-icons'] = '1.1.0';
+  return each;
+};
+module.exports = { hooks: { readPackage } };
+`,
+  });
+  await run(pnpm, ['npm', 'install', '--no-audit', '--no-fund']);
+  return {
+    PATH: [join(pnpm, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
+    npm_config_global_pnpmfile: join(pnpm, 'icons.cjs'),
+  };
+}
+
 async function install(): Promise<Installed> {
   if (!existsSync(program())) {
     writeFiles(folder(), { 'Cargo.toml': manifest, 'src/main.rs': main });
     // Needs protoc; on Debian: protobuf-compiler and libprotobuf-dev.
-    await run(folder(), ['cargo', 'build', '--release', '-j1']);
+    await run(folder(), ['cargo', 'build', '--release'], await installPnpm());
   }
   return {
     version,

@@ -46,7 +46,8 @@ describeEngines('kill -9', (engine) => {
         if (found === undefined || found.status === 'running') throw new Error(`The backup ${id} has not ended.`);
         return found;
       },
-      { timeout: 20_000, interval: 50 },
+      // Backups run with a low priority: where other tests keep all processors busy, they get a tenth of one.
+      { timeout: 60_000, interval: 50 },
     );
   const backUp = async (body: object = {}): Promise<string> => (await server.data('backups:create', body)).id;
   const restore = async (id: string, application: string): Promise<string> =>

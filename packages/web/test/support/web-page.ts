@@ -11,11 +11,15 @@ import { describeEngines, sqlite } from '../../../server/test/support/engines.ts
 export const rootEmail = 'root@example.com';
 export const rootPassword = 'correct horse battery';
 
+let isBuilt = false;
+
 /** Builds once for all tests; takes no time where nothing has changed. */
 export function buildWebInterface(): void {
+  if (isBuilt) return;
   const build = fileURLToPath(new URL('../../build.ts', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [build, '--if-needed'], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`the web interface could not be built: ${stderr}`);
+  isBuilt = true;
 }
 
 /** A page that is watched from its first moment on. */
