@@ -37,13 +37,16 @@ edition = "2021"
 
 [dependencies]
 trailbase = { version = "=${version}", default-features = false }
-tokio = { version = "1", features = ["rt-multi-thread", "macros"] }
+tokio = { version = "1", features = ["rt-multi-thread", "macros", "io-std"] }
+# It uses these features and this version without asking for them.
+aes-gcm = { version = "0.10.3", features = ["alloc", "getrandom"] }
+trailbase-qs = "=0.1.0"
 
 [workspace]
 `;
 
 /** The crate is the server as a library. */
-const main = `use trailbase::{api::force_password_reset, DataDir, Server, ServerOptions};
+const main = `use trailbase::{api::force_password_reset, AppState, DataDir, Server, ServerOptions};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -58,7 +61,7 @@ async fn main() -> Result<(), Failure> {
     address: variable("ADDRESS"),
     ..Default::default()
   };
-  let server = Server::init_with_custom_initializer(options, |state| async move {
+  let server = Server::init_with_custom_initializer(options, |state: AppState| async move {
     force_password_reset(state.user_conn(), "admin@localhost".into(), variable("PASSWORD")).await?;
     Ok(())
   })
