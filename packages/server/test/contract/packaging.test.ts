@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { installPackages } from '../../../../scripts/build-image.ts';
 import { findFreePort } from '../../../../scripts/unprivileged-user.ts';
 import { rootSettings, startCliProcess } from '../support/cli-process.ts';
@@ -45,6 +45,8 @@ beforeAll(() => {
   const files = built.split('\n').filter((line) => line.endsWith('.tgz'));
   expect(files).toHaveLength(2);
   mkdirSync(installed);
+  // Without a network, npm would try again for minutes.
+  vi.stubEnv('npm_config_fetch_retries', '0');
   try {
     installPackages(installed, files);
   } catch {
@@ -52,6 +54,8 @@ beforeAll(() => {
       'The dependencies could not be installed from a registry; those of the repository are linked.\n',
     );
     linkDependencies(files);
+  } finally {
+    vi.unstubAllEnvs();
   }
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
