@@ -13,7 +13,7 @@ import { delimiter, join } from 'node:path';
 import { Api, inBatches } from '../api.ts';
 import { freePort, type Served, startProcess } from '../child.ts';
 import { postCount, userCount } from '../seed-data.ts';
-import { folderOf, run, writeFiles } from './install.ts';
+import { folderOf, installPackages, pathOfNode, run, writeFiles } from './install.ts';
 import { authorRow, postRow } from './questions.ts';
 import {
   account,
@@ -70,11 +70,11 @@ async fn main() -> Result<(), Failure> {
 }
 `;
 
-/** For the pages of its administrators, which the build includes, with a version of their icons that has those that they use. */
+/** pnpm for the pages of its administrators, which the build includes, with a version of their icons that has those that they use. */
 async function installPnpm(): Promise<Record<string, string>> {
-  const pnpm = folderOf('trailbase/pnpm');
-  writeFiles(pnpm, {
-    'package.json': '{"private":true,"dependencies":{"pnpm":"9.15.9"}}',
+  const name = 'pnpm';
+  await installPackages(name, { dependencies: { pnpm: '9.15.9' } });
+  writeFiles(folderOf(name), {
     'icons.cjs': `const readPackage = (each) => {
   if (each.dependencies?.['solid-icons']) each.dependencies['solid-icons'] = '1.1.0';
   return each;
@@ -82,10 +82,9 @@ async function installPnpm(): Promise<Record<string, string>> {
 module.exports = { hooks: { readPackage } };
 `,
   });
-  await run(pnpm, ['npm', 'install', '--no-audit', '--no-fund']);
   return {
-    PATH: [join(pnpm, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
-    npm_config_global_pnpmfile: join(pnpm, 'icons.cjs'),
+    PATH: join(folderOf(name), 'node_modules/.bin') + delimiter + (await pathOfNode()),
+    npm_config_global_pnpmfile: join(folderOf(name), 'icons.cjs'),
   };
 }
 
