@@ -31,7 +31,7 @@ const unused = [/\.(md|markdown|map|c|cc|h|gyp)$/i, /\.d\.[cm]?ts$/];
 
 /**
  * @param output the folder to create, with `root/`, and `data/` for the folder of another owner.
- * @param installed a folder in which {@link installPackages} has installed the server; null: it is built.
+ * @param installed a folder in which {@link installPacked} has installed the server; null: it is built.
  */
 export async function buildImage(output: string, installed: string | null = null): Promise<void> {
   const image = join(output, 'root');
@@ -60,14 +60,14 @@ export async function buildImage(output: string, installed: string | null = null
 async function installServer(app: string): Promise<void> {
   const build = mkdtempSync(join(tmpdir(), 'tablinum-image-'));
   try {
-    installPackages(app, [packPackage((await buildPackages(join(build, 'packages'))).server, build)]);
+    installPacked(app, [packPackage((await buildPackages(join(build, 'packages'))).server, build)]);
   } finally {
     rmSync(build, { recursive: true });
   }
 }
 
 /** Installs packed packages, with what they need at run time, in a folder. */
-export function installPackages(folder: string, files: readonly string[]): void {
+export function installPacked(folder: string, files: readonly string[]): void {
   writeFileSync(join(folder, 'package.json'), '{"private":true}\n');
   const options = ['--prefer-offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
   execFileSync('npm', ['install', ...options, ...files], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { installPackages } from '../../../../scripts/build-image.ts';
+import { installPacked } from '../../../../scripts/build-image.ts';
 import { findFreePort } from '../../../../scripts/unprivileged-user.ts';
 import { rootSettings, startCliProcess } from '../support/cli-process.ts';
 import type { Json } from '../support/json.ts';
@@ -48,7 +48,7 @@ beforeAll(() => {
   // Without a network, npm would try again for minutes.
   vi.stubEnv('npm_config_fetch_retries', '0');
   try {
-    installPackages(installed, files);
+    installPacked(installed, files);
   } catch {
     process.stdout.write(
       'The dependencies could not be installed from a registry; those of the repository are linked.\n',
