@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeEngines } from '../support/engines.ts';
+import { EventLog } from '../support/event-log.ts';
 import type { Json } from '../support/json.ts';
 import { type Scenario, TestServer } from '../support/scenario.ts';
 
@@ -154,8 +155,10 @@ const refusals: readonly Scenario[] = [
 
 describeEngines('changes:list and changes:publish', (engine) => {
   let server: TestServer;
+  let log: EventLog;
   beforeAll(async () => {
     server = await TestServer.start(engine);
+    log = new EventLog(server);
     const fields = [
       { name: 'title', type: 'string' },
       { name: 'open', type: 'boolean' },
@@ -179,41 +182,15 @@ describeEngines('changes:list and changes:publish', (engine) => {
   });
   afterAll(() => server.stop());
 
-  const page = async (query = '', as = 'admin'): Promise<Json> => {
-    const reply = await server.call(list(query), { as });
-    expect(reply.status).toBe(200);
-    return reply.body;
-  };
-  /** On PostgreSQL another transaction of the cluster may hold the log back for a moment. */
-  const settled = async (query: string, as: string, count: number): Promise<Json> => {
-    for (let attempt = 0; ; attempt += 1) {
-      const found = await page(query, as);
-      if (found.data.length >= count || attempt === 600) return found;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
-  let ends = 0;
-  /** The cursor after all events so far, those that are held back too: of an event that follows them. */
-  const end = async (): Promise<string> => {
-    ends += 1;
-    const payload = { end: ends };
-    await server.data('POST /api/changes:publish', { body: { name: 'campaign.ended', payload } });
-    for (;;) {
-      const last = (await page('?pageSize=1000')).data.at(-1);
-      if (last?.payload?.end === ends) return last.cursor;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
-
   describe('refusals', () => {
     for (const scenario of refusals) test(scenario.name, () => server.play(scenario).then(() => {}));
   });
 
   test('pages continue from the oldest stored event, and contain each event once', async () => {
-    const all = (await page('?pageSize=1000')).data;
+    const all = (await log.page('?pageSize=1000')).data;
     const seen: Json[] = [];
     for (let query = '?pageSize=3'; ; ) {
-      const { data, meta } = await page(query);
+      const { data, meta } = await log.page(query);
       seen.push(...data);
       if (!meta.hasNext) break;
       query = `?pageSize=3&since=${meta.nextCursor}`;
@@ -223,13 +200,13 @@ describeEngines('changes:list and changes:publish', (engine) => {
   });
 
   test('an event says what happened, and its cursor continues after it', async () => {
-    const since = await end();
+    const since = await log.end();
     await server.data('POST /api/posts:create', {
       body: { title: 'a', open: true, secret: 's' },
       headers: { 'x-request-id': 'first' },
     });
     await server.data('POST /api/posts:update?filterByTk=1', { body: { title: 'b' } });
-    const { data } = await settled(`?since=${since}`, 'admin', 2);
+    const { data } = await log.settled(`?since=${since}`, 'admin', 2);
     expect(data).toEqual([
       {
         cursor: expect.any(String),
@@ -243,12 +220,12 @@ describeEngines('changes:list and changes:publish', (engine) => {
       },
       expect.objectContaining({ name: 'posts.updated', tk: '1', changed: ['title'] }),
     ]);
-    expect((await page(`?since=${data[0].cursor}`)).data).toEqual([data[1]]);
-    expect((await page(`?since=${data[1].cursor}`)).data).toEqual([]);
+    expect((await log.page(`?since=${data[0].cursor}`)).data).toEqual([data[1]]);
+    expect((await log.page(`?since=${data[1].cursor}`)).data).toEqual([]);
   });
 
   test('a role sees events of records that it may get now, without the names of hidden fields', async () => {
-    const since = await end();
+    const since = await log.end();
     const [open, closed] = await server.data('POST /api/posts:create', {
       body: [
         { title: 'open', open: true, secret: 'x' },
@@ -256,44 +233,44 @@ describeEngines('changes:list and changes:publish', (engine) => {
       ],
     });
     await server.data('POST /api/secrets:create', { body: { title: 'hidden' } });
-    const mine = await settled(`?since=${since}`, 'clerk', 1);
+    const mine = await log.settled(`?since=${since}`, 'clerk', 1);
     expect(mine.data).toEqual([
       expect.objectContaining({ name: 'posts.created', tk: String(open.id), changed: ['title', 'open'] }),
     ]);
     await server.data(`POST /api/posts:update?filterByTk=${closed.id}`, { body: { open: true } });
     await server.data(`POST /api/posts:update?filterByTk=${open.id}`, { body: { open: false } });
-    const later = await settled(`?since=${since}`, 'clerk', 2);
+    const later = await log.settled(`?since=${since}`, 'clerk', 2);
     expect(later.data.map(({ name, tk }: Json) => [name, tk])).toEqual([
       ['posts.created', String(closed.id)],
       ['posts.updated', String(closed.id)],
     ]);
-    expect((await page(`?since=${since}`, 'guest')).data).toEqual([]);
+    expect((await log.page(`?since=${since}`, 'guest')).data).toEqual([]);
   });
 
   test('a role with a row filter does not see events of destroyed records', async () => {
-    const since = await end();
+    const since = await log.end();
     const post = await server.data('POST /api/posts:create', { body: { title: 'gone', open: true } });
     await server.data(`POST /api/posts:destroy?filterByTk=${post.id}`);
-    expect((await settled(`?since=${since}`, 'admin', 2)).data.map(({ name }: Json) => name)).toEqual([
+    expect((await log.settled(`?since=${since}`, 'admin', 2)).data.map(({ name }: Json) => name)).toEqual([
       'posts.created',
       'posts.destroyed',
     ]);
-    expect((await page(`?since=${since}`, 'clerk')).data).toEqual([]);
+    expect((await log.page(`?since=${since}`, 'clerk')).data).toEqual([]);
   });
 
   test('events of definitions and permissions are visible to callers who may read them', async () => {
-    const since = await end();
+    const since = await log.end();
     await server.data('POST /api/collections:create', { body: { name: 'later' } });
     await server.data('POST /api/collections:destroy?filterByTk=later');
-    expect((await settled(`?since=${since}`, 'admin', 2)).data.map(({ name, tk }: Json) => [name, tk])).toEqual([
+    expect((await log.settled(`?since=${since}`, 'admin', 2)).data.map(({ name, tk }: Json) => [name, tk])).toEqual([
       ['collections.created', 'later'],
       ['collections.destroyed', 'later'],
     ]);
-    expect((await page(`?since=${since}`, 'clerk')).data).toEqual([]);
+    expect((await log.page(`?since=${since}`, 'clerk')).data).toEqual([]);
   });
 
   test('published events are in the log with their payload', async () => {
-    const since = await end();
+    const since = await log.end();
     const reply = await server.play({
       name: 'a role publishes an event',
       request: publish,
@@ -303,7 +280,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     });
     expect(reply.body.data).toEqual({ name: 'campaign.sent', at: expect.any(String) });
     for (const as of ['admin', 'clerk']) {
-      const { data } = await settled(`?since=${since}&resource=campaign`, as, 1);
+      const { data } = await log.settled(`?since=${since}&resource=campaign`, as, 1);
       expect(data).toEqual([
         expect.objectContaining({
           name: 'campaign.sent',
@@ -318,28 +295,28 @@ describeEngines('changes:list and changes:publish', (engine) => {
     await server.data('POST /api/permissions:create', {
       body: { role: 'guest', resource: 'campaign', actions: ['get'] },
     });
-    expect((await settled(`?since=${since}&resource=campaign`, 'guest', 1)).data).toHaveLength(1);
+    expect((await log.settled(`?since=${since}&resource=campaign`, 'guest', 1)).data).toHaveLength(1);
   });
 
   test('an administrator receives event names that no permission names', async () => {
-    const since = await end();
+    const since = await log.end();
     expect((await server.call(list('?resource=shipment'))).status).toBe(404);
     await server.data('POST /api/changes:publish', { body: { name: 'shipment.sent', payload: 1 } });
-    expect((await settled(`?since=${since}&resource=shipment`, 'admin', 1)).data).toHaveLength(1);
+    expect((await log.settled(`?since=${since}&resource=shipment`, 'admin', 1)).data).toHaveLength(1);
     expect((await server.call(list('?resource=shipment'), { as: 'clerk' })).status).toBe(403);
   });
 
   test('no secret enters the log', async () => {
-    const since = await end();
+    const since = await log.end();
     await server.data('POST /api/users:create', { body: { email: 'a@example.com', password: 'long enough, really' } });
     await server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' }, name: 'k' } });
-    const { data } = await settled(`?since=${since}`, 'admin', 2);
+    const { data } = await log.settled(`?since=${since}`, 'admin', 2);
     expect(JSON.stringify(data)).not.toMatch(/long enough|tbk_|hash|password/);
   });
 
   describe('a waiting request', () => {
     test('ends with the first event that the caller may see', async () => {
-      const since = await end();
+      const since = await log.end();
       const begun = performance.now();
       const waits = server.call(list(`?since=${since}&wait=30`), { as: 'clerk' });
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -352,16 +329,16 @@ describeEngines('changes:list and changes:publish', (engine) => {
     });
 
     test('ends after its time with a cursor to continue from', async () => {
-      const since = await end();
+      const since = await log.end();
       const begun = performance.now();
-      const { data, meta } = await page(`?since=${since}&wait=1`, 'clerk');
+      const { data, meta } = await log.page(`?since=${since}&wait=1`, 'clerk');
       expect([data, meta.hasNext]).toEqual([[], false]);
       expect(performance.now() - begun).toBeGreaterThan(900);
-      expect((await page(`?since=${meta.nextCursor}`)).data).toEqual([]);
+      expect((await log.page(`?since=${meta.nextCursor}`)).data).toEqual([]);
     });
 
     test('ends with 401 when the API key is destroyed', async () => {
-      const since = await end();
+      const since = await log.end();
       const key = await server.data('POST /api/apiKeys:create', { body: { role: { name: 'clerk' } } });
       const waits = server.call(list(`?since=${since}&wait=30&resource=posts`), { as: key.token });
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -372,7 +349,7 @@ describeEngines('changes:list and changes:publish', (engine) => {
     });
 
     test('does not delay the stop of the server', async () => {
-      const waits = fetch(`${server.running.url}/api/changes:list?wait=30&since=${await end()}`, {
+      const waits = fetch(`${server.running.url}/api/changes:list?wait=30&since=${await log.end()}`, {
         headers: { authorization: `Bearer ${server.tokens.get('admin')}` },
       });
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -382,72 +359,6 @@ describeEngines('changes:list and changes:publish', (engine) => {
       expect(performance.now() - begun).toBeLessThan(20_000);
       await server.boot();
       for (const role of ['clerk', 'guest']) await server.createKey(role);
-    });
-  });
-
-  describe('a cursor', () => {
-    const resync = async (cursor: string): Promise<void> => {
-      const { data, meta } = await page(`?since=${cursor}`);
-      expect([data, meta.resync, meta.hasNext]).toEqual([[], true, false]);
-      expect((await page(`?since=${meta.nextCursor}`)).meta.resync).toBeUndefined();
-    };
-    /** A cursor with another part: its epoch, transaction, number, or mark. */
-    const remade = (cursor: string, place: number, change: (part: string) => string): string => {
-      const parts = Buffer.from(cursor, 'base64url').toString().split('.');
-      parts[place] = change(parts[place]!);
-      return Buffer.from(parts.join('.')).toString('base64url');
-    };
-
-    test('is valid after a restart', async () => {
-      const since = await end();
-      await server.running.stop();
-      await server.boot();
-      for (const role of ['clerk', 'guest']) await server.createKey(role);
-      const { data, meta } = await settled(`?since=${since}`, 'admin', 1);
-      expect(meta.resync).toBeUndefined();
-      expect(data.every(({ resource }: Json) => resource === 'apiKeys')).toBe(true);
-    });
-
-    test('of another log is answered with the request to reload', async () => {
-      const since = await end();
-      await resync(remade(since, 0, () => '00000000'));
-    });
-
-    test('from the future is answered with the request to reload', async () => {
-      const since = await end();
-      await resync(remade(since, 2, (number) => String(Number(number) + 1000)));
-    });
-
-    test('of an event that a restored backup does not contain is answered with the request to reload', async () => {
-      const since = await end();
-      await resync(remade(since, 3, () => '0badcafe'));
-    });
-
-    test('older than the retention is answered with the request to reload, and the newest event is kept', async () => {
-      const first = (await page('?pageSize=1')).data[0].cursor;
-      const { database, clock } = server.running.applications.main;
-      const at = database.multiNode
-        ? "now() - interval '31 days'"
-        : `'${new Date(clock.now() - 31 * 86_400_000).toISOString()}'`;
-      await database.write((transaction) => transaction.run({ text: `UPDATE _events SET at=${at}`, values: [] }));
-      await server.running.applications.main.pruneEvents();
-      expect((await page('?pageSize=1000')).data).toHaveLength(1);
-      await resync(first);
-    });
-
-    test('is valid after the oldest events were removed by number', async () => {
-      const { changes } = server.running.applications.main;
-      await server.data('POST /api/posts:create', { body: Array.from({ length: 50 }, (_, n) => ({ title: `t${n}` })) });
-      const { data } = await settled('?pageSize=1000', 'admin', 50);
-      const before = '2000-01-01T00:00:00.000Z';
-      while (await changes.prune({ before, maxEvents: 20, batchSize: 10 }))
-        if ((await page('?pageSize=1000')).data.length < 20) break;
-      const kept = (await page('?pageSize=1000')).data;
-      expect(kept.length).toBeGreaterThanOrEqual(20);
-      expect(kept.length).toBeLessThan(32);
-      expect(kept.at(-1).cursor).toBe(data.at(-1).cursor);
-      const { meta } = await page(`?since=${kept[0].cursor}`);
-      expect(meta.resync).toBeUndefined();
     });
   });
 });
