@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/base/config.ts';
@@ -154,6 +155,21 @@ describeEngines('backups', (engine) => {
     await server.data(`POST /api/backups:destroy?filterByTk=${id}`);
     expect(existsSync(join(root, 'backups', id))).toBe(false);
     expect((await server.call(`GET /api/backups:get?filterByTk=${id}`)).status).toBe(404);
+  });
+
+  test('the next one waits for the lock of one that has ended, and of other work for a second only', async () => {
+    const { database } = server.running.applications.main;
+    const hold = (milliseconds: number): Promise<unknown> => database.tryWithLock('backups', () => pause(milliseconds));
+    const short = hold(200);
+    const { id } = await run('create');
+    await short;
+    const before = await server.data('GET /api/backups:list');
+    const long = hold(2500);
+    const refused = await server.call('POST /api/backups:create', { body: {} });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'BACKUP_RUNNING' } });
+    expect(await server.data('GET /api/backups:list')).toEqual(before);
+    await long;
+    await server.data(`POST /api/backups:destroy?filterByTk=${id}`);
   });
 
   test('an application is restored over itself, what it replaces is kept, and listeners are told to reload', async () => {

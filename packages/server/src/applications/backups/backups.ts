@@ -33,13 +33,13 @@ import {
   startEntry,
   toEntry,
 } from './backup-entry.ts';
+import { BackupLock } from './backup-lock.ts';
 import type { BackupStorage, FoundBackup, KnownJobs } from './backup-storage.ts';
 import { type RestoreRequest, restoreApplication } from './restore-application.ts';
 import { restoreMain } from './restore-main.ts';
 import { runBackupTask } from './run-backup-task.ts';
 import { settleInterrupted } from './settle-interrupted.ts';
 
-const lockName = 'backups';
 /** The number of failed backups and finished restores that stay in the list. */
 const maxReports = 50;
 /** How often the progress is stored. */
@@ -76,7 +76,7 @@ export class Backups {
   readonly storage: BackupStorage;
   readonly #main: Application;
   readonly #stopping = new AbortController();
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #lock: BackupLock;
   /** Entries of backups that are not in the stored list. They are cached, because complete backups never change. */
   readonly #found = new Map<string, BackupEntry>();
 
@@ -84,6 +84,7 @@ export class Backups {
     this.parts = parts;
     this.storage = parts.storage;
     this.#main = parts.applications.main;
+    this.#lock = new BackupLock(this.#main.database, this.#stopping.signal);
   }
 
   get engine(): BackupEngine {
@@ -194,7 +195,7 @@ export class Backups {
     const { nodes } = this.parts.stores;
     const rows = await readRunningBackups(this.#main.database);
     const isUnsettled = nodes !== null && (await nodes.isCluster()) && (await (await nodes.load()).hasUnsettled());
-    if (rows.length > 0 || isUnsettled) await this.#withLock(() => settleInterrupted(this));
+    if (rows.length > 0 || isUnsettled) await this.#lock.tryRun(() => settleInterrupted(this));
   }
 
   /**
@@ -205,7 +206,7 @@ export class Backups {
    */
   async runOther<T>(work: (onBegun: (result: T) => void) => Promise<void>): Promise<T> {
     const begun = Promise.withResolvers<T>();
-    const running = this.#withLock(async () => {
+    const running = this.#lock.run(async () => {
       await this.#requireNone();
       await work(begun.resolve);
       return true;
@@ -228,13 +229,13 @@ export class Backups {
 
   /** Resolves when no backup or restore of this server runs. */
   async waitForEnd(): Promise<void> {
-    await this.#running;
+    await this.#lock.waitForEnd();
   }
 
   /** Aborts the running job. Its entry then has the status `failed`. */
   async close(): Promise<void> {
     this.#stopping.abort();
-    await this.#running;
+    await this.#lock.waitForEnd();
     this.storage.bucket?.close();
   }
 
@@ -293,7 +294,7 @@ export class Backups {
     work: (job: RunningJob) => Promise<void>,
   ): Promise<BackupEntry | null> {
     const started = Promise.withResolvers<BackupEntry | null>();
-    const running = this.#withLock(async () => {
+    const running = this.#lock.run(async () => {
       await this.#requireNone();
       const stored = await this.#insert(job, slot);
       started.resolve(stored && job.entry);
@@ -308,15 +309,6 @@ export class Backups {
   async #requireNone(): Promise<void> {
     await settleInterrupted(this);
     if ((await readRunningBackups(this.#main.database)).length > 0) throw backupRunning();
-  }
-
-  /** @returns null if another job has the lock. */
-  async #withLock<T>(work: () => Promise<T>): Promise<T | null> {
-    if (this.#stopping.signal.aborted) throw new ApiError('STOPPING', 'The server is stopping.', { retryAfter: 5 });
-    const running = this.#main.database.tryWithLock(lockName, work);
-    const before = this.#running;
-    this.#running = Promise.allSettled([before, running]);
-    return running;
   }
 
   async #insert(job: StoredJob, slot: string | null): Promise<RunningJob | null> {
