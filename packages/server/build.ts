@@ -40,13 +40,14 @@ export async function bundleServer(folder: string, programs: Readonly<Record<str
     external: isExternal,
     preserveEntrySignatures: 'allow-extension',
     checks: { ineffectiveDynamicImport: false },
-    plugins: [findPrograms(files)],
+    plugins: [findPrograms(files), escapeText],
   });
   const { output: written } = await bundle.write({
     dir: folder,
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     comments: false,
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
     codeSplitting: {
       includeDependenciesRecursively: false,
       groups: [{ name: (id) => files.nameGroup(id), debugName: 'files that programs load' }],
@@ -115,6 +116,33 @@ function findPrograms(files: FilesOfPrograms): Plugin {
     },
   };
 }
+
+/**
+ * Writes all characters outside of ASCII as escapes. One of them makes V8 keep the whole text of a file with two bytes for each
+ * character, in every thread that loads it.
+ */
+const escapeText: Plugin = {
+  name: 'escape text',
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) if (file.type === 'chunk') file.code = escapeCharacters(file.code);
+  },
+};
+
+/**
+ * Example: `'’'` becomes `'\u2019'`, and so does `'\’'`, whose backslash means nothing.
+ *
+ * @throws Error if a template with such a character is read as it is written (`String.raw`).
+ */
+export function escapeCharacters(code: string): string {
+  const raw = /String\.raw\s*`[^`]*[^\p{ASCII}`]/u.exec(code);
+  if (raw) throw new Error(`Use an escape in ${raw[0].slice(0, 100)}`);
+  return code.replaceAll(/(\\*)(\P{ASCII})/gu, (_, backslashes: string, character: string) => {
+    const escapes = [...Array(character.length).keys()].map((at) => toEscape(character.charCodeAt(at)));
+    return `${backslashes.slice(backslashes.length % 2)}${escapes.join('')}`;
+  });
+}
+
+const toEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
 /** The licenses of bundled libraries, as their packages contain them. @param files of these libraries. */
 function collectLicenses(files: readonly string[]): string {

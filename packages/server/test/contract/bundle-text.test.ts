@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { escapeCharacters } from '../../build.ts';
+
+/** Texts of JavaScript whose value must not change. */
+const expressions = [
+  "'’'",
+  "'\\’'",
+  "'\\\\’'",
+  "'😀é'",
+  '`a\\\\\\üß`',
+  "'\\\\\\\\\\’x'",
+  "'x'.replace(/x/, 'ö')",
+  "'aü😀'.match(/[ü-ÿ]/)[0]",
+  "'aü😀'.match(/[😀]/u)[0]",
+  "'a’'.match(/\\’/)[0]",
+  '({ größe: 1 }).größe',
+];
+
+test.each(expressions)('%s has only ASCII in the bundle, and its value', (expression) => {
+  const escaped = escapeCharacters(expression);
+  expect(escaped).toMatch(/^\p{ASCII}*$/u);
+  // biome-ignore lint/security/noGlobalEval: the texts are those above.
+  expect(eval(escaped)).toBe(eval(expression));
+});
+
+test('a raw template with other characters is refused', () => {
+  expect(() => escapeCharacters('String.raw`a’`')).toThrow('Use an escape in String.raw`a’');
+  expect(escapeCharacters("String.raw`a`+'’'")).toBe("String.raw`a`+'\\u2019'");
+});
