@@ -17,8 +17,15 @@ export const serverPrograms = {
 };
 /** What every start on the default engine loads: the first file loads the others with `import()`, so that commands do not. */
 const startFiles = ['server.ts', 'open-stores.ts', 'database/sqlite/sqlite-database.ts'];
-/** Libraries that every start needs. The others are loaded from node_modules with the first work that needs them. */
-export const bundledLibraries: ReadonlySet<string> = new Set(['fastify', 'ipaddr.js', 'pino', 'xxhash-wasm']);
+/** Libraries that a start on one of the engines needs. The others are loaded from node_modules with the first work that needs them. */
+export const bundledLibraries: ReadonlySet<string> = new Set([
+  'fastify',
+  'ipaddr.js',
+  'pg',
+  'pg-protocol',
+  'pino',
+  'xxhash-wasm',
+]);
 /** The address of another source, which is a thread or a process. */
 export const threadAddress = /new URL\(\s*'([^'\n]+)\.ts',\s*import\.meta\.url,?\s*\)/g;
 

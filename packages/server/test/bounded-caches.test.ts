@@ -54,6 +54,7 @@ const bounded: Readonly<Record<string, string>> = {
   'database/postgres/shared-connections.ts #waiting': 'applications that are open',
   'database/postgres/shared-connections.ts #idle': 'DATABASE_CONNECTIONS',
   'database/postgres/shared-connections.ts #connections': 'DATABASE_CONNECTIONS',
+  'database/postgres/shared-connections.ts #opening': 'DATABASE_CONNECTIONS',
   'database/postgres/postgres-server-group.ts #ended': 'a WeakSet',
   'database/postgres/postgres-server-group.ts #held': 'the stores that are open, and one restore',
   'database/postgres/schema-locations.ts #budgets': 'nodes of a cluster',

@@ -7,6 +7,7 @@ import { ConnectionBudget } from '../../src/database/postgres/connection-budget.
 import { ConnectionPool } from '../../src/database/postgres/connection-pool.ts';
 import { openPostgres } from '../../src/database/postgres/postgres-open.ts';
 import type { SharedConnection } from '../../src/database/postgres/shared-connection.ts';
+import { DatabaseProxy } from '../support/database-proxy.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
 import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -100,6 +101,39 @@ describeEngines('shared connections', (engine) => {
   const makePool = (schema: string, budget: ConnectionBudget, size = 4): ConnectionPool =>
     new ConnectionPool({ url, schema, size, hasReserve: false, budget });
   const pidOf = ({ client }: SharedConnection): unknown => (client as pg.Client & { processID?: number }).processID;
+
+  test('short statements that begin at the same time share few connections', async () => {
+    const budget = makeBudget(20);
+    const database = await open('crowd', budget, 20);
+    await Promise.all(Array.from({ length: 40 }, (_, n) => run(database, 'SELECT $1::int4', [n])));
+    expect(await countConnections()).toBeLessThanOrEqual(10);
+    const long = Array.from({ length: 8 }, () => run(database, 'SELECT pg_sleep(0.7)::text'));
+    await expect.poll(countConnections, { timeout: 650, interval: 20 }).toBeGreaterThanOrEqual(8);
+    await Promise.all(long);
+    await database.close();
+  });
+
+  test('a request gets the connection that is free first, and one that does not open delays others by little', async () => {
+    const proxy = await DatabaseProxy.start(url);
+    const budget = makeBudget(4);
+    const pool = new ConnectionPool({ url: proxy.url, schema: 'public', size: 4, hasReserve: false, budget });
+    const first = await pool.acquire();
+    proxy.silenceNew();
+    const reached = Promise.withResolvers<void>();
+    proxy.onRequest = () => reached.resolve();
+    const second = pool.acquire();
+    pool.release(first, false);
+    expect(await second).toBe(first);
+    const third = pool.acquire();
+    await reached.promise;
+    proxy.speak();
+    const started = performance.now();
+    expect(await third).not.toBe(first);
+    expect(performance.now() - started).toBeLessThan(2000);
+    for (const each of [first, await third]) pool.release(each, false);
+    await pool.close();
+    proxy.stop();
+  });
 
   test('a connection is handed over without the state of its session', async () => {
     const budget = makeBudget(1);

@@ -37,9 +37,14 @@ export class DatabaseProxy {
     for (const connection of this.#connections) connection.cut();
   }
 
+  /** Nothing passes through new connections. */
+  silenceNew(): void {
+    this.#isSilent = true;
+  }
+
   /** Nothing passes any more, and nobody is told. */
   silence(): void {
-    this.#isSilent = true;
+    this.silenceNew();
     for (const connection of this.#connections) connection.silence();
   }
 

@@ -18,6 +18,8 @@ const handOverMilliseconds = 20;
 /** How long an idle connection is kept. */
 const idleMilliseconds = 10_000;
 const sweepMilliseconds = 1000;
+/** After this time, another connection is opened although the last one is not open yet. */
+const openMilliseconds = 100;
 /** Pause after PostgreSQL has refused a connection. */
 const refusalPauseMilliseconds = 100;
 /** How long closing waits for connections to end. */
@@ -51,6 +53,8 @@ export class SharedConnections {
   /** How many are lent to pools without a reserve. */
   #lentWithoutReserve = 0;
   #poolsWithReserve = 0;
+  /** Those that are being opened, for {@link openMilliseconds}. */
+  readonly #opening = new Set<SharedConnection>();
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #sweeping: NodeJS.Timeout | null = null;
   #serving: NodeJS.Timeout | null = null;
@@ -147,8 +151,7 @@ export class SharedConnections {
     const blocked: ConnectionPool[] = [];
     for (const pool of this.#waiting) {
       this.#waiting.delete(pool);
-      while (pool.requests[0]?.hasEnded) pool.requests.shift();
-      const [request] = pool.requests;
+      const request = findFirst(pool);
       if (!request) continue;
       if (this.#serveRequest(pool, request)) this.#waiting.add(pool);
       else blocked.push(pool);
@@ -168,16 +171,18 @@ export class SharedConnections {
     );
   }
 
-  /** @returns whether the request gets a connection. */
+  /** @returns whether the request gets a connection. If not, one may be opened, and the request gets that or one that is free before. */
   #serveRequest(pool: ConnectionPool, request: ConnectionRequest): boolean {
     if (!this.#mayLendTo(pool)) return false;
     const connection = this.#takeIdle(pool.schema) ?? this.#takeUnused();
-    if (!connection && !this.#mayOpen()) return false;
+    if (!connection) {
+      if (this.#mayOpen()) this.#open(pool);
+      return false;
+    }
     pool.requests.shift();
     this.#noteLent(pool, 1);
-    if (connection?.schema === pool.schema) this.#deliver(pool, request, connection);
-    else if (connection) this.#handOver(pool, request, connection);
-    else this.#open(pool, request);
+    if (connection.schema === pool.schema) this.#deliver(pool, request, connection);
+    else this.#handOver(pool, request, connection);
     return true;
   }
 
@@ -189,9 +194,12 @@ export class SharedConnections {
     return this.#lentWithoutReserve < Math.max(1, size - reserved);
   }
 
-  /** After a refusal, those that are open are shared for a moment. If there are none, opening one is tried from time to time. */
+  /**
+   * One is opened at a time: opening takes as long as twenty reads, so one of those in use is most likely free before. After a refusal,
+   * those that are open are shared for a moment. If there are none, opening one is tried from time to time.
+   */
   #mayOpen(): boolean {
-    if (this.#budget.free === 0) return false;
+    if (this.#budget.free === 0 || this.#opening.size > 0) return false;
     return !this.#budget.isRefused || (this.#connections.size === 0 && performance.now() >= this.#pausedUntil);
   }
 
@@ -232,7 +240,7 @@ export class SharedConnections {
     );
   }
 
-  #open(pool: ConnectionPool, request: ConnectionRequest): void {
+  #open(pool: ConnectionPool): void {
     const connection = new SharedConnection(this.#url, this.#budget, pool.schema);
     this.#connections.add(connection);
     const removeIdle = (): void => {
@@ -245,19 +253,30 @@ export class SharedConnections {
       this.#connections.delete(connection);
       removeIdle();
     });
-    connection.client.connect().then(
-      () => this.#deliver(pool, request, connection),
+    this.#opening.add(connection);
+    // One that takes long does not keep the others waiting.
+    const late = setTimeout(() => {
+      this.#opening.delete(connection);
+      this.#serve();
+    }, openMilliseconds);
+    const opened = connection.client.connect().finally(() => {
+      clearTimeout(late);
+      this.#opening.delete(connection);
+    });
+    opened.then(
+      () => {
+        this.#keep(connection, false);
+        // Nobody has used it, so any pool may have it.
+        connection.idleSince -= handOverMilliseconds;
+        this.#serve();
+      },
       (error: unknown) => {
         this.#connections.delete(connection);
         if ((error as { code?: unknown }).code === tooManyConnections) {
           this.#budget.noteRefusal();
           this.#pausedUntil = performance.now() + refusalPauseMilliseconds;
-          this.#repeat(pool, request);
-        } else {
-          this.#noteLent(pool, -1);
-          request.reject(toPostgresFault(error));
-          this.#serve();
-        }
+        } else findFirst(pool)?.reject(toPostgresFault(error));
+        this.#serve();
       },
     );
   }
@@ -292,6 +311,12 @@ export class SharedConnections {
     const now = performance.now();
     for (const each of [...this.#idle]) if (now - each.idleSince > idleMilliseconds) this.#end(each);
   }
+}
+
+/** The first request of a pool that still waits. */
+function findFirst({ requests }: ConnectionPool): ConnectionRequest | undefined {
+  while (requests[0]?.hasEnded) requests.shift();
+  return requests[0];
 }
 
 function createRequest(
