@@ -1,6 +1,5 @@
 /** The bundled server, and whether it is up to date. JavaScript, so that a start does not load Node's TypeScript compiler. */
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -32,5 +31,5 @@ export function isBuilt(file, sources) {
 function isOlder(path, time) {
   const stats = statSync(path);
   if (stats.ctimeMs > time) return false;
-  return !stats.isDirectory() || readdirSync(path).every((name) => isOlder(join(path, name), time));
+  return !stats.isDirectory() || readdirSync(path).every((name) => isOlder(`${path}/${name}`, time));
 }

@@ -20,8 +20,9 @@ const stopTimeoutMilliseconds = 5000;
 const duplicateSignalMilliseconds = 500;
 const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
-limitHeapGrowth();
 const [command = 'start', ...commandArguments] = process.argv.slice(2);
+// A start loads what stays, so it would only collect twice for nothing: it sets the limit afterwards.
+if (command !== 'start') limitHeapGrowth();
 const asksForHelp = commandArguments.length === 1 && ['--help', '-h'].includes(commandArguments[0] ?? '');
 if (asksForHelp) await runHelp(command);
 else if (command === 'start') await start();
@@ -62,6 +63,7 @@ async function start(): Promise<void> {
   if (process.argv.includes('--dry-run')) return printPlan(config);
   const { startServer } = await import('./server.ts');
   const server = await startServer({ config }).catch((error: unknown) => fail(describeStartFailure(error)));
+  limitHeapGrowth();
   exitWithServer(server);
   collectWhenIdle();
   flushCompileCache(); // a process that is killed would not write it; it takes 1 ms where nothing is new
