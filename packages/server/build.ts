@@ -144,12 +144,12 @@ export function escapeCharacters(code: string): string {
   const raw = /String\.raw\s*`[^`]*[^\p{ASCII}`]/u.exec(code);
   if (raw) throw new Error(`Use an escape in ${raw[0].slice(0, 100)}`);
   return code.replaceAll(/(\\*)(\P{ASCII})/gu, (_, backslashes: string, character: string) => {
-    const escapes = [...Array(character.length).keys()].map((at) => toEscape(character.charCodeAt(at)));
+    const escapes = character.split('').map(toEscape);
     return `${backslashes.slice(backslashes.length % 2)}${escapes.join('')}`;
   });
 }
 
-const toEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
+const toEscape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** The licenses of bundled libraries, as their packages contain them. @param files of these libraries. */
 function collectLicenses(files: readonly string[]): string {

@@ -1,5 +1,6 @@
 /** Applications share the connections to their PostgreSQL, and see nothing of each other. */
 import { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { type Database, DatabaseFault, type Row } from '../../src/database/database.ts';
@@ -7,7 +8,7 @@ import { ConnectionBudget } from '../../src/database/postgres/connection-budget.
 import { ConnectionPool } from '../../src/database/postgres/connection-pool.ts';
 import { openPostgres } from '../../src/database/postgres/postgres-open.ts';
 import type { SharedConnection } from '../../src/database/postgres/shared-connection.ts';
-import { DatabaseProxy } from '../support/database-proxy.ts';
+import { DatabaseProxy, type ProxiedConnection } from '../support/database-proxy.ts';
 import { describeEngines, type Store } from '../support/engines.ts';
 import { queryDatabase } from '../support/query-database.ts';
 import { TestServer } from '../support/scenario.ts';
@@ -116,21 +117,27 @@ describeEngines('shared connections', (engine) => {
   test('a request gets the connection that is free first, and one that does not open delays others by little', async () => {
     const proxy = await DatabaseProxy.start(url);
     const budget = makeBudget(4);
-    const pool = new ConnectionPool({ url: proxy.url, schema: 'public', size: 4, hasReserve: false, budget });
+    const pool = new ConnectionPool({ url: proxy.url, schema: 'public', size: 2, hasReserve: false, budget });
     const first = await pool.acquire();
     proxy.silenceNew();
-    const reached = Promise.withResolvers<void>();
-    proxy.onRequest = () => reached.resolve();
+    const silent = Promise.withResolvers<ProxiedConnection>();
+    proxy.onRequest = (_, connection) => silent.resolve(connection);
     const second = pool.acquire();
     pool.release(first, false);
     expect(await second).toBe(first);
-    const third = pool.acquire();
-    await reached.promise;
+    const hanging = await silent.promise;
     proxy.speak();
     const started = performance.now();
-    expect(await third).not.toBe(first);
+    const third = await pool.acquire();
+    expect(third).not.toBe(first);
     expect(performance.now() - started).toBeLessThan(2000);
-    for (const each of [first, await third]) pool.release(each, false);
+    // The failure of the one that was opened for the second request is not that of another request.
+    const fourth = pool.acquire();
+    hanging.cut();
+    await pause(50);
+    pool.release(third, false);
+    expect(await fourth).toBe(third);
+    for (const each of [first, third]) pool.release(each, false);
     await pool.close();
     proxy.stop();
   });

@@ -11,6 +11,8 @@ export interface ConnectionRequest {
   resolve(connection: SharedConnection): boolean;
   reject(error: Error): void;
   readonly hasEnded: boolean;
+  /** Whether a connection is being opened for it. */
+  isOpening: boolean;
 }
 
 /** A connection that has been idle for this long is handed over to another application; a new one is opened otherwise. */
@@ -151,7 +153,8 @@ export class SharedConnections {
     const blocked: ConnectionPool[] = [];
     for (const pool of this.#waiting) {
       this.#waiting.delete(pool);
-      const request = findFirst(pool);
+      while (pool.requests[0]?.hasEnded) pool.requests.shift();
+      const [request] = pool.requests;
       if (!request) continue;
       if (this.#serveRequest(pool, request)) this.#waiting.add(pool);
       else blocked.push(pool);
@@ -171,12 +174,12 @@ export class SharedConnections {
     );
   }
 
-  /** @returns whether the request gets a connection. If not, one may be opened, and the request gets that or one that is free before. */
+  /** @returns whether the request gets a connection. If not, it waits for the first one that is free, and one may be opened. */
   #serveRequest(pool: ConnectionPool, request: ConnectionRequest): boolean {
     if (!this.#mayLendTo(pool)) return false;
     const connection = this.#takeIdle(pool.schema) ?? this.#takeUnused();
     if (!connection) {
-      if (this.#mayOpen()) this.#open(pool);
+      if (this.#mayOpen()) this.#openForNext(pool);
       return false;
     }
     pool.requests.shift();
@@ -220,7 +223,7 @@ export class SharedConnections {
     const [oldest] = this.#idle;
     if (!oldest) return null;
     const isInUse = performance.now() - oldest.idleSince < handOverMilliseconds;
-    if (isInUse && this.#mayOpen()) return null;
+    if (isInUse && (this.#opening.size > 0 || this.#mayOpen())) return null;
     this.#idle.shift();
     return oldest;
   }
@@ -240,7 +243,14 @@ export class SharedConnections {
     );
   }
 
-  #open(pool: ConnectionPool): void {
+  #openForNext(pool: ConnectionPool): void {
+    const next = pool.requests.find(({ isOpening, hasEnded }) => !isOpening && !hasEnded);
+    if (next) this.#open(pool, next);
+  }
+
+  /** @param request fails if the connection cannot be opened, unless it got another one before. */
+  #open(pool: ConnectionPool, request: ConnectionRequest): void {
+    request.isOpening = true;
     const connection = new SharedConnection(this.#url, this.#budget, pool.schema);
     this.#connections.add(connection);
     const removeIdle = (): void => {
@@ -262,6 +272,7 @@ export class SharedConnections {
     const opened = connection.client.connect().finally(() => {
       clearTimeout(late);
       this.#opening.delete(connection);
+      request.isOpening = false;
     });
     opened.then(
       () => {
@@ -275,7 +286,7 @@ export class SharedConnections {
         if ((error as { code?: unknown }).code === tooManyConnections) {
           this.#budget.noteRefusal();
           this.#pausedUntil = performance.now() + refusalPauseMilliseconds;
-        } else findFirst(pool)?.reject(toPostgresFault(error));
+        } else request.reject(toPostgresFault(error));
         this.#serve();
       },
     );
@@ -313,12 +324,6 @@ export class SharedConnections {
   }
 }
 
-/** The first request of a pool that still waits. */
-function findFirst({ requests }: ConnectionPool): ConnectionRequest | undefined {
-  while (requests[0]?.hasEnded) requests.shift();
-  return requests[0];
-}
-
 function createRequest(
   resolve: (connection: SharedConnection) => void,
   reject: (error: Error) => void,
@@ -335,6 +340,7 @@ function createRequest(
   }, connectionWaitMilliseconds);
   processCounters.connectionsWaiting += 1;
   return {
+    isOpening: false,
     resolve: (connection) => {
       if (hasEnded) return false;
       end();
