@@ -199,7 +199,7 @@ describe.skipIf(chromium === null)('pages in every state', () => {
   test('the API reference is inside the interface for signed-in users', long, async () => {
     await page.goto(getUrl('/a/main/docs'));
     const reference = page.frameLocator('iframe[title="API reference"]');
-    // The reference is by far the largest script, which this browser does not optimise: 8 seconds, and more beside other tests.
+    // The reference is by far the largest script, which this browser does not optimise: it takes 8 seconds, and more while other tests run.
     await reference.locator('#state', { hasText: /operations$/ }).waitFor({ timeout: 120_000 });
     await reference.getByText('vaults').first().waitFor();
     await expect.poll(() => reference.locator('#who').isVisible()).toBe(false);

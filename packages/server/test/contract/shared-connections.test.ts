@@ -142,6 +142,22 @@ describeEngines('shared connections', (engine) => {
     proxy.stop();
   });
 
+  test('a connection that was opened for a request is used by it before something else gets its place', async () => {
+    const budget = makeBudget(1);
+    const pool = makePool('public', budget);
+    const request = pool.acquire();
+    const client = new budget.client({ connectionString: url });
+    const order: string[] = [];
+    const connected = client.connect().then(() => order.push('client'));
+    const connection = await request;
+    order.push('request');
+    pool.release(connection, false);
+    await connected;
+    expect(order).toEqual(['request', 'client']);
+    await client.end();
+    await pool.close();
+  });
+
   test('a connection is handed over without the state of its session', async () => {
     const budget = makeBudget(1);
     const [first, second] = [makePool('pg_catalog', budget), makePool('information_schema', budget)];

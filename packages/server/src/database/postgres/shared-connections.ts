@@ -276,10 +276,12 @@ export class SharedConnections {
     });
     opened.then(
       () => {
-        this.#keep(connection, false);
         // Nobody has used it, so any pool may have it.
-        connection.idleSince -= handOverMilliseconds;
+        connection.idleSince = performance.now() - handOverMilliseconds;
+        this.#idle.push(connection);
         this.#serve();
+        const isUnused = this.#idle.includes(connection);
+        if (isUnused && (this.#pools.size === 0 || this.#budget.isAwaited)) this.#end(connection);
       },
       (error: unknown) => {
         this.#connections.delete(connection);
