@@ -83,10 +83,10 @@ class FilesOfPrograms {
     this.#first.set(name, [path]);
   }
 
-  /** Follows the imports of all programs, when all are known. */
+  /** Follows the imports of all programs, when all are known. In the order of their names: they are found in any order. */
   follow({ getModuleInfo }: PluginContext): void {
-    for (const [name, first] of this.#first) {
-      const files = new Set(first);
+    for (const name of [...this.#first.keys()].sort()) {
+      const files = new Set(this.#first.get(name));
       for (const file of files) {
         this.#programsOf.set(file, [...(this.#programsOf.get(file) ?? []), name]);
         for (const imported of getModuleInfo(file)?.importedIds ?? []) files.add(imported);
