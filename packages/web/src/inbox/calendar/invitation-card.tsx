@@ -7,7 +7,8 @@ import { listSenders } from '../compose/senders.ts';
 import { useAccounts } from '../mail-queries.ts';
 import type { Attachment, Email } from '../mail-types.ts';
 import { formatEventTime } from './event-times.ts';
-import { answers, type CalendarPerson, type Invitation, type InvitationAnswer } from './invitation.ts';
+import type { CalendarPerson, Invitation } from './invitation.ts';
+import { answers, type InvitationAnswer } from './invitation-answers.ts';
 import classes from './invitation-card.module.css';
 import { useAnswer } from './use-answer.ts';
 

@@ -3,6 +3,7 @@
  * strangers: nothing is expanded, and only harmless time zones are evaluated.
  */
 import type ICAL from 'ical.js';
+import type { InvitationAnswer } from './invitation-answers.ts';
 import { zonedTime } from './zoned-time.ts';
 
 type Library = typeof ICAL;
@@ -14,9 +15,6 @@ export const maxCalendarLength = 300_000;
 const maxText = 2000;
 const maxAttendees = 200;
 const maxObservances = 60;
-
-export const answers = ['ACCEPTED', 'TENTATIVE', 'DECLINED'] as const;
-export type InvitationAnswer = (typeof answers)[number];
 
 export interface CalendarPerson {
   readonly name: string;

@@ -6,7 +6,8 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { invalidateThread } from '../mail-queries.ts';
 import type { Email } from '../mail-types.ts';
-import type { Invitation, InvitationAnswer } from './invitation.ts';
+import type { Invitation } from './invitation.ts';
+import type { InvitationAnswer } from './invitation-answers.ts';
 
 interface AnswerState {
   /** What the user has answered since the card was opened. */
