@@ -1,4 +1,4 @@
-/** The few calls by which the bench sets up the server under test, over HTTP like anybody. */
+/** The calls with which a benchmark sets up the server under test, over HTTP like any client. */
 export class Api {
   port: number;
   token: string | null = null;

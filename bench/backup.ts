@@ -34,7 +34,7 @@ const app = 'shop';
 const late = 'created during a move';
 const program = fileURLToPath(new URL('../packages/server/bin/tablinum.js', import.meta.url));
 const word = (index: number): string => createHash('sha256').update(String(index)).digest('base64');
-/** Text that compresses as badly as prose of its length. */
+/** Text that compresses about as little as prose of the same length. */
 const text = (index: number, bytes: number): string =>
   Array.from({ length: Math.ceil(bytes / 44) }, (_, part) => word(index * 1000 + part))
     .join(' ')
@@ -233,7 +233,7 @@ async function move(from: Side, to: Side): Promise<void> {
       } catch {
         refusedSince ??= performance.now();
         const other = target === from ? to : from;
-        // It is served by the target as soon as it is started there.
+        // The target serves the application as soon as it is started there.
         await other
           .enter()
           .then(() => (target = other))

@@ -9,7 +9,7 @@ export interface Case {
   readonly server: readonly string[];
   /** Requests for the yardstick, or the name of the case whose server figure is the yardstick. */
   readonly yardstick: readonly string[] | { readonly sameAs: string };
-  /** The least ratio by engine; absent: none was set. */
+  /** The minimum ratio by engine; absent: none was set. */
   readonly target: { readonly sqlite?: number; readonly postgres?: number };
 }
 

@@ -21,7 +21,7 @@ export interface Start {
   /** The path that answers 200 as soon as the server serves. */
   readonly probe: string;
   readonly cwd?: string;
-  /** File that takes what the process says; the error output of the bench without it. */
+  /** The file for the output of the process; without it, its output goes to the error output of the benchmark. */
   readonly log?: string;
 }
 
@@ -66,7 +66,7 @@ export async function startProcess({ command, args, env, port, probe, cwd, log }
   return { port, child, startMilliseconds: performance.now() - from, stop: () => ended(child) };
 }
 
-/** Ends all servers that were started and still run, without a farewell. */
+/** Kills all servers that were started and still run. */
 export function killAll(): void {
   for (const child of live) signalAll(child, 'SIGKILL');
 }
@@ -102,22 +102,22 @@ export function groupMicroseconds(child: ChildProcess): number {
   return membersOf(child).reduce((sum, pid) => sum + (cpuMicroseconds({ pid }) ?? 0), 0);
 }
 
-/** Memory of a process in MB, or null where the system does not tell. */
+/** Memory of a process in MB, or null if the system does not report it. */
 export function residentMegabytes(child: ChildProcess): number | null {
   return readMegabytes(child, 'VmRSS');
 }
 
-/** The most memory that a process has had, in MB, or null where the system does not tell. */
+/** The peak memory of a process in MB, or null if the system does not report it. */
 export function peakMegabytes(child: ChildProcess): number | null {
   return readMegabytes(child, 'VmHWM');
 }
 
-/** From now on, {@link peakMegabytes} is the most memory since this call, where the system permits it. */
+/** From now on, {@link peakMegabytes} is the peak since this call, if the system permits it. */
 export function resetPeak(child: ChildProcess): void {
   try {
     writeFileSync(`/proc/${child.pid}/clear_refs`, '5');
   } catch {
-    // the peak of the whole life of the process remains
+    // then the peak includes the time before this call
   }
 }
 

@@ -57,7 +57,7 @@ interface Reply {
   readonly mayRetry: boolean;
 }
 
-/** What was acknowledged and seen of one application. */
+/** The acknowledged writes of one application, and what was read of it. */
 class BenchApplication {
   readonly name: string;
   readonly token: string;
@@ -105,11 +105,14 @@ const moveProblems: string[] = [];
 /** Of complete moves, in milliseconds. */
 const durations: number[] = [];
 let isStopped = false;
-/** Most requests concern these applications, which change, as only some of many are in use at a time. */
+/**
+ * Most requests concern these applications. They change over time, because only some of many applications are in use at
+ * a time.
+ */
 let hot: readonly BenchApplication[] = [];
 const hotApplications = 10;
 const hotShare = 0.98;
-/** Of the moves, how many concern an application whose events are followed. */
+/** The share of moves that concern an application whose events are followed. */
 const followedShare = 0.3;
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T;
@@ -411,7 +414,7 @@ async function run(url: string): Promise<void> {
     for (let number = 0; number < Number(options.servers); number += 1) servers.push(await startOne());
     const applications = await createApplications(Number(options.applications));
     if (applications[0]) await fill(applications[0], Number(options.rows));
-    // Else the recovery of a killed node takes the time that it takes to sync everything that was created.
+    // Without a checkpoint, the recovery of a killed node must sync everything that was created.
     await onAllNodes(nodes, 'CHECKPOINT');
     const followed = applications.slice(0, 5);
     hot = followed;

@@ -1,10 +1,13 @@
-/** Listeners in a process of their own: `{port, token, count}` on standard input; then lines of what they have heard. */
+/**
+ * Listeners in a process of their own. The arguments are the port, the token, and the number of listeners. Prints lines
+ * with the number of received messages.
+ */
 import { WebSocket } from 'ws';
 
 const [port, token, count] = process.argv.slice(2) as [string, string, string];
 let heard = 0;
 
-/** Counts messages by their beginning alone: a client that reads them all would be what is measured. */
+/** Only the beginning of each message is examined: a client that parsed them all would itself be measured. */
 function listener(): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/api/realtime`, { perMessageDeflate: false });

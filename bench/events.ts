@@ -28,7 +28,7 @@ async function signedIn(served: Served): Promise<Api> {
   return api;
 }
 
-/** Listeners that say how many messages they have heard. */
+/** Listeners that report how many messages they have received. */
 class Listeners {
   heard = 0;
   readonly #child;
@@ -96,7 +96,9 @@ async function fanOut(served: Served, api: Api, subscribers: number, events: num
   listeners.end();
 }
 
-/** Updates one by one before and after many in bulk: with retention on, what is old must cost nothing. */
+/**
+ * Measures single updates before and after many bulk updates: with retention on, old entries must not slow them down.
+ */
 async function growth(api: Api, updates: number): Promise<void> {
   const fields = [
     { name: 'n', type: 'integer' },
@@ -129,7 +131,7 @@ async function growth(api: Api, updates: number): Promise<void> {
     await api.post('kept:update?filter={"id":{"$gt":0}}&fields=id', { n: value });
   }
   const atRest = async (): Promise<string> => {
-    await pause(15_000); // what retention and the engine tidy up is over
+    await pause(15_000); // the clean-up by retention and by the engine has ended
     return singles();
   };
   const rate = Math.round(updates / ((performance.now() - begun) / 1000));

@@ -80,7 +80,8 @@ function requestsOf(token: string, records: number): Readonly<Record<(typeof cas
     const filter = encodeURIComponent(JSON.stringify({ published: true, views: { $lt: 5000 + random(5000) } }));
     return get(`posts:list?filter=${filter}&sort=-posted&pageSize=20&count=none`);
   };
-  // A word of a single record, in the newest ten thousand, so that a scan by `posted` meets it at the same depth.
+  // A word that occurs in a single record, among the newest ten thousand, so that a scan by `posted` finds it at the
+  // same depth.
   const search = (): string =>
     get(
       `posts:list?search=${encodeURIComponent(`number ${records - random(10_000)}`)}&searchFields=title&sort=-posted&pageSize=1&count=none`,

@@ -16,7 +16,7 @@ const { values: options } = parseArgs({
 });
 const rows = Number(options.rows);
 const probes = 1000;
-/** Gets without an import show what is due to the machine. */
+/** Gets without an import show how fast the machine is. */
 const baselineMilliseconds = 5000;
 const statuses = ['new', 'open', 'done', 'lost'];
 const fields = [

@@ -14,11 +14,11 @@ const { values: options } = parseArgs({ options: { engine: { type: 'string', def
 const mails = Number(process.env['MAILS'] ?? 100_000);
 /** Messages that are parsed; the others are copies of them, in conversations of their own. */
 const parsed = 1500;
-/** What of the open conversation is shown. */
+/** The part of the open conversation that is shown. */
 const thread = "document.querySelector('article')?.closest('section')";
 /** Conversations that are opened one after another to see whether their memory is freed. */
 const readings = 1000;
-/** A step of the measured reader, in milliseconds; whoever reads is not asked to wait longer. */
+/** Maximum time of one step of the measured reader, in milliseconds; a reader should not wait longer. */
 const longest = 5000;
 
 await onSite(async (site) => {
@@ -35,7 +35,7 @@ await onSite(async (site) => {
   console.log(`Enter opens a conversation after ${await opened(page)}`);
   console.log(`j opens the next one after ${await stepped(page)}`);
   console.log(`memory of the page: ${await remembered(page)}`);
-  // Pages are read on the way.
+  // Further pages are read while it scrolls.
   const frames = await scrolled(page, '[data-list]', 1200);
   const top = (await page.evaluate("document.querySelector('[data-list]').scrollTop")) as number;
   console.log(`scrolling: ${frames}; ${Math.round(top / 76)} conversations further down`);
@@ -72,7 +72,10 @@ async function loaded(page: Page, url: string): Promise<string> {
   return `${sorted[2]} ms (median), ${sorted[4]} ms (the slowest of five); the server replies after ${reply?.toFixed(0)} ms`;
 }
 
-/** From a key to what it changes on the page; measured inside the page, the middle of nine and the slowest. */
+/**
+ * Measures the time from a key press to the change on the page, in the page itself: the median of nine runs, and the
+ * slowest.
+ */
 async function reacting(page: Page, key: string, shown: string, between: () => Promise<unknown>): Promise<string> {
   const times: number[] = [];
   for (let turn = 0; turn < 9; turn += 1) {

@@ -1,6 +1,6 @@
 /**
- * A closed-loop HTTP client on raw sockets, in a process of its own: each client sends its next request when the reply
- * to the last one is whole. Takes a job on standard input, prints a result as one line of JSON.
+ * A closed-loop HTTP client on raw sockets, in a process of its own: each client sends its next request when the
+ * previous reply is complete. Takes a job on standard input, prints a result as one line of JSON.
  */
 import { connect, type Socket } from 'node:net';
 

@@ -43,7 +43,7 @@ export function requestText(
   return `${head.join('\r\n')}\r\n\r\n${payload}`;
 }
 
-/** A small seeded generator, so that runs ask alike. */
+/** A small seeded generator, so that all runs send the same requests. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {

@@ -25,7 +25,7 @@ api.token = token;
 let known: readonly number[] = [];
 let after = '';
 
-/** Reads the next page of keys; after as many as wanted, the first one again. */
+/** Reads the next page of keys; after the wanted number of keys, the first page again. */
 async function refresh(): Promise<void> {
   const { data, meta } = await api.call('GET', `emails?pageSize=${pageSize}&fields=id${after}`);
   const keys = (data as { id: number }[]).map(({ id }) => id);

@@ -45,7 +45,9 @@ const baselineMilliseconds = 5000;
 const secondsBetween = (365 * 86_400) / messages;
 const begin = Date.now() / 1000 - messages * secondsBetween;
 
-/** A message of the corpus as a message of its own: with ids of its own, so that copies are neither duplicates nor one conversation. */
+/**
+ * A copy of a message of the corpus with ids of its own, so that copies are neither duplicates nor in one conversation.
+ */
 function copyMessage(raw: string, copy: number): string {
   const end = raw.indexOf('\n\n');
   const head = (end < 0 ? raw : raw.slice(0, end)).replace(
@@ -82,7 +84,10 @@ async function fill(dovecot: Dovecot, corpus: readonly string[]): Promise<number
   return (performance.now() - from) / 1000;
 }
 
-/** Starts gets of e-mails and of ordinary records in a thread. @returns stops them, and formats their times. */
+/**
+ * Starts gets of e-mails and of ordinary records in a thread. @returns a function that stops them and formats their
+ * times.
+ */
 function startGets(request: GetsRequest): () => Promise<string> {
   const worker = new Worker(new URL('./mailbox-gets.ts', import.meta.url), { workerData: request });
   const ended = new Promise<{ emails: number[]; records: number[] }>((resolve, reject) => {
@@ -131,7 +136,7 @@ class Run {
     this.#api.token = ((await this.#api.post('auth:signIn', account)).data as { token: string }).token;
   }
 
-  /** Gets without other work show what is due to the machine. */
+  /** Gets without other work show how fast the machine is. */
   async measureBaseline(): Promise<void> {
     this.#begin();
     await new Promise((resolve) => setTimeout(resolve, baselineMilliseconds));
@@ -195,7 +200,7 @@ class Run {
     await this.#compare();
   }
 
-  /** As if the last comparison were long ago. The server reads it when it has lost its connection. */
+  /** Sets the time of the last comparison to long ago. The server reads it after it has lost its connection. */
   async reconcile(): Promise<void> {
     const { serverUrl, dataDir } = this.#place;
     const long = '2020-01-01T00:00:00.000Z';

@@ -14,7 +14,7 @@ export interface Places {
   remove(): Promise<void>;
 }
 
-/** Fresh places for one run; null, with a printed line, where the engine is not there. */
+/** Creates empty places for one run; null, with a printed line, if the engine is not available. */
 export async function places(engine: Engine): Promise<Places | null> {
   const folder = mkdtempSync(join(tmpdir(), 'tablinum-bench-'));
   const clean = (): void => rmSync(folder, { recursive: true, force: true });

@@ -36,9 +36,9 @@ const { values: options } = parseArgs({
 });
 const milliseconds = options.quick ? 500 : 1000;
 const warmMilliseconds = options.quick ? 100 : 200;
-/** Machine code of a path settles within some five seconds of load. */
+/** After about five seconds of load, the machine code of a code path no longer changes. */
 const firstWarmMilliseconds = options.quick ? 500 : 4000;
-/** Many short turns: the speed of a shared machine wavers within seconds, and a ratio is of neighbours. */
+/** Many short turns: the speed of a shared machine varies within seconds, so each ratio compares neighbouring turns. */
 const rounds = options.quick ? 5 : 11;
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
@@ -78,7 +78,7 @@ async function measure(each: Case, server: Served, yardstick: Served, engine: En
     'sameAs' in each.yardstick
       ? { served: server, requests: byName.get(each.yardstick.sameAs)!.server }
       : { served: yardstick, requests: each.yardstick };
-  // Round 0 warms both: the machine code of a path is made while it is first walked.
+  // Round 0 is a warm-up of both: the machine code of a path is generated when the path is first executed.
   for (let round = 0; round <= rounds; round += 1) {
     const warm = round === 0 ? firstWarmMilliseconds : warmMilliseconds;
     const other = await loaded(bare.served, bare.requests, each.clients, warm);

@@ -5,11 +5,11 @@ import { Agent, request } from 'node:http';
 const getsPerSecond = 25;
 
 /**
- * Gets until it is stopped.
+ * Sends gets until it is stopped.
  *
  * @param pathAt the path of a get, by its index.
- * @param connections each of which gets 25 times in a second, while the server answers at once.
- * @returns stops them, and returns their times in milliseconds, in ascending order.
+ * @param connections how many; each sends 25 gets per second if the server answers in time.
+ * @returns a function that stops them and returns their times in milliseconds, in ascending order.
  */
 export function startGets(
   port: number,

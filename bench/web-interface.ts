@@ -1,4 +1,7 @@
-/** `node bench/web-interface.ts`: what the interface weighs, how soon it can be used, and how it scrolls over 100,000 rows. */
+/**
+ * `node bench/web-interface.ts`: the size of the web interface, how soon it can be used, and how it scrolls over
+ * 100,000 rows.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -35,7 +38,7 @@ async function fill({ client }: Site): Promise<void> {
   }
 }
 
-/** Everything that is loaded until the sign-in stands there, in kB as it is sent. */
+/** The transferred size of everything that is loaded until the sign-in page is shown, in kB. */
 async function weight(page: Page, url: string): Promise<string> {
   await page.goto(url);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();

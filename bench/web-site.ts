@@ -1,4 +1,4 @@
-/** What measuring the web interface stands on: a server of its own, a browser, and somebody signed in. */
+/** The environment for measurements of the web interface: a server, a browser, and a signed-in user. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,7 +50,7 @@ export async function onSite(work: (site: Site) => Promise<void>, engine: Engine
   }
 }
 
-/** @param ready what is there once somebody is signed in. */
+/** @param ready an element that is shown after the sign-in. */
 export async function signIn(page: Page, ready: Locator): Promise<void> {
   await page.getByLabel('E-mail or user name').fill(account.account);
   await page.getByRole('textbox', { name: 'Password' }).fill(account.password);

@@ -5,7 +5,7 @@ import { isBuilt } from '../packages/server/bin/bundle.js';
 /** How long files of earlier builds remain: a week. */
 const keptMilliseconds = 7 * 86_400_000;
 
-/** A folder that is made of sources, such as the built web interface. */
+/** A folder that is generated from sources, such as the built web interface. */
 export interface BuiltFolder {
   /** For messages, such as `The web interface`. */
   readonly title: string;
@@ -16,7 +16,7 @@ export interface BuiltFolder {
   readonly sources: readonly string[];
   /** The package that builds. */
   readonly tool: string;
-  /** Writes the content into another folder, which lies in the same folder as `output` and need not exist. */
+  /** Writes the content into another folder, which is in the same folder as `output` and need not exist. */
   readonly write: (folder: string) => Promise<void>;
 }
 

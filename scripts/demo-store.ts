@@ -1,4 +1,4 @@
-/** A small music store: what `npm run demo` shows beside its mail. All names are invented. */
+/** A small music store: the data that `npm run demo` shows next to its mail. All names are invented. */
 
 export const storeDefinitions = [
   {

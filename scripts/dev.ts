@@ -1,4 +1,4 @@
-/** `npm run dev`: the server, started again when a file changes, and the web interface with hot reload beside it. */
+/** `npm run dev`: starts the server, restarts it when a file changes, and starts the web interface with hot reload. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -1,11 +1,11 @@
 /**
- * Loads a folder of JSON arrays into collections, over HTTP alone.
+ * Loads a folder of JSON arrays into collections, over HTTP only.
  *
  *     npm run load-json -- --dir FOLDER --definitions FILE.json --url http://127.0.0.1:4180 --email you@example.com
  *
- * The definitions file is a list as `collections:apply` takes it, in the order of loading: records come after those that
- * they name. Joins (`through`) are loaded last. What is there already is left as it is. The
- * credential is TABLINUM_TOKEN, or `--email` with TABLINUM_PASSWORD.
+ * The definitions file is a list as `collections:apply` takes it, in the order of loading: records come after those
+ * that they name. Joins (`through`) are loaded last. Existing records are left unchanged. The credential is
+ * TABLINUM_TOKEN, or `--email` with TABLINUM_PASSWORD.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ async function signIn(email: string): Promise<string> {
   return (reply['data'] as { token: string }).token;
 }
 
-/** Brings the collections to what the definitions say; what is there already stays. */
+/** Applies the definitions to the collections; other existing definitions stay. */
 async function define(): Promise<void> {
   const reply = await wanted('collections:apply', definitions);
   const { changes } = reply['meta'] as { changes: { name: string; tk: string }[] };

@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that take longest, the longest first: one that began last would lengthen the run by all that it takes. */
+/**
+ * The files that take longest, the longest first: if one of them began last, the run would be longer by its whole
+ * duration.
+ */
 const longest = [
   'hostile/permission-bypass',
   'contract/packaging',

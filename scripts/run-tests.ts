@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type FailuresByFile, failuresFileVariable } from './failed-tests.ts';
 
-/** More failed files than this are not a matter of speed. */
+/** If more files than this have failed, slow machines are not the cause. */
 const mostRepeated = 3;
 
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');

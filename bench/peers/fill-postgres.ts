@@ -1,4 +1,4 @@
-/** Fills tables that a product has made in PostgreSQL: the products have no way to create many records that is quick. */
+/** Fills tables that a product has created in PostgreSQL, because the products cannot create many records quickly. */
 import pg from 'pg';
 
 export class Filler {

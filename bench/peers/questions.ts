@@ -35,7 +35,7 @@ export function questionsOf(kind: Kind, count: number): Question[] {
   return Array.from({ length: count }, make[kind]);
 }
 
-/** The newest 20 published posts with fewer views. */
+/** The newest 20 published posts with fewer views than `below`. */
 function listed(below: number): PostRow[] {
   const found: PostRow[] = [];
   for (let index = postCount; found.length < 20; index -= 1) {

@@ -1,4 +1,4 @@
-/** Empty places for the two servers of a comparison, on the same engine. */
+/** Creates empty stores for the two servers of a comparison, on the same engine. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -19,14 +19,14 @@ export interface NewCollection extends Partial<CollectionOptions> {
   readonly options?: Partial<CollectionOptions>;
 }
 
-/** Changes of a collection. Options stand inside `options` or next to it. */
+/** Changes of a collection. Options are inside `options` or next to it. */
 export interface CollectionChange extends Partial<CollectionOptions> {
   readonly title?: string | null;
   readonly description?: string | null;
   readonly options?: Partial<CollectionOptions>;
 }
 
-/** Lists of definitions have no ETags, and definitions no trash. */
+/** Lists of definitions have no ETags, and destroyed definitions have no trash. */
 export type DefinitionParameters = Omit<ReadParameters, 'versions' | 'withDeleted' | 'onlyDeleted'>;
 
 type NullableOptions<T> = { readonly [K in keyof T]?: T[K] | null };
@@ -64,7 +64,7 @@ export class Definitions {
     return { data, etag };
   }
 
-  /** The indexes that the requests to this server miss, and those that they do not need; of one collection, or of all. */
+  /** The indexes that requests to this server lack, and those that they do not need; for one collection, or for all. */
   async indexAdvice(collection?: string): Promise<IndexAdvice> {
     const query = collection === undefined ? {} : { collectionName: collection };
     return (await this.#transport.call<IndexAdvice>('indexes:advice', { query })).data;

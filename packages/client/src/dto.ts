@@ -120,7 +120,7 @@ export interface Impact {
 /** What calls have cost: `calls` is a number, the others are averages of one call. */
 export interface RequestCosts {
   readonly calls: number;
-  /** Records that were looked at; on PostgreSQL by its statistics. */
+  /** Records that were examined; on PostgreSQL according to its statistics. */
   readonly rowsVisited: number;
   readonly rowsReturned: number;
   readonly milliseconds: number;
@@ -138,7 +138,7 @@ export interface MissingIndex extends RequestCosts {
   readonly collection: string;
   readonly fields: readonly string[];
   readonly summary: string;
-  /** Records that a call would look at with the index; null if that depends on the values. */
+  /** Records that a call would examine with the index; null if that depends on the values. */
   readonly expectedRows: number | null;
   /** The fields of further missing indexes, without which the requests do not use this one. */
   readonly onlyWith: readonly (readonly string[])[];

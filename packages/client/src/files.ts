@@ -3,8 +3,9 @@ import { buildQueryString } from './query-string.ts';
 import { type ActionOptions, Records } from './records.ts';
 
 /**
- * The size of a thumbnail: a box of pixels, of which each side is rounded up to a power of two from 32 to 2,048. The thumbnail is a
- * WebP picture, which is never larger than the file. Files of which no thumbnail can be made are refused (`THUMBNAIL_UNAVAILABLE`).
+ * The size of a thumbnail: a box in pixels. Each side is rounded up to a power of two from 32 to 2,048. The thumbnail
+ * is a WebP picture, which is never larger than the file. If no thumbnail can be made of a file, the request is refused
+ * (`THUMBNAIL_UNAVAILABLE`).
  */
 export interface ThumbnailSize {
   readonly width?: number;

@@ -2,7 +2,7 @@ import type { Key } from './dto.ts';
 import type { Import } from './import-parameters.ts';
 import { type ActionOptions, Records } from './records.ts';
 
-/** Imports: who started them can follow and cancel them. */
+/** Imports. The caller who started an import can follow and cancel it. */
 export class Imports extends Records<Import> {
   /** Stops an import between two transactions. What was written stays. */
   async cancel(id: Key, options: ActionOptions = {}): Promise<Import> {

@@ -26,7 +26,7 @@ export interface TestedMailSettings {
 export interface WaitingCounts {
   /** Changes for its mail server. `failing` ones were tried before. */
   readonly changes: { readonly count: number; readonly failing: number; readonly oldestAt: string | null };
-  /** Messages of the outbox. Of `unknown` ones, it is being found out whether they were sent. */
+  /** Messages of the outbox. `unknown` ones may have been sent; the server is checking that. */
   readonly messages: {
     readonly queued: number;
     readonly sending: number;
@@ -69,12 +69,12 @@ export class MailAccounts extends Records {
     return (await this.transport.call<readonly AccountMember[]>('accounts:members', request)).data;
   }
 
-  /** The address at which the user signs in with the mail provider of an account (OAuth 2). */
+  /** The URL where the user signs in with the mail provider of an account (OAuth 2). */
   authorize(account: number, options: ActionOptions = {}): Promise<RecordValues> {
     return this.write('authorize', undefined, { filterByTk: account }, options);
   }
 
-  /** Finishes a sign-in with what the mail provider has given to the browser. */
+  /** Finishes a sign-in with the parameters that the mail provider has sent to the browser. */
   finishAuthorization(
     reply: { readonly state: string; readonly code: string },
     options: ActionOptions = {},
@@ -82,7 +82,7 @@ export class MailAccounts extends Records {
     return this.write('finishAuthorization', reply, {}, options);
   }
 
-  /** Has a code sent to an alias of an account. */
+  /** Sends a code to an alias of an account. */
   verifyAlias(account: number, address: string, options: ActionOptions = {}): Promise<RecordValues> {
     return this.write('verifyAlias', { address }, { filterByTk: account }, options);
   }

@@ -156,7 +156,7 @@ export class Realtime {
     socket.onopen = () => isCurrent() && this.#introduce();
     socket.onmessage = ({ data }) => isCurrent() && this.#receive(JSON.parse(String(data)) as ServerMessage);
     socket.onclose = ({ code }) => this.#lost(socket, code);
-    socket.onerror = () => {}; // the close that follows says it all
+    socket.onerror = () => {}; // the close event that follows reports it
   }
 
   /**

@@ -40,14 +40,14 @@ export class SchemaDocuments {
     return this.#post('pull');
   }
 
-  /** The steps that would make the schema what a document says. */
+  /** The steps that would make the schema equal to a document. */
   diff(
     request: Pick<SchemaRequest, 'schema' | 'to'>,
   ): Promise<{ readonly same: boolean; readonly steps: readonly RecordValues[] }> {
     return this.#post('diff', request);
   }
 
-  /** Makes the schema what a document says, in one transaction. */
+  /** Makes the schema equal to a document, in one transaction. */
   apply(request: Omit<SchemaRequest, 'to'>): Promise<AppliedSchema> {
     return this.#post('apply', request);
   }

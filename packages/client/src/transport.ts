@@ -27,8 +27,8 @@ export interface ClientOptions {
   /** Called after each attempt with whether the server replied. */
   readonly onReached?: (reached: boolean) => void;
   /**
-   * Called when the server no longer takes the token of a request. Resolve to true once `token` returns a new one: the
-   * request is then sent again.
+   * Called when the server no longer accepts the token of a request. Resolve to true once `token` returns a new one:
+   * the request is then sent again.
    */
   readonly renewToken?: (expired: string) => Promise<boolean>;
 }

@@ -68,7 +68,10 @@ async function save(source: BackupSource, request: SaveRequest): Promise<void> {
   await saveBackup(source, request, { onProgress, onStored }).finally(() => clearInterval(timer));
 }
 
-/** The bytes of the files in a folder that is being filled, without the many files of uploads and mail. */
+/**
+ * The total size of the files in a folder that is being filled. Uploads and e-mails, which are many small files, are
+ * not counted.
+ */
 async function measure(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   let bytes = 0;

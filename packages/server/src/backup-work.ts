@@ -19,7 +19,7 @@ import { hasProcessExited } from './database/sqlite/folder-lock.ts';
 import { findLocations, mainStoreName, schemaName } from './open-stores.ts';
 
 export interface SaveListeners {
-  /** @param total applications, as far as their number is known. */
+  /** @param total the number of applications, as far as it is known. */
   readonly onProgress?: (done: number, total: number) => void;
   /** @param stored bytes stored in the bucket so far. @param all bytes of the backup. */
   readonly onStored?: (stored: number, all: number) => void;
@@ -133,7 +133,10 @@ export async function downloadBackup(
 export const isOfStore = (path: string, store: string | null): boolean =>
   store === null || path.includes(`/${store}.`) || path.includes(`/${store}/`);
 
-/** Runs work with the folder of a backup. One in the bucket is downloaded, as far as an application needs it, and removed afterwards. */
+/**
+ * Runs work with the folder of a backup. A backup in the bucket is downloaded first, limited to the files that the
+ * application needs. The download is removed afterwards.
+ */
 export async function withBackup<T>(
   source: BackupSource,
   { folder, inBucket, application }: StoredBackup & { readonly application: string },
@@ -215,9 +218,9 @@ export interface OpenOptions {
 }
 
 /**
- * Runs work on the files of a backup. An encrypted one is decrypted to a folder that is removed afterwards.
+ * Runs work on the files of a backup. An encrypted backup is decrypted to a folder that is removed afterwards.
  *
- * @throws UnusableBackup if it is of the other engine, or identities are missing or do not fit.
+ * @throws UnusableBackup if it was made on the other engine, or if identities are missing or do not match.
  */
 export async function openBackup<T>(
   folder: string,

@@ -80,7 +80,10 @@ function summarise({ engine, applications, files, tables }: BackupManifest): str
 
 const toMegabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
-/** Describes what the backup lacks with `BACKUP_FILES=off`. Unused files stay in the bucket for a day, so that it can be copied later. */
+/**
+ * Describes what the backup lacks with `BACKUP_FILES=off`. Unused files stay in the bucket for a day, so that the
+ * bucket can be copied after the backup.
+ */
 function describeBucket({ s3, backups }: Config): string {
   if (s3 === null || backups.includesFiles) return '';
   return ` The bytes of files and e-mails are not in it: they are in the bucket "${s3.bucket}" (FILES_S3_BUCKET). Copy the bucket within a day after this backup; a restore needs both.`;

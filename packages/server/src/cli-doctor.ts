@@ -117,7 +117,7 @@ function checkClock({ dataDir }: Config): Finding[] {
   return [ok('clock', `The clock says ${new Date().toISOString()}.`)];
 }
 
-/** Asks the running server what it knows of problems. */
+/** Reads the problems that the running server reports. */
 async function checkServer({ dataDir }: Config): Promise<Finding[]> {
   const running = await findRunningServer(dataDir);
   if (!running) return [ok('server', 'No running server was found for this folder.')];

@@ -1,6 +1,6 @@
 /**
- * `tablinum export`: writes the records of a collection of a running server to a file or to the standard output, over HTTP
- * only. The file gets its name when it is complete; an export that fails leaves nothing.
+ * `tablinum export`: writes the records of a collection of a running server to a file or to the standard output, over
+ * HTTP only. The file gets its final name when it is complete; a failed export leaves no file.
  */
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ Without --out, the file is written to the standard output. The default of --form
 The credential is TABLINUM_TOKEN; the address is --url or TABLINUM_URL (http://127.0.0.1:4180).`;
 const maxAttempts = 6;
 const progressMilliseconds = 500;
-/** The last line of NDJSON that reports a failure is shorter. */
+/** Maximum length of the last line of NDJSON if it reports a failure. */
 const maxTailLength = 4096;
 
 const options = {
@@ -79,7 +79,7 @@ function joinSortTerms(args: readonly string[]): string[] {
   return joined;
 }
 
-/** The format that the name of the file ends with. */
+/** The format that the extension of the file names. */
 function readExtension(file: string | undefined): string | undefined {
   const extension = extname(file ?? '')
     .slice(1)
@@ -139,7 +139,7 @@ function parseFilter(text: string): unknown {
 }
 
 /**
- * Writes the reply to the file, which gets its name at the end.
+ * Writes the reply to the file, which gets its final name at the end.
  *
  * @returns the number of bytes.
  * @throws Error if the reply ends early.
@@ -165,7 +165,10 @@ async function save(response: Response, out: string | undefined, signal: AbortSi
   }
 }
 
-/** NDJSON that could not be read to its end has a last line with the request id of the reply. */
+/**
+ * Reads the failure from an NDJSON reply that the server could not complete: its last line has the request id of the
+ * reply.
+ */
 function readFailureLine(tail: string, { headers }: Response): string | null {
   if (!headers.get('content-type')?.startsWith('application/x-ndjson')) return null;
   const line = tail.trimEnd().split('\n').at(-1) ?? '';

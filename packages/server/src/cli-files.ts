@@ -15,7 +15,7 @@ const usage =
 interface EarlierStores {
   /** The random name of the data; null if no server has created any. */
   readonly owner: string | null;
-  /** With the names of their stores. */
+  /** The blobs of each store, with the name of the store. */
   readonly blobs: readonly (readonly [store: string, blobs: BlobStore])[];
   close(): Promise<void>;
 }

@@ -162,7 +162,7 @@ class ImportRun {
   readonly #arguments: ImportArguments;
   readonly #signal: AbortSignal;
   readonly #progress = new ImportProgressBar();
-  /** Whether the server may have the complete file. */
+  /** Whether the server may have received the complete file. */
   #hasSent = false;
 
   constructor(given: ImportArguments, signal: AbortSignal) {
@@ -258,7 +258,7 @@ class ImportRun {
       this.#progress.showRows(record.processed, record.rows);
       if (this.#signal.aborted && !isCancelled) {
         isCancelled = true;
-        // It may have ended in this moment.
+        // The job may have ended at this moment.
         await this.#call('POST', `imports:cancel?filterByTk=${record.id}`).catch(() => null);
       }
       await (isCancelled ? sleep(pollMilliseconds) : this.#pause(pollMilliseconds).catch(() => {}));
@@ -286,7 +286,7 @@ class ImportRun {
     return exitCodes.refused;
   }
 
-  /** The file gets its name when it is complete. */
+  /** The file gets its final name when it is complete. */
   async #saveRefused(id: number, file: string): Promise<void> {
     const format = extname(file).slice(1).toLowerCase();
     const response = await this.#fetch('GET', `imports:refusedRows?filterByTk=${id}&format=${format}`, {}, null);

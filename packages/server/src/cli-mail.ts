@@ -1,7 +1,7 @@
 /**
- * `tablinum mail rethread`: rebuilds the conversations of an account. `tablinum mail import`: imports an mbox file, a message, or a folder with
- * any of the forms of {@link readMailSource} into an account of a running server, over HTTP only. It may be repeated: what the account has
- * already is counted as a duplicate.
+ * `tablinum mail rethread`: rebuilds the conversations of an account. `tablinum mail import`: imports an mbox file, a
+ * message, or a folder with any of the forms of {@link readMailSource} into an account of a running server, over HTTP
+ * only. The import can be repeated: messages that the account already has are counted as duplicates.
  */
 import { parseArgs } from 'node:util';
 import { UsageError } from './cli-commands.ts';
@@ -87,7 +87,8 @@ async function rethread(target: ImportTarget): Promise<number> {
 async function importMail(path: string, target: ImportTarget): Promise<number> {
   const summary = new ImportSummary(target.json);
   let hasDeleted = false;
-  // What is marked as deleted comes last: a message that was moved lies in its old folder, marked, and in the new one.
+  // Messages that are marked as deleted come last: a moved message is both in its old folder, marked as deleted, and in
+  // its new folder.
   for (const deleted of [false, true]) {
     if (deleted && !hasDeleted) break;
     const collector = new BatchCollector();
@@ -177,7 +178,10 @@ class ImportSummary {
 /** The messages of one request. */
 interface MessageBatch {
   readonly mailbox: string;
-  /** The value of `flags` of emails:import, from outside of the messages; null: it reads the headers. */
+  /**
+   * The parameter `flags` of emails:import, if the flags are known from outside the messages, such as a file name;
+   * null: emails:import reads them from the headers.
+   */
   readonly flags: string | null;
   readonly messages: FileMessage[];
   bytes: number;

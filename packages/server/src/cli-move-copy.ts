@@ -1,4 +1,4 @@
-/** The passes of `tablinum move`: copies an application while it is written, and the rest while it is stopped. */
+/** The passes of `tablinum move`: copies an application while it serves requests, and the rest while it is stopped. */
 import type { OpenSource } from './cli-move-locations.ts';
 import { maxAdvances } from './database/move/move-stores.ts';
 import {
@@ -20,10 +20,16 @@ interface ApplicationCopyParts extends CreatedParts {
   readonly maxPauseSeconds: number;
 }
 
-/** Passes while the source is written, and the number of differences after which another one is not worth it. */
+/**
+ * Maximum passes while the source serves requests, and the number of differences below which another pass is not
+ * worthwhile.
+ */
 const maxLivePasses = 6;
 const fewChanges = 20_000;
-/** How often the changes since the last pass are copied before the pause. Another time is in the pause. */
+/**
+ * How many times the changes since the last pass are copied before the pause. They are copied once more during the
+ * pause.
+ */
 const maxCatchUps = maxAdvances - 1;
 
 export class ApplicationCopy {
@@ -36,8 +42,8 @@ export class ApplicationCopy {
   }
 
   /**
-   * Copies while the source serves requests, until the target is equal to a snapshot of it, and what has changed since is copied in less
-   * time than the pause may take.
+   * Copies while the source serves requests, until the target equals a snapshot of it and the changes since that
+   * snapshot can be copied within the allowed pause.
    *
    * @throws Error if the pause would take too long.
    */
@@ -71,8 +77,8 @@ export class ApplicationCopy {
   }
 
   /**
-   * Does all that is done in the pause, but while the source serves requests. It is repeated if it takes too long, because fewer changes
-   * remain each time.
+   * Does all the work of the pause while the source still serves requests. If this takes too long, it is repeated,
+   * because fewer changes remain each time.
    *
    * @returns false if the definitions have changed meanwhile.
    */
@@ -103,8 +109,8 @@ export class ApplicationCopy {
   async copyRest(application: string, deadline: number): Promise<string> {
     const requireTime = (): void => {
       this.#requireOpen();
-      // No timer runs while SQLite works.
-      if (performance.now() > deadline) throw new Error('The time is over.');
+      // Timers do not fire while SQLite runs.
+      if (performance.now() > deadline) throw new Error('The time limit was exceeded.');
     };
     const parts: CopyParts = { ...this.#copyParts(), onPiece: requireTime };
     const changed = this.#equal && (await copyLastChanges(this.#equal, parts, { application, deadline }));
@@ -123,7 +129,7 @@ export class ApplicationCopy {
 
   async #closeAll(): Promise<void> {
     const { from, into } = this.#parts;
-    // All at once: a side that does not reply must not delay the others.
+    // In parallel: a side that does not reply must not delay the others.
     const closed = await Promise.allSettled([into.close(), this.#closeSnapshot(), from.close()]);
     for (const each of closed) if (each.status === 'rejected') throw each.reason;
   }

@@ -24,7 +24,7 @@ export interface OpenSource {
 
 /** Where an application is moved to. */
 export interface MoveDestination {
-  /** As the operator knows it; without a password. */
+  /** The location as the operator named it, without a password. */
   readonly name: string;
   /** @returns null if `main` does not list the application. */
   findStore(application: string): Promise<string | null>;
@@ -35,7 +35,8 @@ export interface MoveDestination {
   /**
    * Puts the complete copy in the place of the store, which no server may have open. It can be repeated.
    *
-   * @param milliseconds how long it may take. @throws Error if it takes longer; it may still be done later.
+   * @param milliseconds how long it may take. @throws Error if it takes longer; the replacement may still take effect
+   * later.
    */
   replace(store: string, move: string, milliseconds: number): Promise<void>;
 }
@@ -59,7 +60,10 @@ export function toDestination(location: MoveLocation): MoveDestination {
   };
 }
 
-/** PostgreSQL may wait for a lock that another program holds. Its statement then goes on, and the copy is not used again. */
+/**
+ * Waits for a limited time. If PostgreSQL waits for a lock of another program, its statement runs on after that, and
+ * the copy is not used again.
+ */
 async function waitAtMost<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const message = `It took longer than ${Math.ceil(milliseconds / 1000)} s.`;
@@ -133,7 +137,7 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
   const { findPostgresStore, replaceSchema } = await import('./database/postgres/postgres-move-place.ts');
   const { PostgresMoveSource } = await import('./database/postgres/postgres-move-snapshot.ts');
   const { DatabaseBlobs } = await import('./database/blob-rows.ts');
-  /** The server that has a store, on a Citus cluster a node of it. */
+  /** Finds the database server that has a store; on a Citus cluster, the node. */
   const locate = async (store: string): Promise<SchemaSource> => {
     const schema = schemaName(store);
     const { url, budget } = await locations.find(schema);
@@ -168,7 +172,7 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
       await locations.requireNotMoving(schemaName(store));
       const place = await locatePart(store);
       const target = await PostgresMoveTarget.open(place);
-      // From now on, moves to another node are refused. One may have begun meanwhile.
+      // From now on, moves to another node are refused. One may have begun before that.
       await locations.requireNotMoving(schemaName(store)).catch(closeAfter(target));
       await target.createFixedTables().catch(closeAfter(target));
       const { openPostgres } = await import('./database/postgres/postgres-open.ts');
@@ -186,7 +190,9 @@ async function openDatabase(config: LocationConfig, url: string, locations: Sche
   };
 }
 
-/** Handles a failure to open the next of several parts: closes those before it. */
+/**
+ * Creates an error handler for opening several parts: if the next part cannot be opened, it closes the previous ones.
+ */
 function closeAfter(...opened: readonly { close(): Promise<void> }[]): (error: unknown) => Promise<never> {
   return async (error) => {
     for (const each of opened) await each.close().catch(() => {});
@@ -194,7 +200,7 @@ function closeAfter(...opened: readonly { close(): Promise<void> }[]): (error: u
   };
 }
 
-/** The bytes in the bucket of the source, if it has one, and those from before. */
+/** Opens the blobs of the source: those in its bucket, if it has one, and those from before the bucket was set. */
 async function openBucket(
   { s3 }: LocationConfig,
   store: string,

@@ -1,4 +1,4 @@
-/** The target of `tablinum move` that is only known by its address: another server, which receives the copy over HTTP. */
+/** The target of `tablinum move` if `--to` is a URL: another server, which receives the copy over HTTP. */
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { UsageError } from './cli-commands.ts';
@@ -16,7 +16,7 @@ export interface RemoteServer {
 const tokenName = 'TABLINUM_TO_TOKEN';
 /** How long one step may take. */
 const stepMilliseconds = 600_000;
-/** Refusals that name a time, such as those of a server that is restarted, are repeated for this long. */
+/** Refusals with a `Retry-After`, such as those of a server that is restarting, are retried for this long. */
 const retryMilliseconds = 60_000;
 const maxWaitSeconds = 10;
 const loopbackHost = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -92,7 +92,7 @@ export class BothServed extends Error {
 const retryMilliseconds = { first: 200, longest: 2000 };
 
 /**
- * Repeats a request that has no effect when it is repeated, until it succeeds, is refused, or the time is over.
+ * Repeats an idempotent request until it succeeds, is refused, or the time is over.
  *
  * @param deadline by performance.now().
  * @param work gets the time that is left, in milliseconds.

@@ -18,13 +18,19 @@ export interface MoveState {
   copied?: StoppedSource | null;
   /** Whether the source served requests before the move stopped it. */
   wasRunning?: boolean;
-  /** When the application was created in the target: one of the same name that was created later is another one. */
+  /**
+   * When the application was created in the target. An application with the same name and a later time is a different
+   * one.
+   */
   targetCreatedAt?: string;
   /** Whether the copy was put in the place of the application in the target, or may have been. */
   isSwitching?: boolean;
   /** Whether the target was asked to start the application, so that it may serve requests. */
   mayBeServed?: boolean;
-  /** The source was started again, although the copy may have been put in place: another copy is begun. */
+  /**
+   * Whether this attempt was given up: the source was started again, although the copy may have been put in place. The
+   * next attempt makes another copy.
+   */
   isAbandoned?: boolean;
 }
 

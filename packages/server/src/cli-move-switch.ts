@@ -107,7 +107,8 @@ async function returnToSource(move: RunningMove, error: unknown): Promise<never>
 async function resumeSource(move: RunningMove, message: string, cause: unknown): Promise<never> {
   const { request, source, state } = move;
   if (!state.wasRunning) throw new Error(`${message} Nothing was switched. Repeat the command.`, { cause });
-  // Also if the data in it has changed: then it may still be stopped. Starting it twice does no harm.
+  // The source is started even if its data has changed, because it may still be stopped. Starting it twice does no
+  // harm.
   await startSourceAgain(move, message);
   throw new Error(
     `${message} Nothing was switched, and "${request.application}" runs in ${source.location.name} again. Repeat the command to move it.`,
@@ -119,7 +120,7 @@ async function resumeSource(move: RunningMove, message: string, cause: unknown):
 async function settleFailedStart(move: RunningMove, error: unknown): Promise<never> {
   const { request, target } = move;
   if (!(error instanceof NotStarted)) throw describeUnknown(move, error);
-  // It could not be opened, so nothing was written to it. It is not opened again for some seconds.
+  // The target could not open the application, so nothing was written to it. It does not try again for some seconds.
   const deadline = performance.now() + minPlaceMilliseconds;
   await repeatUntil(deadline, (rest) =>
     target.operator.call('applications:stop', {}, { filterByTk: request.application }, rest),

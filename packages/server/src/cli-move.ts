@@ -58,7 +58,8 @@ export async function runMoveCommand(args: readonly string[], config: Config): P
 async function withDestination(to: string, config: Config, work: (target: MoveGoal) => Promise<void>): Promise<void> {
   if (isServerAddress(to)) return work(openServer(to, process.env['TABLINUM_TO_TOKEN']));
   const isDatabase = /^postgres(ql)?:\/\//.test(to);
-  // The folder of the target's servers is not known: a server of its own creates the application in their database.
+  // The data folder of the target's servers is not known, so this process starts its own server on their database,
+  // which creates the application.
   const ownFolder = isDatabase ? await mkdtemp(join(tmpdir(), 'tablinum-move-')) : null;
   const targetConfig: Config = {
     ...config,
@@ -148,7 +149,9 @@ async function discardAbandoned(move: RunningMove): Promise<void> {
   await save();
 }
 
-/** A complete copy is made again if the source was started since. @throws Error if the target may have been, too. */
+/**
+ * Makes a complete copy again if the source was started since. @throws Error if the target may have been started too.
+ */
 async function resetOutdated(move: RunningMove, store: string): Promise<void> {
   const { request, state, source, target, save } = move;
   const isListed = (await findListed(target, request.application)) !== null;
@@ -192,7 +195,7 @@ async function copyPaused(
 ): Promise<string> {
   const { request, source, state, save } = move;
   const { application, maxPauseSeconds } = request;
-  if (isServed) await save(); // also after kill -9, it is known that it was running
+  if (isServed) await save(); // stored first: after kill -9 it is still known that the application was running
   const deadline = isServed ? performance.now() + maxPauseSeconds * 1000 : Number.POSITIVE_INFINITY;
   const stopping = source.operator.call('applications:stop', {}, { filterByTk: application });
   const work = async (): Promise<string> => {
@@ -223,7 +226,10 @@ async function copyPaused(
   }
 }
 
-/** @param error of a copy of an application that was stopped before the command, or by an earlier one that was killed. */
+/**
+ * @param error of a failed copy. The application was stopped before the command, or by an earlier command that was
+ * killed.
+ */
 function describeStillStopped({ request, source, state }: RunningMove, error: Error): Error {
   if (!state.wasRunning) return error;
   return new Error(
@@ -237,7 +243,7 @@ function describeLate(maxPauseSeconds: number): string {
 }
 
 /**
- * Waits for work, but not longer than until a deadline, or a signal to end the process.
+ * Waits for work until a deadline, or until a signal ends the process.
  *
  * @param deadline by performance.now(); infinite: none.
  * @param end ends the work. It returns the message of the error.
@@ -251,7 +257,7 @@ async function endInTime<T>(work: Promise<T>, deadline: number, end: () => strin
   const rest = Math.min(deadline - performance.now(), maxTimerMilliseconds);
   const timer = setTimeout(() => reject(new Error(end())), rest);
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
-  work.catch(() => {}); // it fails later, when it was ended
+  work.catch(() => {}); // the work fails later, after it was ended
   try {
     return await Promise.race([work, ended]);
   } finally {

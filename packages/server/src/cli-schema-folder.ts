@@ -19,7 +19,7 @@ export interface FolderSchema {
 /** What was read from a folder. */
 export interface SchemaFolder {
   readonly schema: FolderSchema;
-  /** Where something in the document stands, such as `collections/posts.yaml:7`; null if it is not known. */
+  /** Where a part of the document is, such as `collections/posts.yaml:7`; null if that is not known. */
   locate(path: string): string | null;
 }
 
@@ -75,7 +75,7 @@ async function readHead(folder: string): Promise<unknown> {
   const path = ['schema.yaml', 'schema.yml', 'schema.json']
     .map((name) => join(folder, name))
     .find((each) => existsSync(each));
-  // Without it, any empty folder would mean that everything is to be destroyed.
+  // Without this check, an empty folder would mean that everything is to be destroyed.
   if (path === undefined)
     throw new Error(
       `${folder} has no file schema.yaml, so it is not a folder of schema files. Write one with "tablinum schema pull ${folder}".`,
@@ -186,7 +186,10 @@ function describePlace(file: SchemaFile, path: readonly (string | number)[]): st
   return file.name;
 }
 
-/** Finds what a path of the server names: its steps are members, indexes, or names of entries of a list. */
+/**
+ * Finds the file and line that a path from the server names. The steps of the path are members, indexes, or names of
+ * entries of a list.
+ */
 function locate(files: Readonly<Record<ListName, readonly SchemaFile[]>>, path: string): string | null {
   const [list = '', entry = '', ...steps] = path.split(/[.[\]]+/).filter((step) => step !== '');
   const candidates = files[list as ListName] ?? [];

@@ -26,7 +26,7 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof options; allowPositi
 interface Call {
   readonly connection: OperatorConnection;
   readonly values: Values;
-  /** Empty for commands without one. */
+  /** The folder of schema files; empty for commands that take none. */
   readonly folder: string;
 }
 
@@ -134,7 +134,7 @@ interface Change {
   readonly files: SchemaFolder | null;
 }
 
-/** Shows what changes, and changes it, unless the schema was changed in between. */
+/** Shows the changes and carries them out, unless the schema was changed in between. */
 async function change({ connection, values, action, body, files }: Change): Promise<number> {
   const difference = await compare(connection, files, body);
   if (!values.json) printDifference(difference);

@@ -17,7 +17,7 @@ import { planUpgrade } from './upgrades/upgrade-store.ts';
 
 const noData = 'There is no data yet: a start creates it.';
 
-/** Prints the plan. @throws StartFailure as a start does, also where a newer version has written a store. */
+/** Prints the plan. @throws StartFailure like a start, for example if a newer version has written a store. */
 export async function printUpgradePlan(config: Config): Promise<void> {
   if (config.databaseUrl === null && !existsSync(config.dataDir)) return console.log(noData);
   const logger = makeLogger(config.logLevel);

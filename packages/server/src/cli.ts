@@ -9,7 +9,7 @@ import { ConfigError } from './base/setting.ts';
 import { describeStartFailure } from './base/start-failure.ts';
 import type { RunningServer } from './server.ts';
 
-enableCompileCache(); // bin/tablinum.js has already done so, unless this file was started directly
+enableCompileCache(); // bin/tablinum.js has already enabled the cache, unless this file was started directly
 const compileCache = getCompileCacheDir();
 // Threads only use the cache if the variable is set. Without it, each of them loads the TypeScript compiler: 14 MB.
 if (compileCache !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(compileCache);
@@ -21,7 +21,8 @@ const duplicateSignalMilliseconds = 500;
 const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
 const [command = 'start', ...commandArguments] = process.argv.slice(2);
-// A start loads what stays, so it would only collect twice for nothing: it sets the limit afterwards.
+// What a start loads stays in memory, so collecting during a start would free nothing. `start` sets the limit
+// afterwards.
 if (command !== 'start') limitHeapGrowth();
 const asksForHelp = commandArguments.length === 1 && ['--help', '-h'].includes(commandArguments[0] ?? '');
 if (asksForHelp) await runHelp(command);
@@ -66,7 +67,7 @@ async function start(): Promise<void> {
   limitHeapGrowth();
   exitWithServer(server);
   collectWhenIdle();
-  flushCompileCache(); // a process that is killed would not write it; it takes 1 ms where nothing is new
+  flushCompileCache(); // a process that is killed would not write the cache; writing takes 1 ms if nothing is new
   const engine = server.engine === 'sqlite' ? `SQLite in ${config.dataDir}` : 'PostgreSQL at DATABASE_URL';
   console.log(`Tablinum listens on ${server.url}, engine ${engine}${envFile ? ', settings from .env' : ''}.`);
   if (config.appKeyIsRandom)

@@ -7,7 +7,7 @@ import { findLocations, schemaName } from './open-stores.ts';
 import { LocalCopyTarget } from './transfer/move/local-target.ts';
 import { planTables } from './transfer/move/plan-tables.ts';
 
-/** @throws Error if a row refers to none. */
+/** Completes a received copy. @throws Error if a foreign key names a row that does not exist. */
 export async function completeMove(source: BackupSource, { store, ...end }: CompleteMoveRequest): Promise<void> {
   const location = await openLocation({ ...source, s3: null });
   const opened = await location.openTarget(store);
@@ -18,7 +18,7 @@ export async function completeMove(source: BackupSource, { store, ...end }: Comp
   }
 }
 
-/** Copies a store to another node, which follows it from then on. @throws Error */
+/** Copies a store to another node. From then on, the copy follows the changes of the original. @throws Error */
 export async function copyToOtherNode(source: BackupSource, move: BegunMove): Promise<void> {
   if (source.databaseUrl === null) throw new Error('DATABASE_URL is missing.');
   const { CitusNodes } = await import('./database/postgres/citus-nodes.ts');

@@ -83,7 +83,8 @@ async function withBucket(
     ...opened,
     stores: {
       ...stores,
-      // Both names are accepted until the next start, which has either the present or the restored data.
+      // The marker of the bucket names both the present and the restored data until the next start, which finds one of
+      // them in place.
       replaceMain: async (restore) => {
         await markBucket(client, `${owner}\n${restore.epoch}`);
         return stores.replaceMain(restore);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /** Only the owner of the data folder may read it. */
 const operatorFileName = 'operator.json';
 
-/** Writes it. @returns what removes the file, unless another server has written it meanwhile. */
+/** Writes the file. @returns a function that removes it, unless another server has overwritten it meanwhile. */
 export function writeOperatorFile(dataDir: string, url: string, token: string): () => void {
   const path = join(dataDir, operatorFileName);
   const part = `${path}.${process.pid}`;
@@ -19,7 +19,7 @@ export function writeOperatorFile(dataDir: string, url: string, token: string): 
     renameSync(part, path);
   } catch {
     rmSync(part, { force: true });
-    return () => {}; // a folder that is read-only with PostgreSQL: the command line then starts a server of its own
+    return () => {}; // with PostgreSQL, the folder may be read-only: the command line then starts its own server
   }
   return () => {
     try {

@@ -53,13 +53,13 @@ async function restart(current: StartedServer, parts: RestartParts): Promise<Sta
       for (const event of ['listening', 'error']) meanwhile.once(event, () => resolve());
       meanwhile.listen(port, options.config.host);
     });
-  // What could not be closed in order is lost with the process that the stores belong to, as by a crash.
+  // A failure to close the stores cleanly has the effect of a crash, and does not prevent the restart.
   await current.stop({ portFree, storesClosed }).catch((error: unknown) => {
     logger.error({ err: error }, 'The server did not stop cleanly.');
   });
   if (failure !== null) logger.error({ err: failure }, '"main" could not be restored. Its present data is used.');
   await closeRefusing(meanwhile);
-  for (const { source } of health.problems) health.set(source, null); // of stores that are closed
+  for (const { source } of health.problems) health.set(source, null); // they belong to stores that are now closed
   const next = await start({ ...options.config, port });
   logger.info('The server is available again.');
   return next;

@@ -58,7 +58,7 @@ export interface ServerOptions {
   readonly mailNetwork?: MailNetwork | undefined;
   /** Replaces times of the synchronisation of mail accounts; for tests. */
   readonly mailSyncTimes?: Partial<SyncTimes> | undefined;
-  /** Replaces the name servers that are asked about senders of mail; for tests. */
+  /** Replaces the DNS resolver for checks of the senders of mail; for tests. */
   readonly dns?: DnsResolver;
   /** Whether the server only runs for one command: others do not find it, and it does not upgrade data. Default: false. */
   readonly isForCommand?: boolean;

@@ -8,8 +8,8 @@ import type { SystemTraits } from '../schema/system-traits.ts';
 import { type AccessTable, adminRole, type Permission, publicRole, type Role } from './access-table.ts';
 
 /**
- * Bounds of the cached decisions of one role. A request can name any resource and action. Longer keys than those of
- * collections (names of at most 60 characters) are not cached.
+ * Limits of the decision cache of one role. Requests can name arbitrary resources and actions, so keys that are longer
+ * than the key of any collection (names have at most 60 characters) are not cached.
  */
 const decisions = { entries: 50_000, bytes: 8 * 1024 * 1024, keyLength: 130, sizeOf: 100 };
 
@@ -59,8 +59,8 @@ export function decide(roleName: string, resource: string, action: string, { tab
 }
 
 /**
- * Whether a permission of the role has a row filter of its own, besides the visibility that every grant on the collection carries: for
- * what no row filter can be applied to.
+ * Whether the role's permission has its own row filter, in addition to the visibility filter that every grant on the
+ * collection has. For operations to which no row filter can be applied.
  */
 export function hasOwnRowFilter(roleName: string, resource: string, action: string, rules: AccessRules): boolean {
   return Boolean(decide(roleName, resource, action, rules).row?.filter);
@@ -95,7 +95,7 @@ function makeGrant(roleName: string, resource: string, action: string, rules: Ac
   return grant && traits.visibleWith ? limitToVisible(grant, traits.visibleWith, roleName, rules) : grant;
 }
 
-/** The grant without the records of another collection that the caller may not get, see {@link SystemTraits.visibleWith}. */
+/** Restricts the grant to records whose related record the caller may get, see {@link SystemTraits.visibleWith}. */
 function limitToVisible(
   grant: Grant,
   { relation, collection }: NonNullable<SystemTraits['visibleWith']>,
@@ -108,7 +108,7 @@ function limitToVisible(
   return { ...grant, identity: `${grant.identity} with ${other.identity}`, rows: combineRowFilters(grant.rows, rows) };
 }
 
-/** The grant by the permissions on the collection itself. */
+/** The grant from the permissions on the collection itself. */
 function makeOwnGrant(roleName: string, resource: string, action: string, rules: AccessRules): Grant | null {
   const traits = rules.registry.getTraits(resource);
   const { by, row } = decide(roleName, resource, action, rules);

@@ -73,7 +73,7 @@ export class ApplicationList {
     return row;
   }
 
-  /** The stores of those of the applications that serve requests, by name. */
+  /** The stores of the named applications that serve requests, by name. */
   readServedStores(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return readServedStores(this.#main.database, names);
   }
@@ -82,7 +82,7 @@ export class ApplicationList {
    * Stores a new state and logs its event.
    *
    * @param requester null: the server itself.
-   * @param by `restore`: the restore that replaces the application.
+   * @param by `restore` if the caller is the restore that replaces the application.
    * @throws ApiError 409 if a restore replaces it, on any server.
    */
   async setStatus(

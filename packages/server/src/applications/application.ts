@@ -53,7 +53,7 @@ export interface ApplicationParts extends Pick<MailStoreParts, 'handOver'> {
   readonly logger: Logger;
   readonly appKey: string;
   readonly appKeyPrevious: string | null;
-  /** They may change. */
+  /** Limits of definitions. They may change while the application is open. */
   readonly definitionLimits: { readonly maxFields: number; readonly maxCollections: number };
   readonly uploadLimits: UploadLimits;
   /** Retention of the audit journal: days and number of entries. */
@@ -188,7 +188,7 @@ export class Application {
     return this.#closing.signal;
   }
 
-  /** Tells long-lived users of the application, such as sockets, to end. */
+  /** Signals long-lived users of the application, such as sockets, to end. */
   signalClosing(): void {
     this.#closing.abort();
   }

@@ -31,7 +31,7 @@ import type { ReceivedMoves, ReceivedMovesParts } from './moves/received-moves.t
 import { OpenApplications, type OpenApplicationsParts } from './open-applications.ts';
 
 const tickMilliseconds = 15_000;
-/** How long a stop waits until other servers have closed the application. It is as long as running requests are waited for. */
+/** How long a stop waits until other servers have closed the application: as long as it waits for running requests. */
 const closeElsewhereMilliseconds = 30_000;
 
 export interface ApplicationsParts extends Omit<OpenApplicationsParts, 'list'> {
@@ -69,7 +69,7 @@ export class Applications {
   #backups: Promise<ServerBackups> | null = null;
   #receivedMoves: ReceivedMoves | null = null;
   #nodeMoves: NodeMoves | null = null;
-  /** Ends when the interrupted moves to other nodes have been looked at. */
+  /** Resolves when interrupted moves to other nodes are settled; null: this is not running. */
   #settling: Promise<void> | null = null;
   readonly #logger: Logger;
   readonly #list: ApplicationList;
@@ -385,7 +385,9 @@ export class Applications {
     this.#open.clearFailure(name);
   }
 
-  /** Settles a restore of the application whose server has died. @throws ApiError 409 if it still runs, on any server. */
+  /**
+   * Settles a restore of the application whose server has died. @throws ApiError 409 if it still runs, on any server.
+   */
   async #requireNotRestored(name: string): Promise<void> {
     try {
       await this.#list.requireNotRestored(name);

@@ -4,7 +4,7 @@ import { deleteExpiredLogins } from '../database/login-rows.ts';
 import { deleteExpiredTokens } from '../database/one-time-tokens.ts';
 import type { Application } from './application.ts';
 
-/** An application is not opened for every single login that expires. */
+/** Minimum time between two openings, so that an application is not opened for each login that expires. */
 const minIntervalMilliseconds = 3_600_000;
 /** How often an application with webhooks schedules its next opening. */
 const webhookCheckMilliseconds = 300_000;

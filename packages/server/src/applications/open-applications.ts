@@ -46,7 +46,7 @@ const maxReopenings = 20;
 const reopenMilliseconds = 500;
 /** How often ended keys and logins are removed from the list in `main`. */
 const sweepIntervalMilliseconds = 24 * 3_600_000;
-/** Errors that do not say that an application has failed. */
+/** Error codes that do not mean that an application has failed. */
 const withdrawnCodes = new Set(['APPLICATION_STOPPED', 'APPLICATION_UNKNOWN', 'BACKUP_RUNNING', 'BUSY']);
 const noop = (): void => {};
 
@@ -181,7 +181,7 @@ export class OpenApplications {
 
   async #openSlot(row: ApplicationRow): Promise<OpenSlot> {
     const { name } = row;
-    await this.#parts.list.findRow(name); // it may have been destroyed while this waited
+    await this.#parts.list.findRow(name); // the application may have been destroyed in the meantime
     const stage = { name: 'opening the store' };
     let application: Application | null = null;
     try {
@@ -194,7 +194,7 @@ export class OpenApplications {
       application.mail.begin();
       application.imports.begin();
     } catch (error) {
-      // Tables that a move to another node has locked cannot be found.
+      // The cause may be a move to another node: tables that it has locked are not found.
       const refusal = application && (await this.#findRefusal(row, application.database));
       await application?.close().catch(noop);
       throw await this.#recordFailure(name, stage.name, refusal ?? error);

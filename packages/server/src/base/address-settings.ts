@@ -68,7 +68,7 @@ export function listeningPort(text: string): number {
 
 /** On which nodes of a Citus cluster new applications are placed. */
 export interface PlacementPolicy {
-  /** Which node comes first: that with the fewest applications, or that whose database is the smallest. */
+  /** Which node is preferred: the one with the fewest applications, or the one with the smallest database. */
   readonly order: 'fewest' | 'smallest';
   /** The only nodes to use, `host:port`; null: all. */
   readonly nodes: readonly string[] | null;

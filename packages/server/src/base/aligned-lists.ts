@@ -4,7 +4,7 @@
  * The elements of two lists, in pairs.
  *
  * @example `pairUp(['a', 'b'], [1, 2])` is `[['a', 1], ['b', 2]]`
- * @throws Error where the lists have different lengths.
+ * @throws Error if the lists have different lengths.
  */
 export function pairUp<A, B>(first: readonly A[], second: readonly B[]): (readonly [A, B])[] {
   if (first.length !== second.length)
@@ -17,7 +17,7 @@ export function pairUp<A, B>(first: readonly A[], second: readonly B[]): (readon
   });
 }
 
-/** The element with an index. @throws RangeError where there is none. */
+/** The element with an index. @throws RangeError if the index is out of range. */
 export function getElement<T>(list: ArrayLike<T>, index: number): T {
   const element = list[index];
   if (element === undefined) throw new RangeError(`no element ${index} in a list of ${list.length}`);

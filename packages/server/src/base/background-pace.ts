@@ -1,12 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { processCounters } from './metrics.ts';
 
-/** The rest after a part, in relation to the time that the part took. */
+/** The pause after a part, as a multiple of the part's duration. */
 const restShare = 1;
 const maxRestMilliseconds = 500;
-/** From this rate on, background work leaves time. Below it are health checks, and a page that shows how far an import has got. */
+/**
+ * From this request rate on, background work pauses. Health checks and a page that polls the progress of an import stay
+ * below it.
+ */
 const busyPerSecond = 5;
-/** How long requests are counted to find their rate. Reader threads report theirs four times a second. */
+/**
+ * The period over which requests are counted to measure their rate. Reader threads report their requests four times a
+ * second.
+ */
 const countedMilliseconds = 500;
 
 /**
@@ -19,7 +25,7 @@ const countedMilliseconds = 500;
  *       await pace.rest();
  *     }
  *
- * Where the work waits between two parts for something else, it calls `begin` before the next part.
+ * If the work waits for something else between two parts, it calls `begin` before the next part.
  */
 export class BackgroundPace {
   #begin = performance.now();
@@ -27,12 +33,12 @@ export class BackgroundPace {
   #requests = processCounters.requests;
   #isBusy = false;
 
-  /** A part begins. After the start and after a rest, this is not needed. */
+  /** Marks the beginning of a part. It need not be called after the constructor or after {@link rest}. */
   begin(): void {
     this.#begin = performance.now();
   }
 
-  /** Waits, if the server is replying to requests. Call it after each part. */
+  /** Pauses if the server is replying to requests. Call it after each part. */
   async rest(): Promise<void> {
     const now = performance.now();
     const counted = now - this.#countedFrom;

@@ -15,7 +15,7 @@
 export interface BackgroundTask {
   /** One run. It should return early once {@link BackgroundWorker.isStopped} is true. */
   readonly run: () => Promise<void>;
-  /** Receives the error of a failed run, unless the worker has been stopped meanwhile. The worker goes on. */
+  /** Receives the error of a failed run, unless the worker has been stopped meanwhile. The worker continues. */
   readonly onError: (error: unknown) => void;
   /** Wakes within this time share one run. Default: 0. */
   readonly debounceMilliseconds?: number;
@@ -112,7 +112,7 @@ export class BackgroundWorker {
       }
       if (this.#shouldRunAgain) await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
     }
-    // Not in a `finally` of the caller: what is requested before that runs would be lost.
+    // Not in a `finally` of the caller: a run that is requested before that `finally` would be lost.
     this.#running = null;
   }
 }

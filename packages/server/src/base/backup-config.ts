@@ -58,7 +58,7 @@ export const backupSettings: readonly Setting[] = [
 /**
  * Reads the settings of backups.
  *
- * @param read the value of a setting, empty where it is not set.
+ * @param read the value of a setting, empty if it is not set.
  * @throws ConfigError naming the setting and the cure.
  */
 export function readBackupConfig(read: (name: string) => string): BackupConfig {

@@ -19,27 +19,29 @@ export interface OpenBlob {
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
-/** Whose blobs they are: the id of a mail account, {@link fileScope} or {@link thumbnailScope}. */
+/** The owner of blobs: the id of a mail account, {@link fileScope} or {@link thumbnailScope}. */
 export type BlobScope = number;
 
 /** The blobs of the collection `files`. Ids of mail accounts begin at 1. */
 export const fileScope: BlobScope = 0;
 
-/** The thumbnails of these files. They can be made again, so backups leave them out. */
+/** The thumbnails of these files. They can be generated again, so backups leave them out. */
 export const thumbnailScope: BlobScope = -1;
 
 /** Blobs are stored before anything refers to them, so younger blobs may be about to get a reference. */
 export const unreferencedGraceMilliseconds = 86_400_000;
 
-/** The storage of blobs does not respond or refuses access. What was being stored is not stored, and a retry can help. */
+/**
+ * The storage of blobs does not respond or refuses access. The failed call has stored nothing, and a retry can help.
+ */
 export class BlobStoreFault extends Error {}
 
 export interface BlobStore {
   /** Stores bytes; they are durable when it resolves. Existing blobs are not written again. */
   put(scope: BlobScope, blobs: readonly NewBlob[]): Promise<void>;
   /**
-   * Stores bytes while they arrive; they are durable when it resolves. If `bytes` fails, nothing remains. What a crash leaves
-   * is found by {@link findStoredBefore}.
+   * Stores bytes while they arrive; they are durable when it resolves. If `bytes` fails, nothing remains. {@link
+   * findStoredBefore} finds the remains of a crash.
    */
   receive(scope: BlobScope, bytes: AsyncIterable<Uint8Array>): Promise<ReceivedBlob>;
   /** @returns null if it does not exist. */
@@ -48,11 +50,14 @@ export interface BlobStore {
   open(scope: BlobScope, sha256: string): Promise<OpenBlob | null>;
   /** Returns the given names that are stored. */
   findPresent(scope: BlobScope, names: readonly string[]): Promise<string[]>;
-  /** The names of blobs that were stored before a time, in milliseconds since the epoch (infinite: all): their SHA-256, or any name for the rest of an aborted {@link receive}. */
+  /**
+   * The names of blobs that were stored before a time, in milliseconds since the epoch (infinite: all): their SHA-256,
+   * or other names for the remains of an aborted {@link receive}.
+   */
   findStoredBefore(scope: BlobScope, time: number): Promise<string[]>;
   /**
-   * Removes blobs that have not been stored again since the time `before`: a new reference to them may follow. A store
-   * without transactions may still read them until they are removed again a day later.
+   * Removes blobs, except those that were stored again after the time `before`, because a new reference to them may
+   * follow. A store without transactions can still read removed blobs until a second removal a day later.
    */
   remove(scope: BlobScope, names: readonly string[], before: number): Promise<void>;
   /** The scopes that have blobs. */

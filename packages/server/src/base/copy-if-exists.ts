@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Copies a file, and creates its folder. @returns false where there is no such file. */
+/** Copies a file, and creates its folder. @returns false if there is no such file. */
 export async function copyIfExists(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   try {

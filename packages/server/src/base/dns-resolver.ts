@@ -28,7 +28,7 @@ export function isMissing(code: string): boolean {
 }
 
 export interface CachingDnsOptions {
-  /** Asks the name servers. Default: the name servers of the system. Rejects with an error that has a `code`. */
+  /** Queries the name servers. Default: the name servers of the system. Rejects with an error that has a `code`. */
   readonly lookup?: (name: string, type: string) => Promise<readonly unknown[]>;
   /** Time limit of one lookup. Default: 5 seconds. */
   readonly timeoutMilliseconds?: number;
@@ -45,14 +45,14 @@ interface CachedAnswer {
 
 const recordLifetime = 600_000;
 const missingLifetime = 300_000;
-/** A name server that does not answer is not asked again and again. */
+/** A name server that does not respond is queried again only after this time. */
 const failureLifetime = 30_000;
 const maxConcurrentLookups = 256;
 const maxNameLength = 253;
 /** Larger answers are refused: keys and policies have at most a few kilobytes. */
 const maxAnswerLength = 32 * 1024;
 
-/** Asks the name servers of the system, remembers answers for some minutes, and never waits longer than its limit. */
+/** Queries the name servers of the system, caches answers for some minutes, and never waits longer than its limit. */
 export class CachingDnsResolver implements DnsResolver {
   readonly #lookup: NonNullable<CachingDnsOptions['lookup']>;
   readonly #timeoutMilliseconds: number;

@@ -7,7 +7,7 @@ import { FifoLock } from './fifo-lock.ts';
 import { LruMap } from './lru-map.ts';
 
 const hash = /^[0-9a-f]{64}$/;
-/** Folder of a scope in which bytes are while they arrive. Blobs are in folders with hexadecimal names. */
+/** Folder of a scope for bytes that are still arriving. Blobs are in folders with hexadecimal names. */
 export const incomingFolder = 'in';
 
 /**
@@ -18,7 +18,9 @@ export class FileBlobs implements BlobStore {
   readonly #folder: string;
   /** Serialises storing and removing of the same blob. */
   readonly #lock = new FifoLock();
-  /** Folders whose names are on the disk, or are being written: a file does not count as stored before its folder does. */
+  /**
+   * Folders that are durable on the disk, or are being written: a file does not count as stored before its folder does.
+   */
   readonly #folders = new LruMap<Promise<void>>({
     entries: 10_000,
     bytes: 8 * 1024 * 1024,
@@ -46,7 +48,8 @@ export class FileBlobs implements BlobStore {
   async receive(scope: BlobScope, bytes: AsyncIterable<Uint8Array>): Promise<ReceivedBlob> {
     const folder = join(this.#folder, String(scope), incomingFolder);
     await this.#folderReady(folder);
-    // The name begins like that of the folder, as for all blobs, so that the sweep finds what a crash leaves.
+    // As for all blobs, the name of the file begins with the name of its folder, so that the sweep finds files that a
+    // crash leaves.
     const temporary = join(folder, `${incomingFolder}-${randomUUID()}`);
     try {
       const received = await writeStream(temporary, bytes);

@@ -1,7 +1,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How often the server looks whether it is idle. */
+/** How often the server checks whether it is idle. */
 const checkMilliseconds = 3000;
 /** The share of its time in which an idle server may work. */
 const idleShare = 0.02;
@@ -67,7 +67,7 @@ export function collectWhenIdle(): void {
   setInterval(() => collector.check(), checkMilliseconds).unref();
 }
 
-/** V8 hands out its collector to contexts that are made while the flag is set. */
+/** V8 only gives its `gc` function to contexts that are created while the flag is set. */
 function collectAll(): void {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('globalThis.gc') as NodeJS.GCFunction | undefined;

@@ -15,9 +15,9 @@ export interface LruBounds<V> {
 const entryOverhead = 100;
 
 /**
- * A map bounded in entries and in bytes that keeps what is used: entries live in a young generation, which becomes the
- * old one when it holds half of either bound; an old entry that is read is young again, the others are dropped with their
- * generation. An entry over half of the byte bound is not stored.
+ * A map with limits for entries and bytes that keeps recently used entries. New entries are in a young generation. When
+ * it reaches half of either limit, it becomes the old generation, and the entries of the previous old generation are
+ * evicted. Reading an old entry moves it to the young generation. An entry over half of the byte limit is not stored.
  *
  * The structure test `bounded-caches.test.ts` lists every instance.
  */
@@ -89,14 +89,14 @@ export class LruMap<V> {
     this.#drop(young, this.#old);
   }
 
-  /** @param stored the generation that may contain an entry too, because it has been read since. */
+  /** @param stored the other generation. An entry that was read since is in both, and is not evicted. */
   #drop(evicted: ReadonlyMap<string, V>, stored: ReadonlyMap<string, V>): void {
     const { onEvict } = this.#bounds;
     if (!onEvict) return;
     for (const [key, value] of evicted) if (stored.get(key) !== value) onEvict(value);
   }
 
-  /** Must not change while an entry is stored. Keys are counted at one byte a character and then doubled. */
+  /** The size must not change while an entry is stored. A character of a key counts as two bytes. */
   #sizeOf(key: string, value: V): number {
     const { sizeOf } = this.#bounds;
     return entryOverhead + 2 * key.length + (typeof sizeOf === 'number' ? sizeOf : sizeOf(value));

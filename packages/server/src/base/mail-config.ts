@@ -22,11 +22,11 @@ export interface MailConfig {
   readonly mailSync: boolean;
   /** False: this server sends no message of the outbox. */
   readonly mailDelivery: boolean;
-  /** Whether name servers are asked about the senders of received mail. */
+  /** Whether name servers are queried about the senders of received mail. */
   readonly mailDns: boolean;
-  /** Certificates in PEM that mail servers and OAuth issuers are trusted by, in addition to the public authorities. */
+  /** PEM certificates that are trusted for mail servers and OAuth issuers, in addition to the public authorities. */
   readonly mailCertificates: readonly string[];
-  /** Used by accounts that name no client of their own; null where the operator has registered none. */
+  /** Used by accounts that name no client of their own; null if the operator has registered none. */
   readonly mailOauthClients: { readonly google: OauthClient | null; readonly microsoft: OauthClient | null };
 }
 
@@ -62,12 +62,12 @@ export const mailSettings: readonly Setting[] = [
   defineSetting(
     'MAIL_DNS',
     'on',
-    'on or off. With off, no name server is asked about senders of received mail: signatures are not checked, and only results of the receiving mail server count.',
+    'on or off. With off, no name server is queried about the senders of received mail: signatures are not verified, and only the results of the receiving mail server count.',
   ),
   defineSetting(
     'MAIL_CA_FILE',
     '',
-    'File of certificates in PEM that mail servers and OAuth issuers are trusted by, in addition to the public authorities.',
+    'File of PEM certificates with which mail servers and OAuth issuers are verified, in addition to the public authorities.',
   ),
   defineSetting('MAIL_GOOGLE_CLIENT_ID', '', 'OAuth client id of this server at Google, for Gmail accounts.'),
   defineSetting('MAIL_GOOGLE_CLIENT_SECRET', '', 'The client secret that belongs to MAIL_GOOGLE_CLIENT_ID.', true),
@@ -83,7 +83,7 @@ export const mailSettings: readonly Setting[] = [
 /**
  * Reads the settings of mail accounts.
  *
- * @param read the value of a setting, empty where it is not set.
+ * @param read the value of a setting, empty if it is not set.
  * @param parseHosts checks a list of hosts, addresses and ranges.
  * @throws ConfigError naming the setting and the cure.
  */

@@ -1,6 +1,4 @@
-/**
- * What is counted for metrics, in plain numbers and arrays, so that counting costs next to nothing. `/metrics` reads them.
- */
+/** Metrics are counted in plain numbers and arrays, so that counting costs next to nothing. `/metrics` reads them. */
 
 /**
  * What the parts of this process have done since it started, and what they are doing. Several servers in one process count together.
@@ -45,7 +43,7 @@ export const statusClasses = 5;
 
 const boundsInMilliseconds = latencyBounds.map((each) => each * 1000);
 const bucketCount = latencyBounds.length + 1;
-/** The name of everything that has no other. */
+/** The action under which all requests without a listed action are counted. */
 export const otherAction = 'other';
 
 /** The requests of one action since the last {@link RequestMetrics.drain}. */

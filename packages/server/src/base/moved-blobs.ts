@@ -61,8 +61,8 @@ export class MovedBlobs implements BlobStore {
 }
 
 /**
- * Moves all blobs of an application to another store, one after the other. Each is removed where it was when it is
- * stored in the other. If it is interrupted, it can be run again.
+ * Moves all blobs of an application to another store, one after the other. Each blob is removed from its store once the
+ * other store has it. If it is interrupted, it can be run again.
  *
  * @param before milliseconds since the epoch: younger blobs stay.
  * @returns the number of blobs and bytes.
@@ -76,7 +76,7 @@ export async function moveBlobs(
   for (const scope of await from.scopes())
     for (const name of await from.findStoredBefore(scope, before)) {
       const blob = /^[0-9a-f]{64}$/.test(name) ? await from.open(scope, name) : null;
-      if (!blob) continue; // the rest of an upload that was cut short, or removed meanwhile
+      if (!blob) continue; // removed meanwhile, or the remains of an interrupted upload
       const { sha256 } = await to.receive(scope, blob.read(0, blob.size - 1));
       if (sha256 !== name) throw new Error(`The file ${scope}/${name} is damaged: its bytes have another SHA-256.`);
       await from.remove(scope, [name], before);

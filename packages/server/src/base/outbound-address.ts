@@ -1,4 +1,4 @@
-/** Which addresses the server may call: public ones, and those that the operator allows. No input or output. */
+/** Which addresses the server may call: public ones, and those that the operator allows. This module does no I/O. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -45,7 +45,10 @@ export class OutboundAllow {
     return this.#ranges.length > 0;
   }
 
-  /** Whether an entry names an address: unlike public ones, which are allowed without an entry. @param text as in a URL, or from a resolver. */
+  /**
+   * Whether an entry explicitly allows an address. Public addresses are allowed without an entry. @param text as in a
+   * URL, or from a resolver.
+   */
   namesAddress(text: string): boolean {
     if (!ipaddr.isValid(text)) return false;
     const address = unmapIpv4(ipaddr.parse(text));

@@ -114,10 +114,11 @@ export class OutboundClient {
   }
 
   /**
-   * Sends one POST whose reply matters.
+   * Sends one POST and returns its reply with the bytes of the body.
    *
    * @param form headers and body.
-   * @param maxBytes limit of the content of the reply. One more byte is read, so that a caller can detect longer content.
+   * @param maxBytes limit of the content of the reply. One more byte is read, so that a caller can detect longer
+   * content.
    * @throws OutboundFailure as {@link post}.
    */
   exchange(

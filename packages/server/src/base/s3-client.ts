@@ -20,7 +20,9 @@ export interface S3Request {
   readonly body?: S3Body;
   /** The service may be silent for long, because it copies. */
   readonly isCopy?: boolean;
-  /** False: one attempt to clean up after a failure, which tells nothing new about the service. */
+  /**
+   * False: a single attempt to clean up after a failure. Its outcome does not change the reported state of the service.
+   */
   readonly retries?: boolean;
 }
 
@@ -55,7 +57,7 @@ export class S3Fault extends BlobStoreFault {
 /** Time limits in milliseconds, and attempts. */
 export interface S3Times {
   readonly connect: number;
-  /** Without a byte in either direction. */
+  /** Maximum time without a byte in either direction. */
   readonly idle: number;
   readonly copy: number;
   /** The first pause between attempts; each further one is twice as long. */

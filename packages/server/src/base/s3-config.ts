@@ -63,7 +63,7 @@ export function readS3Config(read: (name: string) => string): S3Config | null {
 /**
  * Reads the settings of a bucket.
  *
- * @param read the value of a setting, empty where it is not set.
+ * @param read the value of a setting, empty if it is not set.
  * @returns null if no bucket is set.
  * @throws ConfigError naming the setting and the cure.
  */

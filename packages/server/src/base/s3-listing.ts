@@ -1,4 +1,4 @@
-/** Lists what a bucket has under a beginning of keys: objects, and uploads that are not complete. */
+/** Lists the objects and the incomplete uploads of a bucket whose keys begin with a prefix. */
 import { nullIfMissing, type S3Client, S3Fault } from './s3-client.ts';
 import { runForEach } from './s3-upload.ts';
 import { readElement, readElements } from './s3-xml.ts';

@@ -31,14 +31,14 @@ export async function claimBucket(client: S3Client, owner: string, mayBeNew = tr
 }
 
 async function readOwner(client: S3Client, key: string): Promise<string | null> {
-  // A list names the cause of a refusal, which the reply to HEAD has no body for.
+  // A reply to HEAD has no body that names the cause of a refusal. The reply to a list request has one.
   await client.request({ method: 'GET', key: '', query: { 'list-type': '2', prefix: key, 'max-keys': '1' } });
   await client.request({ method: 'GET', key: '', query: { uploads: '', prefix: key, 'max-uploads': '1' } });
   const found = await client.request({ method: 'GET', key }).catch(nullIfMissing);
   return found ? found.text.trim() : null;
 }
 
-/** Notes the data to which the prefix belongs. @throws StartFailure if the bucket cannot be written. */
+/** Stores in the bucket to which data the prefix belongs. @throws StartFailure if the bucket cannot be written. */
 export async function markBucket(client: S3Client, owner: string): Promise<void> {
   const key = `${client.config.prefix}${ownerName}`;
   await client.request({ method: 'PUT', key, body: textBody(`${owner}\n`) }).catch((error: unknown) => {

@@ -4,7 +4,10 @@ import { ApiError } from '../protocol/api-error.ts';
 import { nullIfMissing, type S3Body, type S3Client, S3Fault, textBody } from './s3-client.ts';
 import { readElement } from './s3-xml.ts';
 
-/** The least that services accept for a part other than the last one. All parts are equal, because some services require it. */
+/**
+ * The minimum size that services accept for a part other than the last one. All parts are equal, because some services
+ * require it.
+ */
 export const partBytes = 5 * 1024 * 1024;
 const maxParts = 10_000;
 /** The maximum size of a file: the parts of one upload. */
@@ -45,7 +48,7 @@ class PartInMemory {
     this.#size = size;
   }
 
-  /** @returns what does not fit. */
+  /** @returns the bytes that do not fit. */
   add(piece: Uint8Array): Uint8Array {
     const taken = piece.subarray(0, this.#size - this.length);
     this.#pieces.push(taken);
@@ -163,7 +166,8 @@ export class MultipartUpload {
     const query = { uploadId: this.#id };
     await this.#client
       .request({ method: 'POST', key: this.#key, query, body, isCopy: true })
-      // A retry after a reply that was lost finds no upload any more. The size tells whether it was completed.
+      // A retry after a reply that was lost finds no upload any more. The size of the object shows whether the upload
+      // was completed.
       .catch((error: unknown) => nullIfMissing(error));
     await requireSize(this.#client, this.#key, size);
   }

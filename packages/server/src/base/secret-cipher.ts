@@ -48,7 +48,8 @@ export interface EncryptionContext {
 
 /**
  * Encrypts secrets for the record and field that they belong to: AES-256-GCM with the {@link EncryptionContext} as
- * additional data. The format is `<key id>.<encrypted>`, so that a rotation can find what is still under a previous key.
+ * additional data. The format is `<key id>.<encrypted>`, so that a rotation can find secrets that are still under a
+ * previous key.
  */
 export class ContextCipher {
   readonly #keys: readonly { readonly id: string; readonly key: Buffer }[];

@@ -15,7 +15,7 @@ export interface SettingReport {
   readonly changeable: boolean;
   readonly default: string | null;
   readonly description: string;
-  /** Of whole numbers. */
+  /** The unit of a whole number. */
   readonly unit: string | null;
   readonly minimum: number | null;
   readonly maximum: number | null;

@@ -11,7 +11,7 @@ export interface Setting {
 /** A setting that administrators can also store, and that takes effect while the server runs. */
 export interface RuntimeSetting {
   readonly group: SettingGroup;
-  /** Of a whole number. */
+  /** The bounds of a whole number. */
   readonly range?: NumberRange;
   readonly choices?: readonly string[];
 }

@@ -60,7 +60,7 @@ export const settings: readonly Setting[] = [
   defineSetting(
     'READERS',
     '',
-    'Threads that listen on the same port and answer reads of records on SQLite (0–64); empty: one less than the processors, at most 8. 0: only the main thread. Not for PostgreSQL: start several servers.',
+    'Threads that listen on the same port and answer reads of records on SQLite (0–64). Empty: the number of processors minus one, at most 8. 0: only the main thread. Not for PostgreSQL: start several servers.',
   ),
   defineSetting('READER_THREADS', '1', 'Worker threads for long reads on SQLite (1–16).'),
   atRuntime(defineSetting('LIMIT_FIELDS', '200', 'Maximum number of fields of a collection.'), {
@@ -75,10 +75,17 @@ export const settings: readonly Setting[] = [
     defineSetting('LIMIT_FILE_MB', '1024', 'Maximum size of an uploaded file, in megabytes of 1,048,576 bytes.'),
     { group: 'limits', range: { min: 1, max: 1_048_576, unit: 'megabytes' } },
   ),
-  atRuntime(defineSetting('LIMIT_UPLOAD_MB', '4096', 'Maximum size of all files of one request, in the same unit.'), {
-    group: 'limits',
-    range: { min: 1, max: 1_048_576, unit: 'megabytes' },
-  }),
+  atRuntime(
+    defineSetting(
+      'LIMIT_UPLOAD_MB',
+      '4096',
+      'Maximum size of all files of one request, in megabytes of 1,048,576 bytes.',
+    ),
+    {
+      group: 'limits',
+      range: { min: 1, max: 1_048_576, unit: 'megabytes' },
+    },
+  ),
   ...s3Settings,
   ...backupSettings,
   defineSetting(
@@ -104,7 +111,7 @@ export const settings: readonly Setting[] = [
   defineSetting(
     'CITUS_PLACEMENT',
     'fewest',
-    'The node for a new application on a Citus cluster. fewest: that with the fewest applications; smallest: that whose database is the smallest; or the only nodes to use, such as worker1:5432, separated by commas.',
+    'The node for a new application on a Citus cluster. fewest: the node with the fewest applications; smallest: the node whose database is the smallest; or the only nodes to use, such as worker1:5432, separated by commas.',
   ),
   atRuntime(defineSetting('AUDIT_DAYS', '365', 'Number of days for which entries of the audit journal are kept.'), {
     group: 'retention',

@@ -138,7 +138,10 @@ export function describeStartFailure(error: unknown): string {
   return `The server could not start: ${toOneLine(message)}`;
 }
 
-/** The innermost `cause` has the error code. Of an AggregateError (several connection attempts), the first one is used. */
+/**
+ * The error code is in the innermost `cause`. Of an AggregateError (several connection attempts), the first error is
+ * used.
+ */
 function findRootCause(error: unknown): Coded {
   let found = (error ?? {}) as Coded;
   for (let depth = 0; depth < 5; depth += 1) {

@@ -2,7 +2,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { openUnlinkedFile, readFromStart } from './unlinked-file.ts';
 
-/** Bytes in memory. What is longer is written to the file in pieces of this size. */
+/** Bytes that are collected in memory. Longer text is written to the file in pieces of this size. */
 const memoryBytes = 256 * 1024;
 
 export class TextSpool {

@@ -21,7 +21,7 @@ export class TimeSlices {
     return performance.now() >= this.#end;
   }
 
-  /** Waits until other requests had their turn. */
+  /** Waits until other requests have been processed. */
   async next(): Promise<void> {
     await afterOthers();
     this.#end = performance.now() + sliceMilliseconds;

@@ -69,7 +69,7 @@ const protocols = ['http/json', 'http/protobuf'];
 /**
  * Reads the settings of traces.
  *
- * @param read the value of a setting, empty where it is not set.
+ * @param read the value of a setting, empty if it is not set.
  * @returns null if no traces are sent; the other settings are not checked then, because they may be those of other programs.
  * @throws ConfigError naming the setting and the cure.
  */

@@ -1,4 +1,4 @@
-/** Temporary files without a name: nothing of them stays in the folder, whatever ends the process. */
+/** Temporary files without a name: nothing remains in the folder, however the process ends. */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,10 @@ export async function openUnlinkedFile(): Promise<FileHandle> {
   }
 }
 
-/** The bytes of a file. No stream: one that fails closes the descriptor, which may be that of another file when the handle is closed. */
+/**
+ * The bytes of a file. A stream is not used: if it fails, it closes the descriptor. Closing the handle would then close
+ * a descriptor that may belong to another file by that time.
+ */
 export async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(readBytes), position });

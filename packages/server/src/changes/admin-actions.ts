@@ -1,7 +1,7 @@
 /**
- * Administrative actions before they are in the audit journal. An action is written to the application's store in the
- * transaction of the change itself, so that neither exists without the other, even after kill -9. The journal then
- * takes it over.
+ * Administrative actions that wait to be moved to the audit journal. An action is written to the application's store in
+ * the transaction of the change itself, so that neither exists without the other, even after kill -9. The journal then
+ * moves it to its own store.
  */
 import { randomUUID } from 'node:crypto';
 import { insertAdminAction } from '../database/audit-rows.ts';
@@ -18,7 +18,7 @@ export interface AuditActor {
 }
 
 export interface AdminAction extends AuditActor {
-  /** A UUID, so that an action enters the journal once. */
+  /** A UUID, so that an action enters the journal only once. */
   readonly uid: string;
   readonly at: string;
   /** `<resource>:<action>`. */

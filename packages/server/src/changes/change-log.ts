@@ -38,7 +38,7 @@ export interface NewEvents {
   readonly by: Caller | null;
 }
 
-/** No log contains longer numbers than these. */
+/** Transaction numbers and ids of a log never have more digits than these. */
 const maxTransactionDigits = 19;
 const maxIdDigits = 18;
 
@@ -72,7 +72,7 @@ export class ChangeLog {
     this.#onAdminAction = onAdminAction;
   }
 
-  /** Takes over the log of an earlier run. Call once, before any other method. */
+  /** Continues the log of an earlier run. Call once, before any other method. */
   async open(): Promise<void> {
     await this.#store.adopt();
     this.#epoch = await readEpoch(this.#database);

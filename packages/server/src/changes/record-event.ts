@@ -8,8 +8,8 @@ export interface EventDetails {
   readonly caller?: Caller | null;
   readonly requestId?: string | null;
   /**
-   * Whether this is an administrative act, which also enters the audit journal under the caller. Default: false. What a tool of the
-   * Model Context Protocol changes always enters it.
+   * Whether this is an administrative action, which also enters the audit journal under the caller. Default: false.
+   * Changes by Model Context Protocol tools always enter it.
    */
   readonly isAudited?: boolean;
 }

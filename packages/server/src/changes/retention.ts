@@ -19,7 +19,10 @@ export interface EventRetentionParts {
 }
 
 const pruneIntervalMilliseconds = 30_000;
-/** Without new events, old ones are deleted this often. Those of other servers are deleted by them. */
+/**
+ * How often old events are deleted while this server writes no new ones. Other servers delete events after their own
+ * writes.
+ */
 const idlePruneMilliseconds = 600_000;
 const eventsPerBatch = 200;
 /** Other writes run between two batches. At most 20,000 events are deleted in a second. */
@@ -29,7 +32,7 @@ const batchPauseMilliseconds = 10;
 export class EventRetention {
   readonly #parts: EventRetentionParts;
   readonly #worker: BackgroundWorker;
-  /** Whether events were written here, or a request wants old ones deleted, since the last run. */
+  /** Whether events were written here, or a caller requested a deletion of old ones, since the last run. */
   #isDue = true;
   #ranAt = Number.NEGATIVE_INFINITY;
   /** The limits of the last run: they can be changed while the server runs. */
@@ -55,7 +58,7 @@ export class EventRetention {
     return this.#worker.stop();
   }
 
-  /** Deletes now what exceeds the limits. */
+  /** Immediately deletes the events that exceed the limits. */
   prune(): Promise<void> {
     this.#isDue = true;
     return this.#worker.runNow();

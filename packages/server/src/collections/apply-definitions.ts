@@ -35,8 +35,8 @@ interface Plan {
   readonly changed: readonly FieldChange[];
   readonly metadataChanges: readonly { readonly collection: string; readonly change: CollectionChange }[];
   /**
-   * Options that are switched before fields are added: the fields may need what the options add, or names that become
-   * free.
+   * Options that are switched before fields are added: the new fields may need fields or free names that result from
+   * the switch.
    */
   readonly switched: readonly { readonly collection: string; readonly change: CollectionChange }[];
 }

@@ -153,7 +153,10 @@ function checkNewName(newName: unknown, name: string, collection: Collection): v
   if (newName !== name) requireFreeName(collection, newName as string);
 }
 
-/** Only a write of a record checks which files its author may use. @throws ApiError 422 */
+/**
+ * Refuses conversions to and from files: only writes of records check which files a caller may use. @throws ApiError
+ * 422
+ */
 function rejectFileConversion({ definition: before }: Field, after: FieldDefinition): void {
   if (before.type !== 'file' && after.type !== 'file') return;
   const problem = 'Values cannot be converted to or from files. Define another field.';

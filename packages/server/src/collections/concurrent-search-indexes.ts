@@ -1,9 +1,10 @@
 /**
- * Builds search indexes with one statement each, which blocks neither reads nor writes. Only one of several servers does so
- * at a time. If it dies, the engine may go on with the statement: the next server waits for its end and uses the result.
+ * Builds search indexes with one statement each, which blocks neither reads nor writes. Only one of several servers
+ * does so at a time. If it dies, the engine may continue the statement: the next server waits for its end and uses the
+ * result.
  *
- * A build keeps changes of its table's structure waiting, and reads and writes wait behind these. So a build is ended as soon
- * as one waits, and starts again later.
+ * A build blocks changes of its table's structure, and reads and writes queue behind such a change. So a build is
+ * cancelled as soon as a change waits for it, and restarted later.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HealthReporter } from '../base/server-health.ts';
@@ -25,7 +26,9 @@ export class ConcurrentSearchIndexes {
   readonly #report: HealthReporter;
   readonly #signal: AbortSignal;
 
-  /** @param report reports that the engine lacks what search indexes need. @param signal ends a build under way. */
+  /**
+   * @param report reports that the engine lacks a part that search indexes need. @param signal ends a build under way.
+   */
   constructor(database: Database, engine: ConcurrentSearchIndex, report: HealthReporter, signal: AbortSignal) {
     this.#database = database;
     this.#engine = engine;
@@ -99,7 +102,7 @@ export class ConcurrentSearchIndexes {
     return existing.find((each) => each[0] === name)?.[1] ?? null;
   }
 
-  /** @returns the schema of the operator class; null if the extension cannot be had. */
+  /** @returns the schema of the operator class; null if the extension is not available. */
   async #prepare(): Promise<string | null> {
     const { prepare, probe, missing } = this.#engine;
     const find = async (): Promise<string | null> =>

@@ -30,7 +30,7 @@ export interface CollectionOrigin {
   readonly system: boolean;
   readonly internal: boolean;
   readonly hidden: (definition: FieldDefinition) => boolean;
-  /** Whose columns themselves refuse null. */
+  /** Whether the column of a field is NOT NULL. */
   readonly notNull?: (definition: FieldDefinition) => boolean;
 }
 

@@ -20,7 +20,7 @@ export interface ChangeScope {
   readonly subject: string;
   /** Tables whose rows or columns change. Writers on them wait, and the change sees everything that they wrote. */
   readonly tables: readonly string[];
-  /** Tables are rebuilt to which others may refer. */
+  /** Tables are rebuilt, and other tables may refer to them. */
   readonly needsRebuild?: boolean;
   /** Readers continue until the columns of the tables change, which is done last. */
   readonly isReadable?: boolean;

@@ -67,7 +67,7 @@ export interface DefinitionContext {
   readonly dryRun: DefinitionDryRun | null;
   /** Set if the caller wants the events of a change: collects them. */
   readonly collectedEvents: DefinitionEvent[] | null;
-  /** Keeps the data of what a change destroys, before it is destroyed; absent: nothing is kept. */
+  /** Stores the data of definitions before a change destroys them; absent: no data is stored. */
   readonly keepDropped?: (transaction: Transaction, dropped: DroppedDefinition) => Promise<void>;
   /** Set if the change is one of several in a transaction. */
   readonly tx: DefinitionTransaction | null;

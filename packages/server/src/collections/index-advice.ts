@@ -17,13 +17,16 @@ import {
 } from './index-proposal.ts';
 import { nameIndex } from './storage.ts';
 
-/** A shape is only advised on if its reads ran as often, and visited as many rows, of which few were returned. */
+/**
+ * A shape only gets advice if it has at least this many calls and visited rows, and visited at least this many rows for
+ * each returned one.
+ */
 const minCalls = 3;
 const minVisited = 1000;
 const minVisitedPerReturned = 5;
-/** For how long the reads of a collection must have been recorded before an index that none has used is named. */
+/** How long the reads of a collection must have been recorded before an unused index is reported. */
 const unusedAfterMilliseconds = 24 * 60 * 60 * 1000;
-/** Shapes that are listed with an advice. */
+/** Maximum number of shapes that are listed with one piece of advice. */
 const maxListedShapes = 5;
 
 /** A shape of reads, as it is shown. */
@@ -67,7 +70,7 @@ export interface UnneededIndex {
   readonly coveredBy: readonly string[] | null;
 }
 
-/** What the advice is made from, and what the caller may see of it. */
+/** The data that the advice is made from, and the caller's view of it. */
 export interface AdviceContext {
   readonly shapes: RequestShapes;
   readonly registry: Registry;
@@ -111,7 +114,10 @@ function isCostly(shape: RequestShape): boolean {
   return calls >= minCalls && rows >= calls * minVisited && rows >= minVisitedPerReturned * (returned + calls);
 }
 
-/** The rows that the pages of a shape visited, or that their totals visited in vain, which only an index over a condition avoids. */
+/**
+ * The rows that the pages of a shape visited. For a shape with conditions, the rows that its totals visited in vain
+ * also count, because only an index over a condition avoids these.
+ */
 function countVisited({ visited, visitedByTotal, need }: RequestShape): number {
   const { equal, ranges, alternatives, searched } = need;
   const hasConditions = equal.length + ranges.length + alternatives.length + searched.length > 0;
@@ -123,7 +129,7 @@ function isVisible({ maySee }: AdviceContext, { need }: RequestShape): boolean {
   return [need, ...need.related].every(({ collection, named }) => maySee(collection, named));
 }
 
-/** The indexes that would serve a shape, where its tables are not already read through one. */
+/** The indexes that would serve a shape. Related tables that are already read through an index need none. */
 function propose(shape: RequestShape): IndexProposal[] {
   const { need } = shape;
   const own = proposeIndex(shape);
@@ -145,7 +151,7 @@ interface ProposalGroup {
   readonly members: Proposed[];
 }
 
-/** Adds a proposal to those that an index with more fields serves, or that it serves. */
+/** Adds a proposal to the group whose index serves it, or whose index it replaces because it has more fields. */
 function addProposal(groups: ProposalGroup[], proposed: Proposed): void {
   const { proposal } = proposed;
   const group = findGroup(groups, proposal) ?? groups.find((each) => replaces(proposal, each));
@@ -206,7 +212,10 @@ function describeMissing({ proposal, members }: ProposalGroup, groups: readonly 
   };
 }
 
-/** The indexes without which none of the shapes uses this one, as they are advised. */
+/**
+ * Further indexes that all shapes need, so that they use this one. As they are advised: with the fields of their
+ * groups.
+ */
 function findFurtherIndexes(members: readonly Proposed[], groups: readonly ProposalGroup[]): string[][] {
   if (members.some(({ proposal }) => proposal.onlyWith.length === 0)) return [];
   const further = members.flatMap(({ proposal }) => proposal.onlyWith.map((each) => findGroup(groups, each)));
@@ -241,7 +250,7 @@ function describeRequest(shape: RequestShape): AdvisedRequest {
   };
 }
 
-/** Visited rows are sampled or estimated, so only two digits of them mean something. */
+/** Visited rows are sampled or estimated, so only two digits are significant. */
 function estimate(rows: number): number {
   return Number(rows.toPrecision(2));
 }
@@ -258,7 +267,7 @@ function format(value: number): string {
 interface IndexUses {
   readonly names: ReadonlySet<string>;
   readonly needs: readonly ConditionNeed[];
-  /** Whether the use of all reads is known, for long enough. */
+  /** Whether the index use of all reads has been recorded for long enough. */
   readonly isComplete: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** What the builds of search indexes share: the index, its state in the store, and the application that it belongs to. */
+/**
+ * The common parts of the builds of search indexes: the index, its state in the store, and the application that it
+ * belongs to.
+ */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ChangeLog } from '../changes/change-log.ts';
@@ -20,7 +23,7 @@ export interface IndexedApplication {
   ensureCurrent(): Promise<void>;
 }
 
-/** An index that is being built, and where it belongs. */
+/** An index that is being built, with its collection. */
 export interface IndexBuild {
   readonly stored: StoredSearchIndex;
   readonly index: SearchIndex;

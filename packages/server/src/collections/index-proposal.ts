@@ -11,9 +11,9 @@ export interface IndexProposal {
   readonly collection: Collection;
   /** Fields that equal one value. Their order does not matter. */
   readonly equal: readonly Field[];
-  /** The fields after them: the order of the list, or one range. */
+  /** The fields after the equal ones: the order of the list, or one range. */
   readonly rest: readonly Field[];
-  /** Whether the index leaves no condition and no order to be done record by record. */
+  /** Whether the index serves all conditions and the order, so that no record needs to be tested or sorted. */
   readonly isComplete: boolean;
   /** Further proposals for the same read, without which this one does not serve it. */
   readonly onlyWith: readonly IndexProposal[];
@@ -28,12 +28,13 @@ export function proposeIndex({ need, calls, callsWithMore }: RequestShape): Inde
   const equal = need.equal.slice(0, maxFields);
   const ordered = order?.filter((field) => !equal.includes(field)) ?? null;
   const [range] = ranges;
-  // Where more match than a page holds, reading them in their order ends early. Where few match, they are found first.
+  // If more records match than a page holds, a read in the order of the list ends early. If few match, finding them
+  // first is faster.
   const fillsPages = callsWithMore * 2 >= calls;
   const isRangeFirst = range !== undefined && range !== ordered?.[0] && !(fillsPages && ordered && ordered.length > 0);
   const rest = (isRangeFirst ? [range] : (ordered ?? [])).slice(0, maxFields - equal.length);
   if (equal.length + rest.length === 0) return null;
-  // The order alone does not find the few records that match other conditions.
+  // An index that only serves the order does not help to find the few records that match other conditions.
   if (equal.length + ranges.length === 0 && hasOthers && !fillsPages) return null;
   const covered = isRangeFirst ? ranges.length === 1 : ranges.every((field) => field === rest[0]);
   return {
@@ -74,7 +75,10 @@ export function isServed(proposal: IndexProposal): boolean {
   return listIndexes(proposal.collection).some(({ fields }) => servesProposal(fields, proposal));
 }
 
-/** Whether an index over these fields serves a proposal: it begins with the fields that are equal, and goes on with the rest. */
+/**
+ * Whether an index over these fields serves a proposal: it begins with the fields that are equal, and continues with
+ * the rest.
+ */
 export function servesProposal(
   fields: readonly string[],
   { type, equal, rest }: Pick<IndexProposal, 'type' | 'equal' | 'rest'>,

@@ -4,8 +4,9 @@ import type { Collection, Field, Registry } from '../schema/registry.ts';
 import { defaultOnDelete } from './resolution-draft.ts';
 
 /**
- * What a foreign key does when its target is deleted, after its definition has changed. If no relation specifies
- * `onDelete`, a foreign key that may no longer be null restricts, and one that may be null again is set to null.
+ * Determines the effect that deleting the target has on a foreign key whose definition has changed. If no relation
+ * specifies `onDelete`, a foreign key that may no longer be null restricts, and one that may be null again is set to
+ * null.
  *
  * @throws ApiError 422 if a relation specifies that the key is set to null, and it may no longer be null.
  */

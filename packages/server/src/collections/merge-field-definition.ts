@@ -1,6 +1,6 @@
 /**
- * Merges the definition of a field with its changes. Properties that the changes do not name stay, also under another
- * type, or are refused by name.
+ * Merges the definition of a field with its changes. Properties that the changes do not name are kept. If the type
+ * changes and the new type does not have such a property, the change is refused and the error names the property.
  */
 import { invalidDefinition } from '../protocol/api-error.ts';
 import type { FieldDefinition } from '../protocol/definition.ts';
@@ -37,7 +37,7 @@ export function mergeFieldDefinition(
   return withDefault(field, definition, defaultValue);
 }
 
-/** A relation or a primary key, of which only the descriptive properties change. */
+/** Merges the changes of a relation or a primary key, which can only change their descriptive properties. */
 function mergeDescriptiveProperties(
   field: Field,
   changes: Raw,

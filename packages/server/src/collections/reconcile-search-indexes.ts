@@ -7,9 +7,10 @@ import type { Registry } from '../schema/registry.ts';
 import { listSearchFields } from '../schema/search-fields.ts';
 
 /**
- * Makes the search indexes those that the definitions name: drops the others, and creates missing ones, which are empty
- * until the builder has filled them. Runs at the end of the transaction of each definition change, so that no change
- * needs to know of them. A changed column gets a new index; a rebuilt table gets its triggers again.
+ * Brings the search indexes in line with the definitions: drops those that no definition names, and creates missing
+ * ones, which are empty until the builder has filled them. Runs at the end of the transaction of each definition
+ * change, so that no change needs to know of them. A changed column gets a new index; a rebuilt table gets its triggers
+ * again.
  *
  * @param registry the definitions after the change.
  */

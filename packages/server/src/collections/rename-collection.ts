@@ -40,7 +40,7 @@ export async function renameCollection(context: DefinitionContext, from: string,
   });
 }
 
-/** What is stored of a field that refers to the collection; null if it does not. */
+/** The new stored values of a field that refers to the collection; null if it does not. */
 function renameInField(
   field: Field,
   rename: (name: string) => string,

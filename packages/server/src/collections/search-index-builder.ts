@@ -14,11 +14,11 @@ import { fillSearchIndex } from './fill-search-index.ts';
 import { type IndexBuild, type IndexedApplication, storeProgress } from './index-build.ts';
 
 const retryMilliseconds = 60_000;
-/** After a change of definitions has interrupted a build, or while another server builds. */
+/** The pause after a change of definitions has interrupted a build, or while another server builds. */
 const interruptedMilliseconds = 1000;
 const otherServerMilliseconds = 5000;
 const failed =
-  'The last attempt to build the index failed; the log of the server has the reason. It is repeated every minute.';
+  'The last attempt to build the index failed; the server log contains the reason. The build is retried every minute.';
 
 /** Builds the search indexes of one application. {@link wake} after each change of definitions. */
 export class SearchIndexBuilder {
@@ -106,7 +106,7 @@ export class SearchIndexBuilder {
     if (isComplete) await this.#complete(build);
   }
 
-  /** The next build is tried; this one is repeated. */
+  /** Continues with the next build, and retries this one later. */
   async #fail({ index, collection }: IndexBuild, error: unknown): Promise<void> {
     const { database, logger } = this.#application;
     if (this.#worker.isStopped) return;

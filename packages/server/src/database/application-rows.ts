@@ -34,7 +34,7 @@ export async function findApplication(database: Database, name: string): Promise
   return row ? toApplicationRow(row) : null;
 }
 
-/** The stores of those of the applications that are in service, by name. */
+/** The stores of the given applications that are in service, by name. */
 export async function readServedStores(
   database: Database,
   names: readonly string[],
@@ -289,7 +289,7 @@ export async function deleteTokenApplications(database: Database, tokenHashes: r
   );
 }
 
-/** Those of the token hashes that belong to a key or login of this application. */
+/** Which of the token hashes belong to a key or login of this application. */
 export async function findKnownTokens(database: Database, tokenHashes: readonly string[]): Promise<Set<string>> {
   const wanted = database.dialect.isIn(sql`"tokenHash"`, listValue('text', tokenHashes));
   const rows = await readRows<[hash: string]>(

@@ -99,7 +99,7 @@ export async function decryptFiles(
   return decrypted;
 }
 
-/** The same change of bytes in two forms. */
+/** The same transformation of bytes in two forms. */
 interface Change {
   readonly stream: (source: globalThis.ReadableStream<Uint8Array>) => Promise<globalThis.ReadableStream<Uint8Array>>;
   readonly bytes: (source: Uint8Array) => Promise<Uint8Array>;

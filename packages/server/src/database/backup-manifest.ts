@@ -26,7 +26,7 @@ export interface BackupFile {
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
-  /** Of an encrypted file, whose path ends with `.age`: size and SHA-256 of what it contains. */
+  /** For an encrypted file, whose path ends with `.age`: size and SHA-256 of its decrypted content. */
   readonly plain?: { readonly bytes: number; readonly sha256: string };
 }
 
@@ -98,7 +98,7 @@ export function parseManifest(backup: string, text: string): BackupManifest {
     );
   if (manifest.format !== (manifest.encryption ? 2 : 1) || digest !== digestOf(manifest)) throw damagedManifest(backup);
   for (const { path } of manifest.files) checkPath(backup, path);
-  // Names of files and schemas are made of the store, and an application is created with the name.
+  // The store becomes part of the names of files and schemas, and an application is created with the name.
   if (
     !manifest.applications.every(
       ({ store, name }) => /^[0-9a-f-]{1,36}$/.test(store) && applicationNamePattern.test(name),

@@ -55,7 +55,7 @@ export async function readBackups(database: Database): Promise<BackupRow[]> {
   return rows.map(toRow);
 }
 
-/** Those that run, or were interrupted. */
+/** Backups and restores that are running, or that were interrupted. */
 export async function readRunningBackups(
   database: Database,
   transaction: Transaction | null = null,

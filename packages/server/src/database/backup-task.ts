@@ -30,7 +30,7 @@ export interface NewStoreRequest extends StoredBackup {
   readonly application: string;
   /** The name of the store to create. */
   readonly store: string;
-  /** Secret keys of age; empty where the backup is not encrypted. */
+  /** Secret keys of age; empty if the backup is not encrypted. */
   readonly identities: readonly string[];
   /** Whether the application is a copy next to the original: then it sends nothing and connects to no mail server. */
   readonly isCopy: boolean;

@@ -1,4 +1,4 @@
-/** Blobs in the database, in pieces: where any number of servers must see them. */
+/** Blobs in the database, in pieces, where any number of servers can read them. */
 import { createHash, randomUUID } from 'node:crypto';
 import type { BlobScope, BlobStore, NewBlob, OpenBlob, ReceivedBlob } from '../base/blob-store.ts';
 import type { Clock } from '../base/clock.ts';
@@ -19,7 +19,7 @@ export class DatabaseBlobs implements BlobStore {
     this.#clock = clock;
   }
 
-  /** A transaction of its own: what nothing comes to refer to is swept. */
+  /** Uses its own transaction. The sweep removes blobs that nothing refers to afterwards. */
   async put(scope: BlobScope, blobs: readonly NewBlob[]): Promise<void> {
     if (blobs.length === 0) return;
     const wanted = [...new Map(blobs.map((each) => [each.sha256, each])).values()];
@@ -46,8 +46,8 @@ export class DatabaseBlobs implements BlobStore {
   }
 
   /**
-   * Parts are stored under a name of their own until the hash is known. Each part is a transaction, so that a slow upload holds
-   * none open.
+   * Parts are stored under a temporary name until the hash is known. Each part is a transaction, so that a slow upload
+   * holds none open.
    */
   async receive(scope: BlobScope, bytes: AsyncIterable<Uint8Array>): Promise<ReceivedBlob> {
     const temporary = `in-${randomUUID()}`;

@@ -18,7 +18,9 @@ export interface Versions {
 /** The version of the stores that this server writes: the number of the last migration of `upgrades/`. */
 export const storeVersion = 7;
 
-/** The number of the last migration that a store has been through; 0: it is from before migrations were noted. */
+/**
+ * The number of the last migration that a store has been through; 0: the store is older than the record of migrations.
+ */
 export async function readStoreVersion(database: Database): Promise<number> {
   const [row] = await readRows(database, sql`SELECT max(number) FROM _migrations`);
   return Number(row?.[0] ?? 0);

@@ -26,7 +26,7 @@ export interface BoundStatement {
   readonly values: readonly unknown[];
 }
 
-/** The rows of counts that threads tell each other, for one state of the tables that they count. */
+/** The rows of counts that threads share, for one state of the counted tables. */
 export interface TotalsOfState {
   /** @param key of the count: its statement and values. */
   find(key: string): Row | null;

@@ -149,7 +149,7 @@ export interface Dialect {
   hasObjectWithId(json: Sql, isList: boolean, id: Sql): Sql;
   /** The value of a key that is given as text. */
   keyFromText(storage: Storage, text: Sql): Sql;
-  /** Null, '' or an empty list. */
+  /** Whether the operand is null, '' or an empty list. */
   isEmpty(storage: Storage, operand: Sql): Sql;
   isTrue(operand: Sql): Sql;
   /**

@@ -14,14 +14,14 @@ export interface LoggedEvent extends EventHead {
   readonly position: string;
   /** Names of the changed fields; empty for a published event. */
   readonly changed: readonly string[];
-  /** Of a published event; else undefined. */
+  /** The payload of a published event; undefined for other events. */
   readonly payload: unknown;
 }
 
 export interface PruneOptions {
   /** ISO 8601 time: older events are deleted. */
   readonly before: string;
-  /** Events further back than this many are deleted. */
+  /** Events with at least this many newer ones are deleted. */
   readonly maxEvents: number;
   /** Events that one call deletes at most. */
   readonly batchSize: number;

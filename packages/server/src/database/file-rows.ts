@@ -15,7 +15,7 @@ export interface FileRecord {
   readonly detectedType: string | null;
   readonly size: number;
   readonly sha256: string;
-  /** Of pictures, in pixels. */
+  /** The size of a picture in pixels; null for other files. */
   readonly width: number | null;
   readonly height: number | null;
   /** `user:3`, or `apiKey:7` for a key without a user; null without a credential. */
@@ -77,7 +77,7 @@ export async function readFileRecords(
   }));
 }
 
-/** A field of a record that refers to a file, or has referred to it: the value of the field decides. */
+/** A reference from a field of a record to a file. It may be outdated: the value of the field decides. */
 export interface FileReference {
   readonly fileId: number;
   readonly collectionId: number;
@@ -145,7 +145,7 @@ export async function storeFileReferences(
   const files = listValue('integer', [...new Set(references.map(({ fileId }) => fileId))]);
   const keys = listValue('text', [...new Set(references.map(({ key }) => key))]);
   const isOfField = sql`"collectionId"=${value('integer', collectionId)} AND "fieldId"=${value('integer', fieldId)}`;
-  // Former references of the records to other files of the list are included; the sweep looks at them a day later.
+  // Former references of the records to other files of the list are included; the sweep checks them a day later.
   const existing = await run(
     sql`UPDATE "fileReferences" SET "checkedAt"=${value('datetime', time)} WHERE ${dialect.isIn(sql`"fileId"`, files)} AND ${isOfField} AND ${dialect.isIn(sql`key`, keys)} RETURNING "fileId",key`,
   );
@@ -214,7 +214,7 @@ export async function findUnusedFiles(
   return rows.map(([id]) => Number(id));
 }
 
-/** Deletes those of some files that are still unused. */
+/** Deletes the given files that are still unused. */
 export async function deleteUnusedFiles(database: Database, before: string, ids: readonly number[]): Promise<void> {
   await database.write(async (transaction) => {
     transaction.touch('files');
@@ -227,7 +227,7 @@ function isUnused(before: string): Sql {
   return sql`COALESCE("attachedAt","createdAt")<${value('datetime', before)} AND NOT EXISTS (SELECT 1 FROM "fileReferences" r WHERE r."fileId"=files.id)`;
 }
 
-/** Of some blobs those that a file has. */
+/** Which of the blobs belong to a file. */
 export async function findFileBlobs(database: Database, sha256s: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await createReader(database)(
     sql`SELECT DISTINCT sha256 FROM files WHERE ${database.dialect.isIn(sql`sha256`, listValue('text', sha256s))}`,

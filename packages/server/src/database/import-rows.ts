@@ -36,7 +36,7 @@ export interface NewImport {
   readonly createdById: number | null;
   /** The source in the blob store. */
   readonly sha256: string;
-  /** As the request named them, and what else a later transaction needs. */
+  /** The options as the request named them, and further values that later transactions need. */
   readonly options: unknown;
   /** The names of the columns of the source. */
   readonly columns: readonly string[];
@@ -170,7 +170,7 @@ export async function renewImportLease(
   return row ? Number(row[0]) : null;
 }
 
-/** Gives leases back, so that another server can go on at once. */
+/** Releases leases, so that another server can continue immediately. */
 export async function releaseImportLeases(database: Database, server: string): Promise<void> {
   await database.write((transaction) =>
     createTxRunner(
@@ -182,7 +182,7 @@ export async function releaseImportLeases(database: Database, server: string): P
   );
 }
 
-/** Stores how far an import has got. @param rows the number of rows of the source, if it is known now. */
+/** Stores the progress of an import. @param rows the number of rows of the source, if it is known now. */
 export async function storeImportCounts(
   database: Database,
   transaction: Transaction,
@@ -310,7 +310,7 @@ export async function deleteImport(database: Database, transaction: Transaction,
   await createTxRunner(database, transaction)(sql`DELETE FROM imports WHERE id=${value('integer', id)}`);
 }
 
-/** Of some blobs those that are the source of an import. */
+/** Which of the blobs are sources of imports. */
 export async function findImportBlobs(database: Database, sha256s: readonly string[]): Promise<ReadonlySet<string>> {
   const isWanted: Sql = database.dialect.isIn(sql`sha256`, listValue('text', sha256s));
   const rows = await createReader(database)(sql`SELECT DISTINCT sha256 FROM imports WHERE ${isWanted}`);

@@ -10,7 +10,7 @@ export interface PageQueryParts {
   readonly rows: Sql;
   /** How many columns it has. */
   readonly columns: number;
-  /** The rows that make up the total; null where no total is wanted. */
+  /** The rows that make up the total; null if no total is wanted. */
   readonly count: CountedRows | null;
   /** The total is exact up to this number. */
   readonly cap: number;
@@ -27,9 +27,9 @@ export interface CountedRows {
 export interface PageQuery {
   /** Reads the page, on some engines together with the total. */
   readonly page: Sql;
-  /** Reads the total in one row; null where the page carries it, or where no total is wanted. */
+  /** Reads the total in one row; null if the page carries it, or where no total is wanted. */
   readonly count: Sql | null;
-  /** Estimates a total that is larger than the cap; null where the total already is an estimate. */
+  /** Estimates a total that is larger than the cap; null if the total already is an estimate. */
   readonly estimate: { readonly statement: Sql; readonly read: (row: Row) => number } | null;
   /**
    * The rows of {@link PageQueryParts.rows} and their total, from the results of `page` and `count`.
@@ -43,7 +43,7 @@ export type ReadPage = (rows: readonly Row[], countRow?: Row | null) => PageResu
 
 export interface PageResult {
   readonly rows: readonly Row[];
-  /** Null where no total is wanted. */
+  /** Null if no total is wanted. */
   readonly total: PageTotal | null;
 }
 

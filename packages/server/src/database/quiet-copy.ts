@@ -1,11 +1,11 @@
 import { quietMailStatements } from './mail/quiet-mail.ts';
 
 /**
- * What a copy of an application must not do next to the original: send the same messages to webhooks and by e-mail, and change the same
- * mailboxes on mail servers. Nor may it accept keys, logins and links that were given out for the original: a key that is revoked there
- * would stay valid in the copy.
+ * Statements that keep a copy of an application from interfering with the original. The copy must not send the same
+ * messages to webhooks and by e-mail, or change the same mailboxes on mail servers. It must not accept keys, logins and
+ * links of the original either: a key that is revoked there would stay valid in the copy.
  *
- * Of tables that an earlier version may lack. Both engines understand the statements.
+ * An earlier version may lack some of the tables. Both engines understand the statements.
  */
 export const quietStatements: readonly { readonly table: string; readonly text: string }[] = [
   {

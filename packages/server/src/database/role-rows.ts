@@ -3,7 +3,7 @@ import type { Database, Transaction } from './database.ts';
 import { createReader, createRunner, createTxRunner, readNumberInTx, runInTransaction } from './run-statement.ts';
 import { identifier, listValue, type Sql, sql, value } from './sql.ts';
 
-/** All roles. @param transaction as it sees them; null: the committed ones. */
+/** All roles. @param transaction null: reads the committed roles. */
 export async function readRoles(
   database: Database,
   transaction: Transaction | null = null,
@@ -29,7 +29,10 @@ export interface RoleDefinition {
   readonly builtIn: boolean;
 }
 
-/** All roles with their descriptions, by name. @param transaction as it sees them; null: the committed ones. */
+/**
+ * All roles with their descriptions, by name. @param transaction reads the roles that it sees; null: reads the
+ * committed ones.
+ */
 export async function readRoleDefinitions(
   database: Database,
   transaction: Transaction | null,

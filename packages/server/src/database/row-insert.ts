@@ -7,9 +7,9 @@ import { identifier, join, type Sql, sql, value } from './sql.ts';
 export type Columns = readonly (readonly [name: string, storage: Storage])[];
 
 /**
- * Inserts rows, as many in a statement as the engine likes; in the order in which they are given.
+ * Inserts rows, as many in one statement as is best for the engine, in the order in which they are given.
  *
- * @param after what follows the values: RETURNING, ON CONFLICT.
+ * @param after the SQL that follows the values: RETURNING, ON CONFLICT.
  */
 export async function insertRows(
   run: (statement: Sql) => Promise<Row[]>,

@@ -14,7 +14,7 @@ export interface PortableId {
   readonly id: string;
 }
 
-/** All portable ids. @param transaction as it sees them; null: the committed ones. */
+/** All portable ids. @param transaction null: reads the committed ids. */
 export async function readPortableIds(database: Database, transaction: Transaction | null): Promise<PortableId[]> {
   const run = createRunner(database, transaction);
   const rows = await run<[kind: PortableKind, item: string, id: string]>(sql`SELECT kind,item,id FROM _schema_ids`);

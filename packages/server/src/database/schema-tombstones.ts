@@ -8,7 +8,7 @@ export interface DataTombstone {
   readonly id: number;
   /** The portable id of the field or collection. */
   readonly item: string;
-  /** As it was called, such as `posts.title`. */
+  /** Its former name, such as `posts.title`. */
   readonly name: string;
   readonly table: string;
   readonly columns: unknown;
@@ -45,7 +45,10 @@ ORDER BY id DESC`,
   }));
 }
 
-/** What a tombstone copies: the columns of a table, or all of them; and only the rows that have a value in the last column. */
+/**
+ * The data that a tombstone copies: the columns of a table, or all of them; and only the rows that have a value in the
+ * last column.
+ */
 export interface TombstoneSource {
   readonly table: string;
   /** Null: the whole table. */
@@ -133,7 +136,7 @@ export async function advanceKeys(
   if (advance) await createTxRunner(database, transaction)(advance);
 }
 
-/** Makes the rows of a tombstone be found by their key. */
+/** Indexes the rows of a tombstone by their key. */
 export async function indexTombstone(
   database: Database,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** Statements about the list of search indexes of an application, which records how far each of them is built. */
+/** Statements about the list of search indexes of an application, with the progress of each build. */
 import type { Database, Transaction } from './database.ts';
 import { createRunner, type ReadableStore, runInTransaction } from './run-statement.ts';
 import { type Sql, sql, value } from './sql.ts';

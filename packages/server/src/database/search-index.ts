@@ -29,9 +29,12 @@ export interface SearchTest {
 
 /** The statements about search indexes that engines write differently. */
 export interface SearchIndexSql {
-  /** Creates an empty index, and what maintains it with each write. Runs in the transaction of the definition change. */
+  /**
+   * Creates an empty index, and the triggers or other parts that maintain it with each write. Runs in the transaction
+   * of the definition change.
+   */
   create(index: SearchIndex): Sql[];
-  /** Creates again what maintains an index, if a rebuild of its table has removed it. */
+  /** Creates the parts that maintain an index again, if a rebuild of its table has removed them. */
   maintain(index: SearchIndex): Sql[];
   /** Drops an index in the transaction of the definition change. */
   drop(name: string): Sql[];
@@ -57,7 +60,7 @@ export interface SearchIndexBatches {
 }
 
 export interface ConcurrentSearchIndex {
-  /** What the engine needs before it can build search indexes. A refusal is not an error. */
+  /** Statements that the engine needs before it can build search indexes. A refusal is not an error. */
   readonly prepare: readonly string[];
   /** One row with the schema of the operator class; no row if search indexes cannot be built. */
   readonly probe: Sql;
@@ -66,7 +69,10 @@ export interface ConcurrentSearchIndex {
   create(index: SearchIndex, operatorClassSchema: string): Sql;
   /** Collects statistics about the folded text. Without them, the planner does not know how rare a word is. */
   analyze(index: SearchIndex): Sql;
-  /** The names of all search indexes in the store, and whether each is valid. What an interrupted build has left is not. */
+  /**
+   * The names of all search indexes in the store, and whether each is valid. The remains of an interrupted build are
+   * not valid.
+   */
   readonly list: Sql;
   dropConcurrently(name: string): Sql;
   /** The builds that are under way, also those of servers that have died. Rows: see {@link RunningBuild}. */

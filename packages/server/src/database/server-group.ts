@@ -1,4 +1,7 @@
-/** What the other servers of the group must do. `withdrawn`: close applications that are not served any more; `main`: start again. */
+/**
+ * A request to the other servers of the group. `withdrawn`: close applications that are not served any more; `main`:
+ * start again.
+ */
 export type GroupMessage = 'withdrawn' | 'main';
 
 /**
@@ -17,7 +20,8 @@ export interface ServerGroup {
   /** Removes a note, when the store is closed. */
   release(store: string): Promise<void>;
   /**
-   * Lets the other servers close what is not served any more, and waits until none of them has the store open.
+   * Requests the other servers to close stores that are no longer served, and waits until none of them has the store
+   * open.
    *
    * @returns false if one of them still has it open after `milliseconds`.
    */

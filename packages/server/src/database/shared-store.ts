@@ -5,7 +5,7 @@ export interface SharedStore {
   readonly path: string;
   /** The counters of its commits. */
   readonly counters: SharedArrayBuffer;
-  /** The totals of lists that its threads tell each other. */
+  /** The totals of lists that its threads share. */
   readonly totals: SharedArrayBuffer;
 }
 

@@ -12,7 +12,7 @@ export interface BindEnvironment {
   /** Sort values of the row after which a page starts. */
   readonly cursor: readonly unknown[];
   readonly offset: number;
-  /** Values of the variables in permission filters, by name; null where one is missing. */
+  /** Values of the variables in permission filters, by name; null if one is missing. */
   readonly variables: () => Readonly<Record<string, unknown>>;
   /** The present for relative days, in milliseconds since the Unix epoch; and a known time zone. */
   readonly now: number;

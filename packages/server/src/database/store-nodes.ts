@@ -16,9 +16,10 @@ export interface NodeUsage {
 }
 
 /**
- * How far a move is. `copying`: the store is used as before. `switching`: it is locked, and nothing may write it. `cleaning`: it is
- * used on the new node, and the old node still has remains. `undoing` and `cancelling`: the move has failed; the store is given back to
- * the old node, and then the remains on the new node are removed. Null: the move has ended.
+ * The step of a move. `copying`: the store is used as before. `switching`: it is locked, and nothing may write it.
+ * `cleaning`: it is used on the new node, and the old node still has remains. `undoing` and `cancelling`: the move has
+ * failed; the store is given back to the old node, and then the remains on the new node are removed. Null: the move has
+ * ended.
  */
 export type NodeMoveStep = 'copying' | 'switching' | 'cleaning' | 'undoing' | 'cancelling' | null;
 
@@ -42,7 +43,10 @@ export interface StorePlacement {
   readonly move: NodeMove | null;
 }
 
-/** What a server that has a store open on a node holds, see `ServerGroup`. @param node its id in the cluster; 0: the coordinator. */
+/**
+ * The name that a server holds while it has a store open on a node, see `ServerGroup`. @param node its id in the
+ * cluster; 0: the coordinator.
+ */
 export const holdName = (store: string, node: number): string => `${store} on ${node}`;
 
 /** A move that has begun. */
@@ -64,7 +68,7 @@ export interface NodeAddress {
 /** Whether stores are on the nodes of a cluster, and whether they are still where they were opened. */
 export interface StoreNodes {
   isCluster(): Promise<boolean>;
-  /** Those of the opened stores that are not where they were opened, or whose move is just changing the node. */
+  /** Which of the opened stores are no longer where they were opened, or have a move that is just changing the node. */
   findMoved(opened: ReadonlyMap<string, Database>): Promise<ReadonlySet<string>>;
   /** The work with nodes. It is loaded when it is first needed. */
   load(): Promise<ClusterStores>;

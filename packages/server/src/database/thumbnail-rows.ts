@@ -17,7 +17,7 @@ export type ThumbnailState =
   | { readonly state: 'stored'; readonly sha256: string }
   | { readonly state: 'failed' | 'claimed' | 'missing' };
 
-/** Times in ISO 8601: claims and failures that are older are over. */
+/** Times in ISO 8601: older claims and failures have expired. */
 export interface ThumbnailTimes {
   readonly claimedSince: string;
   readonly failedSince: string;
@@ -46,7 +46,7 @@ export async function readThumbnailState(
 export interface ThumbnailClaim {
   /** ISO 8601. */
   readonly time: string;
-  /** Older claims are over: their server has died. */
+  /** Older claims have expired, because their server has died. */
   readonly claimedSince: string;
   /** A stored thumbnail whose bytes are missing may be made again. */
   readonly missingBlob: string | null;
@@ -125,7 +125,7 @@ export async function deleteThumbnailRows(database: Database, sources: readonly 
   await write(database, sql`DELETE FROM _thumbnails WHERE ${isWanted} AND ${isUnused}`);
 }
 
-/** Of some blobs those that are thumbnails. */
+/** Which of the blobs are thumbnails. */
 export async function findThumbnailBlobs(database: Database, sha256s: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await createReader(database)<[sha256: string]>(
     sql`SELECT DISTINCT sha256 FROM _thumbnails WHERE ${database.dialect.isIn(sql`sha256`, listValue('text', sha256s))}`,

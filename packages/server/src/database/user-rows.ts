@@ -6,7 +6,7 @@ import { parseRecordJson } from './json-column.ts';
 import { createReader, readNumberInTx, runInTransaction } from './run-statement.ts';
 import { sql, value } from './sql.ts';
 
-/** What sign-in needs of a user. */
+/** The properties of a user that sign-in needs. */
 export interface StoredAccount {
   readonly id: number;
   readonly passwordHash: string | null;

@@ -3,7 +3,7 @@ import type { Row } from './database.ts';
 
 const visited = new WeakMap<readonly Row[], number>();
 
-/** Notes how many rows the statement visited that returned these rows. */
+/** Stores how many rows the statement visited that returned these rows. */
 export function noteVisitedRows(rows: readonly Row[], count: number): void {
   visited.set(rows, count);
 }

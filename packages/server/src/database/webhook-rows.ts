@@ -28,7 +28,7 @@ export async function readEnabledWebhooks(database: Database): Promise<StoredWeb
   return rows.map(toStoredWebhook);
 }
 
-/** All webhooks. @param transaction as it sees them; null: the committed ones. */
+/** All webhooks. @param transaction null: reads the committed webhooks. */
 export async function readWebhooks(database: Database, transaction: Transaction | null): Promise<StoredWebhook[]> {
   const rows = await createRunner(database, transaction)<WebhookRow>(sql`SELECT ${columns} FROM webhooks ORDER BY id`);
   return rows.map(toStoredWebhook);

@@ -72,7 +72,7 @@ export interface ExtensionCaller {
 export interface AfterHook {
   /** Names such as `orders.created`, patterns such as `orders.*`, or `*` for all. */
   readonly events: readonly string[];
-  /** Runs once, on the server that made the change, unless that is killed before. An error is logged. */
+  /** Runs once, on the server that made the change, unless that server is killed first. An error is logged. */
   run(event: CommittedEvent): void | Promise<void>;
 }
 

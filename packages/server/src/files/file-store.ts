@@ -21,7 +21,7 @@ export interface FileStoreParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly thumbnailPool: ThumbnailPool;
-  /** Runs work with the definitions as they are now, for the server itself. */
+  /** Runs work as the server itself, with the current definitions. */
   readonly asServer: <T>(work: (context: RecordContext) => Promise<T>) => Promise<T>;
 }
 
@@ -67,7 +67,7 @@ export class FileStore {
   /**
    * Opens a thumbnail of a file that the caller may read.
    *
-   * @param sender who asks, for the limit of concurrent requests.
+   * @param sender who requests it, for the limit of concurrent requests.
    * @throws ApiError `THUMBNAIL_UNAVAILABLE`, `BUSY`.
    */
   async openThumbnail(file: FileRecord, size: ThumbnailSize, sender: string): Promise<OpenThumbnail> {

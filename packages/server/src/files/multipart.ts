@@ -74,7 +74,7 @@ class MultipartReader {
       else this.#handle(async () => handlers.onText(field, text));
     });
     this.#parser.on('file', (field: string | undefined, bytes, ...[filename, , contentType]) => {
-      bytes.on('error', () => {}); // the handler sees it, where there is one
+      bytes.on('error', () => {}); // the handler receives the error; without a handler, it is ignored
       if (field === undefined) this.#fail(unnamedError());
       if (field === undefined || this.#hasFailed) bytes.resume();
       else this.#handleFile({ field, filename: (filename as string | undefined) ?? null, contentType }, bytes);
@@ -101,7 +101,7 @@ class MultipartReader {
       await this.#handled;
       if (this.#hasFailed) await failed;
     } catch (error) {
-      // The connection or the parser has failed, unless it is known why.
+      // Any error other than an ApiError means that the connection or the parser has failed.
       this.#fail(error instanceof ApiError ? error : malformedError());
       await this.#handled;
       await failed;

@@ -8,7 +8,7 @@ import { limits } from '../protocol/limits.ts';
 import type { ThumbnailReply, ThumbnailRequest } from './thumbnail-process.ts';
 import type { ThumbnailSize } from './thumbnail-size.ts';
 
-/** A picture of which a thumbnail is made. */
+/** A picture for which a thumbnail is made. */
 export interface Picture {
   /** The media type that was detected from the first bytes. */
   readonly type: string;
@@ -56,7 +56,7 @@ export class PictureProcess {
       this.#onReply('ended');
     });
     child.on('error', () => this.end());
-    child.stdin?.on('error', () => {}); // who writes sees that the process has ended
+    child.stdin?.on('error', () => {}); // the writer notices that the process has ended
   }
 
   /** @throws PictureProcessFailed if the library or its binary for this platform is missing. */
@@ -96,7 +96,7 @@ export class PictureProcess {
       ...{ width, height, fit, type: picture.type, bytes: picture.size },
       ...{ maxPixels: pixels, maxMemoryBytes: memoryBytes },
     };
-    const coming = this.#expectReply(); // the last byte may be answered before it counts as sent
+    const coming = this.#expectReply(); // the process may reply before the last byte counts as sent
     try {
       await this.#send(request, picture);
       const reply = await withTimeLimit(coming, milliseconds);
@@ -106,7 +106,7 @@ export class PictureProcess {
       if (reply.kind === 'undecodable') throw new DecoderRefusal(reply.reason);
       throw new PictureProcessFailed('The process that makes thumbnails sent an unknown reply.');
     } catch (error) {
-      // Only a process that has replied waits for another picture.
+      // Only a process that has replied can take another picture.
       if (!(error instanceof DecoderRefusal)) this.end();
       throw error;
     }

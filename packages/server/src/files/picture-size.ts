@@ -98,7 +98,7 @@ export async function readTiffSize(
   return isSize(size) ? size : null;
 }
 
-/** Columns of the database hold 32 bits with a sign. */
+/** The columns of the database hold signed 32-bit integers. */
 function isSize({ width, height }: PictureSize): boolean {
   return width > 0 && height > 0 && Math.max(width, height) < 2 ** 31;
 }

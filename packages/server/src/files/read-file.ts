@@ -60,7 +60,10 @@ export interface FilePlace {
   readonly index: number;
 }
 
-/** @throws ApiError as a get of the record that names the field and as {@link openFile}, and `RECORD_UNKNOWN` if it has no such file. */
+/**
+ * @throws ApiError like {@link openFile} and like a get of the record with this field, and `RECORD_UNKNOWN` if the
+ * field has no such file.
+ */
 export async function openRecordFile(
   reading: FileReading,
   { collection, key, field, index }: FilePlace,

@@ -32,7 +32,7 @@ export function signAddress(
 ): string {
   const { type, credentialId, role } = caller;
   if (type === 'anonymous' || type === 'operator' || credentialId === null)
-    throw new ApiError('NO_PERMISSION', 'An address is signed for a credential.');
+    throw new ApiError('NO_PERMISSION', 'Signing an address requires a credential. Sign in, or use an API key.');
   const text = encode({ application, file, type, credentialId, role, expiresAt });
   return `${text}.${sign(toSignedText(text))[0]}`;
 }
@@ -66,9 +66,15 @@ export function verifyAddress(
   const address = decodeAddress(signature);
   const isGenuine = sign(toSignedText(text)).some((each) => isSameText(each, mac));
   if (!address || !isGenuine || address.application !== application || String(address.file) !== file)
-    throw new ApiError('TOKEN_INVALID', 'The signature of the address is not valid for this file. Ask for a new one.');
+    throw new ApiError(
+      'TOKEN_INVALID',
+      'The signature of the address is not valid for this file. Request a new address with files:sign or backups:sign.',
+    );
   if (now >= address.expiresAt)
-    throw new ApiError('TOKEN_EXPIRED', 'The address has expired. Request a new one with files:sign or backups:sign.');
+    throw new ApiError(
+      'TOKEN_EXPIRED',
+      'The address has expired. Request a new address with files:sign or backups:sign.',
+    );
   return address;
 }
 

@@ -56,7 +56,7 @@ async function checkReferences(
   }
 }
 
-/** Those of some references whose records still have the file in the field. */
+/** The given references whose records still have the file in the field. */
 async function findUsedReferences<Reference extends FileReference>(
   asServer: FileStoreParts['asServer'],
   references: readonly Reference[],
@@ -95,7 +95,7 @@ async function tryDelete(database: Database, before: string, ids: readonly numbe
   }
 }
 
-/** Those of some blobs that are bytes of a file, or of an import that still exists. */
+/** The given blobs that are the bytes of a file, or of an import that still exists. */
 async function findReferencedBlobs(database: Database, names: readonly string[]): Promise<ReadonlySet<string>> {
   const files = await findFileBlobs(database, names);
   return files.union(await findImportBlobs(database, names));

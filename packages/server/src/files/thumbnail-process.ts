@@ -37,11 +37,12 @@ const quality = 80;
 type Sharp = typeof import('sharp');
 
 const send = (reply: ThumbnailReply): void => void process.send?.(reply);
-const end = (): void => void process.kill(process.pid, 'SIGKILL'); // also while a decoder runs
+const end = (): void => void process.kill(process.pid, 'SIGKILL'); // SIGKILL also works while a decoder runs
 
 async function main(): Promise<void> {
   process.on('disconnect', end);
-  // Supervisors send these to all processes of a service. The server ends this one: else the picture would seem to be at fault.
+  // Supervisors send these signals to all processes of a service. Only the server ends this process; otherwise the
+  // picture would seem to be the cause.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
   preferAsVictim();
   try {

@@ -1,6 +1,6 @@
 /**
- * The thumbnails of the pictures of one application. A thumbnail is made when it is first requested, once for all requests and all
- * servers, and stored next to the files. Whoever asks has already been found to be allowed to read the file.
+ * The thumbnails of the pictures of one application. A thumbnail is made when it is first requested, once for all
+ * requests and all servers, and stored next to the files. Callers have already checked that the file may be read.
  */
 import { hash } from 'node:crypto';
 import { fileScope, type OpenBlob, thumbnailScope } from '../base/blob-store.ts';
@@ -23,7 +23,7 @@ import { PictureProcessFailed, UndecodablePicture } from './picture-process.ts';
 import { type MakeThumbnail, ThumbnailPoolClosed } from './thumbnail-pool.ts';
 import { formatThumbnailSize, type ThumbnailSize } from './thumbnail-size.ts';
 
-/** The detected types of which thumbnails are made. */
+/** The detected types for which thumbnails are made. */
 const pictureTypes: ReadonlySet<string | null> = new Set([
   'image/png',
   'image/jpeg',
@@ -35,9 +35,9 @@ const pictureTypes: ReadonlySet<string | null> = new Set([
 /** A server renews its claims. An older claim belongs to a server that has died. */
 const claimMilliseconds = 15_000;
 const renewalMilliseconds = 4000;
-/** A thumbnail whose making ended so often without a result, because the server died, is not tried again. */
+/** Maximum attempts that end without a result because the server died. The thumbnail is not tried again after them. */
 const maxAttempts = 2;
-/** For how long no thumbnail of a picture is tried again. */
+/** How long no thumbnail of a picture is tried again after a failure. */
 const failureMilliseconds = 24 * 3_600_000;
 /** How often a request looks whether another server has made the thumbnail. */
 const pollMilliseconds = 200;
@@ -63,7 +63,7 @@ export class Thumbnails {
   /**
    * Opens a thumbnail, and makes it if necessary.
    *
-   * @param sender who asks, for the limit of concurrent requests.
+   * @param sender who requests it, for the limit of concurrent requests.
    * @throws ApiError `THUMBNAIL_UNAVAILABLE`, `BUSY`.
    */
   async open(file: FileRecord, size: ThumbnailSize, sender: string): Promise<OpenThumbnail> {
@@ -141,7 +141,7 @@ export class Thumbnails {
   async #makeClaimed({ file, size, key }: ThumbnailJob, make: MakeThumbnail): Promise<void> {
     const { database, blobs, clock, logger } = this.#parts;
     const renewal = setInterval(() => {
-      void renewThumbnailClaim(database, key, isoTime(clock.now())).catch(() => {}); // the next one may succeed
+      void renewThumbnailClaim(database, key, isoTime(clock.now())).catch(() => {}); // the next renewal may succeed
     }, renewalMilliseconds);
     try {
       const source = await blobs.open(fileScope, key.source);
@@ -158,7 +158,7 @@ export class Thumbnails {
         await storeThumbnailFailure(database, key, isoTime(clock.now()));
         return;
       }
-      await releaseThumbnail(database, key).catch(() => {}); // then the claim ends after a while
+      await releaseThumbnail(database, key).catch(() => {}); // if this fails, the claim expires later
       throw error;
     } finally {
       clearInterval(renewal);

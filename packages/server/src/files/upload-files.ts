@@ -26,8 +26,8 @@ export interface UploadParts {
 }
 
 /**
- * Stores the bytes of all files of a body. The files are not there yet: {@link insertUploads} stores them in one transaction, so
- * that a request that fails leaves none.
+ * Stores the bytes of all files of a body. The files do not exist yet: {@link insertUploads} creates them in one
+ * transaction, so that a request that fails leaves none.
  *
  * @throws ApiError as `readMultipart`, and `BUSY`.
  */

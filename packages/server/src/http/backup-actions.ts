@@ -88,7 +88,7 @@ async function downloadBackup(request: RequestContext, { backups }: ServerBackup
   };
 }
 
-/** An address of the tar file that works without a header, for downloads by a browser. */
+/** A URL of the tar file that works without an Authorization header, for downloads by a browser. */
 async function signDownload(request: RequestContext, { backups }: ServerBackups): Promise<ActionResult> {
   const { id } = await backups.find(readId(request));
   const { application, caller } = request;

@@ -232,7 +232,10 @@ function collectLockKeys({ registry }: RecordContext, parsed: readonly Operation
 
 const changingOperations: ReadonlySet<Op> = new Set<Op>(['update', 'destroy', 'restore']);
 
-/** The locks of the rules of changed records. A record that an earlier operation finds is not known yet: it may be any. */
+/**
+ * The locks of the rules of changed records. If an earlier operation finds the record, its key is not known yet, so the
+ * locks for any record are taken.
+ */
 async function findRuleLocks(context: RecordContext, parsed: readonly Operation[]): Promise<readonly string[]> {
   const { registry } = context;
   const keysByTarget = new Map<Collection, unknown[] | null>();

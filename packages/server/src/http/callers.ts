@@ -1,4 +1,4 @@
-/** Who asks: credential and role of a request, the address it comes from, and the limits that both are held to. */
+/** Identifies the caller of a request: credential, role and client address. Applies the rate limits of both. */
 import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
@@ -31,7 +31,9 @@ export class Callers {
     this.#parts = parts;
   }
 
-  /** What a trusted proxy passes on counts where it is an address at all. */
+  /**
+   * The address that a trusted proxy passes on, if it is a valid IP address; otherwise the address of the connection.
+   */
   readClientAddress({ ip, socket }: FastifyRequest): string {
     if (!this.#parts.isBehindProxies || isIP(ip) !== 0) return ip;
     return socket.remoteAddress ?? ip;
@@ -40,7 +42,7 @@ export class Callers {
   /**
    * The caller of a request: without a promise if the credential was verified before.
    *
-   * @throws ApiError 401 for a credential that does not hold here, 403 for another application's key.
+   * @throws ApiError 401 for a credential that is not valid here, 403 for another application's key.
    */
   authenticate(request: FastifyRequest, lease: Lease, address: string): Caller | Promise<Caller> {
     const { headers } = request;
@@ -100,12 +102,12 @@ export class Callers {
     return isLocal && !isForwarded(headers) && given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  /** A credential that holds in another application is told apart from one that holds nowhere. */
+  /** Distinguishes a credential that is valid in another application from one that is not valid anywhere. */
   async #refusal(error: unknown, { lease, authorization, wanted, address }: RefusedCredential): Promise<unknown> {
     if (!(error instanceof ApiError) || error.label !== 'Unauthorized') return error;
     // The tokens of an application that cannot be opened now, such as one that is just being moved, cannot be verified.
     if (lease.error?.code === 'BUSY' && error.code === 'TOKEN_INVALID') return lease.error;
-    // Guessing at tokens is held to the limit of callers without one.
+    // Guesses of tokens count for the limit of callers without a credential.
     this.#parts.limits.countAnonymous(address);
     if (error.code !== 'TOKEN_INVALID' || !/^Bearer \S+$/.test(authorization)) return error;
     const { applications } = this.#parts;
@@ -119,7 +121,7 @@ export class Callers {
       lease.error ??
       new ApiError(
         'APPLICATION_MISMATCH',
-        `The key belongs to another application than "${wanted ?? mainApplicationName}"; name its own in X-App.`,
+        `The API key does not belong to the application "${wanted ?? mainApplicationName}". Name its application in X-App.`,
       )
     );
   }

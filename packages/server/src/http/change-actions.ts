@@ -7,7 +7,7 @@ import { readKnownParameters } from './known-parameters.ts';
 import { toNetwork } from './network.ts';
 import type { ActionResult, RequestContext, SystemAction } from './request-context.ts';
 
-/** `changes:`, and events as they come where a client holds the connection open. */
+/** `changes:`, and streams of events over connections that clients keep open. */
 export const changeActions: Readonly<Record<string, SystemAction>> = {
   'changes:list': { reads: true, run: listChanges },
   'changes:publish': { reads: false, run: publishEvent },
@@ -28,7 +28,7 @@ function listenToEvents(request: RequestContext): Promise<ActionResult> {
   return openEventStream({ ...request, retain });
 }
 
-/** A credential, or the network of who has none. */
+/** The credential of the caller, or the network of a caller without one. */
 function buildConnectionOwner({ application, caller, address }: RequestContext): string {
   return caller.credentialId === null
     ? `address ${toNetwork(address)}`

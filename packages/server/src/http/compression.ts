@@ -1,10 +1,10 @@
 /**
- * Compression of replies, as far as `Accept-Encoding` asks for it (RFC 9110, 12.5.3).
+ * Compression of replies, if `Accept-Encoding` allows it (RFC 9110, 12.5.3).
  *
  * Short replies are compressed on the event loop at the fastest level: 5 KB take about 20 microseconds, less than handing
- * them to a thread (2026-11). Replies that hold a secret are never compressed: where a caller's text stands in the same
- * reply, the length would tell of the secret (BREACH). Other replies of this API hold none, and no browser adds the
- * credential by itself.
+ * them to a thread (2026-11). Replies that contain a secret are never compressed: if a caller's text is in the same
+ * reply, the length would reveal the secret (BREACH). Other replies of this API contain none, and browsers do not add
+ * the credential by themselves.
  */
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -21,13 +21,13 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 
-/** From the one that costs least to the one that costs most, at about the same length. */
+/** The cheapest one first. Their outputs have about the same length. */
 const codings = ['zstd', 'br', 'gzip'] as const;
 export type Coding = (typeof codings)[number];
 
 /** Replies with fewer characters are not compressed. */
 export const minCompressedLength = 1024;
-/** Characters from which on a thread compresses. */
+/** Texts with at least this many characters are compressed in a thread. */
 const minThreadLength = 32 * 1024;
 
 const levels = {
@@ -77,18 +77,18 @@ export function negotiateCoding<C extends string = Coding>(
   return best;
 }
 
-/** At once for short texts. */
+/** Compresses a text. Short texts are compressed synchronously. */
 export function compress(text: string, coding: Coding): Buffer | Promise<Buffer> {
   return text.length < minThreadLength ? compressSync[coding](text) : compressInThread[coding](Buffer.from(text));
 }
 
-/** Pieces as they are compressed; whoever gives up the result gives up the pieces. */
+/** Compresses a stream of pieces. If the consumer stops early, the source is closed too. */
 export async function* compressStream(
   pieces: AsyncGenerator<string | Uint8Array>,
   coding: Coding,
 ): AsyncGenerator<Uint8Array> {
   const compressor = streams[coding]();
-  pipeline(Readable.from(pieces), compressor, () => {}); // a failure ends the packer, and with it the loop below
+  pipeline(Readable.from(pieces), compressor, () => {}); // a failure destroys the compressor, which ends the loop below
   for await (const piece of compressor) yield piece as Uint8Array;
 }
 

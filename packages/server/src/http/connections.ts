@@ -2,13 +2,16 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { countEarlyReplies } from './request-order.ts';
 
-/** Limits of what clients leave unread of their replies, which is in memory until then. */
+/** Limits of unread bytes of replies, which stay in memory until the client reads them. */
 export interface UnreadLimits {
-  /** A client that takes nothing of its replies for this long is disconnected. */
+  /** A client that reads nothing of its replies for this long is disconnected. */
   readonly stalledMilliseconds: number;
-  /** Bytes of all connections. Above them, the largest of those that have taken nothing for a while are disconnected. */
+  /**
+   * Unread bytes of all connections. Above this limit, the connections with the most unread bytes are closed, if their
+   * clients have read nothing for a while.
+   */
   readonly bytes: number;
-  /** How often they are looked at. */
+  /** How often the connections are checked. */
   readonly intervalMilliseconds: number;
 }
 
@@ -19,9 +22,9 @@ export const unreadLimits: UnreadLimits = {
   intervalMilliseconds: 5000,
 };
 
-/** A connection whose client has not taken all bytes of its replies. */
+/** A connection whose client has not read all bytes of its replies. */
 interface UnreadConnection {
-  /** Changes when the client takes bytes. */
+  /** Changes when the client reads bytes. */
   readonly progress: string;
   /** By `performance.now()`. */
   readonly since: number;
@@ -49,7 +52,7 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Ends all at once, whatever they wait for. */
+  /** Destroys all connections at once, without waiting for their requests. */
   destroyAll(): void {
     for (const socket of this.#open) socket.destroy();
   }
@@ -82,7 +85,9 @@ export class Connections {
   }
 }
 
-/** The bytes in memory for a connection. Replies that wait for the current one are taken to be as long as that. */
+/**
+ * The bytes in memory for a connection. Replies that wait for the current one are assumed to be as long as that one.
+ */
 function estimateUnread(socket: Socket): number {
   return socket.writableLength * (1 + countEarlyReplies(socket));
 }

@@ -14,10 +14,10 @@ const exposedHeaders =
   'ETag, Location, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-API-Version, Deprecation, Sunset';
 const preflightSeconds = 600;
 export const corsVary = 'Authorization, X-App, X-Role, Origin';
-/** The headers that replies depend on where no other origin may call. */
+/** The `Vary` header if pages of other origins may not call the server. */
 export const sameOriginVary = 'Authorization, X-App, X-Role';
 
-/** Whether no other origin may call. */
+/** Whether pages of all other origins are refused. */
 export function isCorsDisabled(origins: ReadonlySet<string> | null): boolean {
   return origins?.size === 0;
 }

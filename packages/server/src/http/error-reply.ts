@@ -79,7 +79,7 @@ function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof DatabaseFault && (thrown.kind === 'disk' || thrown.kind === 'unknownOutcome'))
     return new ApiError(
       'APPLICATION_FAILED',
-      'The application failed at the stage "database": its storage does not respond or cannot be written. Whether the request was executed is unknown. Check the data, or repeat the request with the same Idempotency-Key.',
+      'The application failed at the stage "database": its storage does not respond or cannot be written to. Whether the request was executed is unknown. Check the data, or repeat the request with the same Idempotency-Key.',
     );
   // Nothing was written, so clients and proxies may repeat the request.
   if (thrown instanceof DatabaseFault && thrown.kind === 'unavailable')

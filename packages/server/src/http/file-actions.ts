@@ -44,7 +44,7 @@ async function upload(request: RequestContext): Promise<ActionResult> {
     },
   });
   if (uploads.length === 0) throw new ApiError('BODY_INVALID', 'The upload contains no file.');
-  // The permission may have been taken away while the bytes arrived.
+  // The permission may have been withdrawn while the bytes arrived.
   const now = await request.contextNow();
   requireGrant(now, files, 'create');
   const stored = await insertUploads(now, uploads);

@@ -82,7 +82,7 @@ function parseRange(header: string | undefined, length: number): { from: number;
   return from >= length || (first === '' && Number(last) === 0) ? 'beyond' : { from, to };
 }
 
-/** Of bytes whose end nobody knows yet. */
+/** The headers of a download whose length is not known yet. */
 export function buildDownloadHeaders({
   contentType,
   filename,

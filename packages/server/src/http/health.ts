@@ -122,7 +122,10 @@ class Readiness {
     return true;
   }
 
-  /** Where one process writes, its writes wait for each other, so a slow one is no fault; failed ones are reported by the store. */
+  /**
+   * In a store with one writing process, writes wait for each other, so a slow write is not a fault. Failed writes are
+   * reported by the store.
+   */
   #report(problem: string | null): void {
     const { applications, health } = this.#parts;
     if (!applications.main.database.multiNode) return;

@@ -89,7 +89,9 @@ async function runRequest(request: RequestContext, before: RecordContext, target
   return rows === null ? startJob(running, context) : importNow(running, rows);
 }
 
-/** Records that have a create or update of their own cannot be imported past it. */
+/**
+ * Collections with their own create or update action cannot be imported, because an import would bypass that action.
+ */
 function requireGenerated({ hasSystemAction }: RequestContext, { name }: Collection, mode: ImportMode): void {
   const actions = mode === 'upsert' ? ['create', 'update'] : [mode];
   if (actions.some((action) => hasSystemAction(name, action)))
@@ -100,7 +102,7 @@ function requireGenerated({ hasSystemAction }: RequestContext, { name }: Collect
 interface RunningImport {
   readonly request: RequestContext;
   readonly source: ImportSource;
-  /** With the mapping. */
+  /** The options of the import, including the mapping. */
   readonly options: ImportRequest;
   readonly collection: Collection;
   readonly imported: ImportTable;

@@ -1,4 +1,4 @@
-/** What the HTTP layer works with: the parts of the server, and a request before its action runs. */
+/** The data that the HTTP layer works with: the parts of the server, and a request before its action runs. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Application } from '../applications/application.ts';
 import type { Applications } from '../applications/applications.ts';
@@ -38,7 +38,7 @@ export interface HttpParts {
 export interface IncomingRequest {
   readonly action: SystemAction | undefined;
   readonly route: Route;
-  /** Of the address of a file, which is the credential of the request; null for all others. */
+  /** The signature of a file's URL, which is the credential of the request; null for all other requests. */
   readonly signature: string | null;
   readonly reads: boolean;
   readonly query: string;

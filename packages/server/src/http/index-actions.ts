@@ -15,12 +15,13 @@ export const indexActions: Readonly<Record<string, SystemAction>> = {
   'indexes:advice': { reads: true, run: runAdvice },
 };
 
-/** Which of several servers, and of their threads, has recorded the requests. */
+/** Identifies the server and thread that has recorded the requests. */
 const server = `${hostname().slice(0, 60)}:${process.pid}${threadId === 0 ? '' : `/${threadId}`}`;
 
 /**
- * The indexes that are missing or not needed, as far as the requests to this server tell. For roles that may read and change
- * definitions; other roles than `admin` only see collections and fields whose records they may list without a row filter.
+ * The indexes that are missing or not needed, according to the requests to this server. For roles that may read and
+ * change definitions; other roles than `admin` only see collections and fields whose records they may list without a
+ * row filter.
  */
 async function runAdvice(request: RequestContext): Promise<ActionResult> {
   const { application, caller, requestId, zone } = request;

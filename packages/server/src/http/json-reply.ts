@@ -30,7 +30,7 @@ export function buildCommonHeaders(vary: string): CommonHeaders {
   return { 'cache-control': 'private, no-cache', vary: `${vary}, Accept-Encoding`, ...apiVersion };
 }
 
-/** What a reply depends on of its request. */
+/** The parts of a request that its reply depends on. */
 export interface RequestHead {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;

@@ -4,7 +4,10 @@ import { requireKnownNames } from '../protocol/known-names.ts';
 import { refuseUnsupportedIfMatch } from './if-match.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** The parameters of an action that knows only these; every write knows `dryRun` where `tries` says so. Writes refuse an If-Match that they would pass over. */
+/**
+ * The parameters of an action. Parameters other than `names` are refused; writes also accept `dryRun` unless
+ * `allowsDryRun` is false. A write that does not support If-Match refuses the header.
+ */
 export function readKnownParameters(
   request: RequestContext,
   names: readonly string[],

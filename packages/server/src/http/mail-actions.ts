@@ -1,6 +1,6 @@
 /**
- * The actions of mail that are not generated: which operation each one runs, and the way between a request and an
- * operation.
+ * The actions of mail that are not generated: which operation each one runs, and the conversion between requests and
+ * operations.
  */
 import type { actionOperations } from '../mail/actions/action-operations.ts';
 import type { MailData, MailRequest } from '../mail/actions/mail-request.ts';

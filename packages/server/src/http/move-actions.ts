@@ -28,7 +28,7 @@ import type { ActionResult, RequestContext } from './request-context.ts';
 interface ReceivedStep {
   readonly key: MoveKey;
   readonly step: MoveStep;
-  /** Of blobs. */
+  /** The scope of the blobs. */
   readonly scope: number;
   /** The SHA-256 of the blob. */
   readonly name: string;

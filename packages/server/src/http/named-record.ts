@@ -10,7 +10,7 @@ import type { RequestContext } from './request-context.ts';
 export interface NamedRecord {
   readonly context: RecordContext;
   readonly collection: Collection;
-  /** Of the caller, for the action that was required. */
+  /** The grant of the caller for the required action. */
   readonly grant: Grant;
   readonly id: number;
 }

@@ -9,7 +9,7 @@ import { permissionDenied } from '../query/read-access.ts';
 import { readKnownParameters } from './known-parameters.ts';
 import type { ActionResult, RequestContext } from './request-context.ts';
 
-/** Begins to move an application. @returns its name; the record of the application shows how far the move is. */
+/** Begins to move an application. @returns its name; the record of the application shows the progress of the move. */
 export async function beginNodeMove(request: RequestContext, name: string): Promise<void> {
   if (request.caller.role !== adminRole) throw permissionDenied('applications', 'move');
   const { body, applications } = request;
@@ -92,7 +92,7 @@ export interface PlacedApplication {
   readonly node: string | null;
 }
 
-/** Takes the node out of the body of a new application. @throws ApiError if it is none. */
+/** Takes the node out of the body of a new application. @throws ApiError if it is not a node. */
 export async function takeNode(
   { caller, applications }: RequestContext,
   { node, ...body }: Readonly<Record<string, unknown>>,

@@ -28,7 +28,7 @@ export async function performWrite(
   return isPlain ? work(context) : performInTransaction(request, context, options, work);
 }
 
-/** The same for work of several operations: it always has a transaction. */
+/** As {@link performWrite}, for work that consists of several operations: it always has a transaction. */
 export async function performInTransaction(
   request: RequestContext,
   context: RecordContext,

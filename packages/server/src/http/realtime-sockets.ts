@@ -118,7 +118,8 @@ export class RealtimeSockets {
       this.#open.delete(socket);
       for (const release of releases) release();
     });
-    if (!this.#isAllowed(request)) webSocket.close(closeCodes.origin, 'This origin is not allowed to connect.');
+    if (!this.#isAllowed(request))
+      webSocket.close(closeCodes.origin, 'Web pages of this origin may not connect. Add it to CORS_ORIGINS.');
   }
 
   /** Whether the origin is this host or is allowed by CORS. Programs send no origin. */

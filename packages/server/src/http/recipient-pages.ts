@@ -42,7 +42,7 @@ const pageHeaders = {
 /** A transparent image of one pixel. */
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
-/** What one request asks of the actions of the application that its token names; null: there is no such application. */
+/** Answers a request with the actions of the application that its token names; null: the application does not exist. */
 type Answer = (
   actions: RecipientActions | null,
   token: string,
@@ -96,9 +96,9 @@ const answerUnsubscribe: Answer = async (actions, token, { method }, reply) => {
   const name = escapeText(sender);
   if (method === 'POST') {
     await actions.unsubscribe(token);
-    return send(reply, ok, 'You are unsubscribed', `<p>You will get no more campaigns from ${name}.</p>`);
+    return send(reply, ok, 'You are unsubscribed', `<p>You will not receive any more campaigns from ${name}.</p>`);
   }
-  const form = `<p>Do you want to get no more campaigns from ${name}?</p><form method="post"><button type="submit">Unsubscribe</button></form>`;
+  const form = `<p>Do you want to stop receiving campaigns from ${name}?</p><form method="post"><button type="submit">Unsubscribe</button></form>`;
   return send(reply, ok, 'Unsubscribe', form);
 };
 

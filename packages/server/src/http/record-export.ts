@@ -29,7 +29,10 @@ export type ExportFile = Pick<Extract<ActionResult, { stream: unknown }>, 'strea
 /** In UTF-16 code units: the name has at most 255 bytes also if each unit has three. */
 const maxTitleLength = 75;
 
-/** A first chunk of long records would need more memory than all others, for each export that runs. */
+/**
+ * The first chunk is small: with long records, a full one would need more memory than all later ones, for each running
+ * export.
+ */
 const streamOptions: StreamOptions = { readGrant: requireExportGrant, firstChunk: limits.streamChunk / 10 };
 
 /**
@@ -52,7 +55,7 @@ export async function exportRecords(
   }
 }
 
-/** @returns what frees the slot. @throws ApiError 503 `BUSY`, see {@link exportRecords}. */
+/** @returns a function that frees the slot. @throws ApiError 503 `BUSY`, see {@link exportRecords}. */
 export function acquireExportSlot({ application }: RequestContext, { caller }: RecordContext): () => void {
   const { exportSlots } = application;
   const sender = formatUploader(caller) ?? '';
@@ -61,7 +64,7 @@ export function acquireExportSlot({ application }: RequestContext, { caller }: R
   return () => exportSlots.release(sender);
 }
 
-/** What is exported. */
+/** The collection to export, and the request that an incomplete file names. */
 interface ExportTarget {
   readonly collection: Collection;
   /** An NDJSON file that breaks off ends with a line that names this request. Null: the stream fails instead. */

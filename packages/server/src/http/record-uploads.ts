@@ -14,7 +14,7 @@ import type { RequestUpload } from './uploads.ts';
 
 const recordPart = 'data';
 
-/** What a body has brought; its bytes are stored. */
+/** The content of a received body. The bytes of its files are stored. */
 interface ReceivedForm {
   readonly values: Readonly<Record<string, unknown>>;
   readonly uploads: readonly Upload[];

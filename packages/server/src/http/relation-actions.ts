@@ -68,7 +68,7 @@ const actions: Readonly<Record<string, RelationAction>> = {
   toggle: createLinkAction('toggle'),
 };
 
-/** The request with the record whose relation is asked for. */
+/** The request with the record whose relation is requested. */
 function toRelationRequest({ recordRequest }: RequestContext, { source, field, key }: RecordRelation): RecordRequest {
   const plain = recordRequest();
   const within = { collection: source.name, relation: field.name, key: key };
@@ -76,7 +76,11 @@ function toRelationRequest({ recordRequest }: RequestContext, { source, field, k
 }
 
 async function list(request: RequestContext, context: RecordContext, related: RecordRelation): Promise<ActionResult> {
-  if (!related.relation.many) throw new ApiError('ROUTE_UNKNOWN', `"${related.field.name}" names one record; use get.`);
+  if (!related.relation.many)
+    throw new ApiError(
+      'ROUTE_UNKNOWN',
+      `"${related.field.name}" is a to-one relation, which cannot be listed. Use get.`,
+    );
   const recordRequest = toRelationRequest(request, related);
   if (!recordRequest.paginate) {
     await requireVisibleParent(context, related);
@@ -91,7 +95,7 @@ async function get(request: RequestContext, context: RecordContext, related: Rec
   const recordRequest = toRelationRequest(request, related);
   const { relation, target } = related;
   if (relation.many && recordRequest.filterByTk === undefined && recordRequest.filter === null)
-    throw new ApiError('TARGET_MISSING', 'get needs filterByTk or a filter.');
+    throw new ApiError('TARGET_MISSING', 'get needs "filterByTk" or "filter".');
   try {
     return await getRecord(context, target, recordRequest);
   } catch (error) {
@@ -174,7 +178,7 @@ function createLinkAction(action: LinkAction): RelationAction {
   };
 }
 
-/** Who changes the links of one record waits for others that do. */
+/** The lock that serialises changes to the links of one record. */
 export function buildLinksLockKey(source: Collection, key: unknown): string {
   return `links ${source.id} ${String(key)}`;
 }
@@ -192,11 +196,11 @@ function readLinkTargets(request: RequestContext, action: LinkAction, { relation
     body !== null &&
     !(isObject(body) && Object.keys(body).length === 0)
   )
-    throw new ApiError('BODY_INVALID', 'Name the records by filterByTk or in the body, not both.');
+    throw new ApiError('BODY_INVALID', 'Give the records in "filterByTk" or in the body, not in both.');
   const named =
     request.route.key ??
     (keyParameter === undefined ? readBodyTargets(body) : requestByKeys('destroy', keyParameter).filterByTk);
-  // Without a target a to-one relation lets go of the one that it names.
+  // Without a target, `remove` on a to-one relation removes the present link.
   if (action === 'remove' && !relation.many && named === undefined) return null;
   if (named === undefined || (action !== 'set' && action !== 'remove' && named === null))
     throw new ApiError('TARGET_MISSING', `${action} needs records: {"values": [keys]}, a list of keys, or filterByTk.`);

@@ -8,7 +8,7 @@ import { ApiError } from '../protocol/api-error.ts';
 import { findZone } from '../query/period.ts';
 import type { ConnectionCredential } from '../realtime/connection.ts';
 
-/** Asks for the header Server-Timing; only administrators get it, from the main thread. */
+/** Requests the reply header Server-Timing. Only administrators get it, and only from the main thread. */
 export const serverTimingHeader = 'x-server-timing';
 
 /** The request id that the client has sent, or a generated one. */

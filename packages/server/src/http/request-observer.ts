@@ -17,7 +17,7 @@ import { formatRoute, type Route } from './route.ts';
 /** A request under way. Times are those of `performance.now()`. */
 export interface ObservedRequest {
   readonly startedAt: number;
-  /** Whether it asks for Server-Timing. */
+  /** Whether it requests Server-Timing. */
   readonly isTimed: boolean;
   /** The index of its action in the metrics. */
   action: number;
@@ -38,7 +38,10 @@ export interface RequestObserverParts {
   readonly stopped: AbortSignal;
 }
 
-/** The minutes of the last hour are counted from then on, in milliseconds after the start; the start itself does not wait for the code. */
+/**
+ * The delay, in milliseconds, after which the minutes of the last hour are counted, so that the start does not wait for
+ * this code.
+ */
 const activityDelay = 10_000;
 
 /** Observes the requests below /api/ of the main thread. */

@@ -18,9 +18,9 @@ interface RunningRequests {
   count: number;
   /** Requests that run, or have been answered, while an earlier reply has not been sent. */
   early: number;
-  /** Whether the running one may write. It then runs alone. */
+  /** Whether the running request may write. No other request then runs. */
   write: boolean;
-  /** Those that wait for their turn, in their order. */
+  /** Requests that wait until they may run, in their order. */
   waiting: WaitingRequest[];
 }
 
@@ -32,13 +32,13 @@ const running = Symbol('running requests');
  * earlier reply has not been sent.
  */
 export class RequestOrder {
-  /** Runs a request when it is its turn: at once, if no other request of the connection is running. */
+  /** Runs a request when the order allows it: immediately if no other request of the connection is running. */
   async run<T>(request: OrderedRequest, response: OrderedResponse, work: () => Promise<T>): Promise<T> {
     const requests = findRequests(request.socket);
     const write = request.method !== 'GET' && request.method !== 'HEAD' && request.method !== 'OPTIONS';
     const begin = (): void => {
       addRequest(requests, write);
-      // A reply without a socket waits for an earlier one.
+      // A response without a socket waits for an earlier one.
       if (response.socket === null) countEarly(requests, request, response);
     };
     if (requests.waiting.length === 0 && mayRun(requests, write)) begin();

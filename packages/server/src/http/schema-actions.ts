@@ -135,7 +135,7 @@ async function describePlan(
     destructive: plan.steps.filter(({ destructive }) => destructive).length,
     steps: plan.steps.map((step) => ({ ...step, records: countFor(plan, step, counts) })),
     locks: {
-      // One writer at a time is the rule of SQLite; PostgreSQL locks the tables that change, also for reads.
+      // SQLite has one writer at a time. PostgreSQL locks the tables that change, also for reads.
       blocks: locksTables ? 'readsAndWrites' : 'writes',
       collections: locksTables ? locked.map(({ name }) => name).sort() : plan.steps.length === 0 ? [] : ['*'],
     },

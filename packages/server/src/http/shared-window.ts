@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { RateLimit } from '../base/config.ts';
 import type { PointWindow } from './fixed-window.ts';
 
-/** What threads need to count in the same windows. */
+/** The data that threads need to count in the same windows. */
 export interface SharedWindowState {
   readonly limit: RateLimit;
   readonly buffer: SharedArrayBuffer;
@@ -14,7 +14,7 @@ export interface SharedWindowState {
 const groupSlots = 16;
 const groups = 8192;
 const slots = groupSlots * groups;
-/** Of a slot: two parts of the hash of its key, and its points. */
+/** The cells of a slot: two parts of the hash of its key, and its points. */
 const slotCells = 3;
 const lockCells = groups;
 /** A thread that holds a lock for longer has ended. On a busy machine, one that runs can be suspended for some ten milliseconds. */
@@ -141,7 +141,8 @@ export class SharedWindow implements PointWindow {
     const startedAt = performance.now();
     while (Atomics.compareExchange(this.#locks, group, 0, 1) !== 0) {
       if (performance.now() - startedAt > maxLockMilliseconds) return;
-      // Leaves the processor to the thread that holds the lock, which wakes nobody up.
+      // Leaves the processor to the thread that holds the lock. That thread does not notify waiters, so the wait has a
+      // time limit.
       if (performance.now() - startedAt > maxSpinMilliseconds) Atomics.wait(this.#locks, group, 1, 1);
     }
   }

@@ -44,7 +44,7 @@ export interface SlowShape extends Pick<SlowRequest, 'application' | 'action' | 
 
 const keptMilliseconds = 3_600_000;
 const keptShapes = 200;
-/** Of all servers in this process; that of the last request is the last one. */
+/** The shapes of all servers in this process. The shape of the most recent request is last. */
 const recentShapes = new Map<string, SlowShape>();
 
 function keepShape({ application, action, resource, shape, milliseconds }: SlowRequest, now: number): void {

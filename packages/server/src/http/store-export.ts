@@ -63,7 +63,10 @@ function requireUpload(context: RecordContext): void {
   requireGrant(context, context.registry.get('files'), 'create');
 }
 
-/** The bytes of an export. It ends when nobody waits for the reply any more, because then nobody would learn of the file. */
+/**
+ * The bytes of an export. It ends when nobody waits for the reply any more, because then no client would receive the id
+ * of the file.
+ */
 async function* limitExport(
   pieces: AsyncGenerator<string | Uint8Array>,
   maxBytes: number,

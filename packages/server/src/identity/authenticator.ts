@@ -129,7 +129,7 @@ export class Authenticator {
     return uses;
   }
 
-  /** Adds uses that another thread has seen. */
+  /** Adds uses that another thread has recorded. */
   addUses({ keys, logins }: CredentialUses): void {
     for (const [id, time] of keys) this.#usedKeys.set(id, Math.max(time, this.#usedKeys.get(id) ?? 0));
     for (const [id, time] of logins) this.#usedLogins.set(id, Math.max(time, this.#usedLogins.get(id) ?? 0));
@@ -214,7 +214,7 @@ function shouldExtend({ type, expiresAt }: Caller, now: number): boolean {
   return type === 'session' && expiresAt !== null && expiresAt - now < loginLifetime - loginExtensionStep;
 }
 
-/** The caller with the role of the X-Role header. API keys have one role and ignore the header. */
+/** Returns the caller with the role of the X-Role header. API keys have one role and ignore the header. */
 export function withRole(caller: Caller, wanted: string | undefined): Caller {
   if (wanted === undefined || caller.type !== 'session' || wanted === caller.role) return caller;
   if (!caller.roles.includes(wanted))

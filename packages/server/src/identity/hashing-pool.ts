@@ -4,12 +4,13 @@ import { ApiError } from '../protocol/api-error.ts';
 /** Two queues: unauthenticated sign-ins, and callers with a verified credential. Neither delays the other. */
 export type HashingQueue = 'strangers' | 'callers';
 
-/** Maximum length of a queue: at 30 ms each, the last one waits a second. */
+/** Maximum length of a queue: at 30 ms each, the last request in it waits a second. */
 const maxQueueLength = 32;
 
 /**
- * Limits expensive work on the thread pool, and alternates between the two queues. The same threads sync writes to disk, and
- * on small machines they share the processor with the event loop: hence one of two cores, or two of more.
+ * Limits expensive work on the thread pool, and alternates between the two queues. The same threads sync writes to
+ * disk, and on small machines they share the processor with the event loop. So the pool uses one core of two, and two
+ * cores of more than two.
  */
 export class HashingPool {
   readonly #concurrency: number;

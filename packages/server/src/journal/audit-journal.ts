@@ -1,9 +1,10 @@
 /**
- * The audit journal and the usage of keys of one application, in a separate store. Input: administrative actions, refused
- * requests, uses of keys. Output: hash-chained entries, the result of verifying the chain, and counts.
+ * The audit journal and the usage of keys of one application, in a separate store. Input: administrative actions,
+ * refused requests, uses of keys. Output: hash-chained entries, the result of verifying the chain, and counts.
  *
- * No action is lost: it is stored in the application's store, in the transaction of the change, until it is chained here.
- * Refusals and counts are collected in memory and written twice a minute and at the end. A crash loses the last of them.
+ * No action is lost: it is stored in the application's store, in the transaction of the change, until it is chained
+ * here. Refusals and counts are collected in memory and written twice a minute and at the end. A crash loses those that
+ * have not been written yet.
  */
 import { BackgroundWorker } from '../base/background-worker.ts';
 import { type Clock, dayMilliseconds, isoTime } from '../base/clock.ts';
@@ -54,7 +55,10 @@ export interface AuditJournalParts {
   readonly signer: ChainSigner;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Days after which entries are deleted, and their maximum number; for refusals a quarter of it. They may change. */
+  /**
+   * Days after which entries are deleted, and their maximum number. The maximum for refusals is a quarter of it. Both
+   * settings may change.
+   */
   readonly retention: { readonly days: number; readonly entries: number };
 }
 

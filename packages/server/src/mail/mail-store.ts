@@ -54,7 +54,7 @@ export interface MailServices extends ConnectServices {
   readonly push: Pick<OutboundClient, 'post' | 'findUrlProblem'>;
   /** Sends the server's own e-mails; null: SMTP_URL is not set. */
   readonly mailer: Pick<Mailer, 'send'> | null;
-  /** Reads the keys and policies of senders; null: no name server is asked. */
+  /** Reads the keys and policies of senders; null: no name server is queried. */
   readonly dns: DnsResolver | null;
   /** Null: no traces are sent. */
   readonly tracing: Tracing | null;
@@ -78,9 +78,9 @@ export class MailStore {
   readonly accountDeletion: AccountDeletion;
   readonly rebuild: BackgroundWorker;
   readonly authenticity: AuthenticityChecks;
-  /** What mail servers say. */
+  /** Stores what mail servers report. */
   readonly server: ServerMail;
-  /** What mail servers must still get. */
+  /** The changes that mail servers have yet to receive. */
   readonly operations: MailOperations;
   /** Finds and tests the mail servers of accounts, for requests. */
   readonly connections: AccountConnections;
@@ -206,11 +206,11 @@ export class MailStore {
   }
 
   /**
-   * Reads the body of an e-mail of which only the headers are stored from its mail server.
+   * Reads the body of an e-mail from its mail server, if only its headers are stored.
    *
-   * @returns false where it cannot be read now.
-   * @throws ApiError `MAIL_BODY_REMOTE` with the reason and the cure; `MAIL_BODY_DELETED` if the server does not have the message
-   *   any more.
+   * @returns false if it cannot be read now.
+   * @throws ApiError `MAIL_BODY_REMOTE` with the reason and the cure; `MAIL_BODY_DELETED` if the server no longer has
+   * the message.
    */
   fetchBody(emailId: number): Promise<boolean> {
     return this.#fetchBody(emailId);

@@ -1,4 +1,4 @@
-/** The action about what a server did in the last hour, which only `main` has. */
+/** The action that reports the activity of a server in the last hour. Only `main` has it. */
 import { adminRole } from '../access/access-table.ts';
 import { mainApplicationName } from '../applications/application.ts';
 import type { JsonSchema } from '../schema/field-type.ts';

@@ -159,7 +159,7 @@ export const backupEntrySchemas: Readonly<Record<string, JsonSchema>> = {
     machine: { ...schema.stringOrNull, description: 'The host name of the server that made it.' },
     isAvailable: { type: 'boolean', description: 'Whether the server that replies has its files.' },
     problem: { ...schema.stringOrNull, description: 'Why it failed.' },
-    backup: { ...schema.stringOrNull, description: 'Of a restore: the backup that was restored.' },
-    keptAs: { ...schema.stringOrNull, description: 'Of a restore: the backup of what was replaced.' },
+    backup: { ...schema.stringOrNull, description: 'For a restore: the backup that was restored.' },
+    keptAs: { ...schema.stringOrNull, description: 'For a restore: the backup of the data that was replaced.' },
   }),
 };

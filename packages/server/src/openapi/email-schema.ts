@@ -1,4 +1,4 @@
-/** What a get of an e-mail shows besides the fields that every role may or may not read. */
+/** The schema of an e-mail in a get, whose fields depend on the permissions of the role. */
 import { mailWarnings } from '../mail/parse/mail-warnings.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 

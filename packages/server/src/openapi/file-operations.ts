@@ -20,7 +20,7 @@ const rangeReplies: Readonly<Record<number, JsonSchema>> = {
 const describeSide = (name: string): string =>
   `The ${name} of a thumbnail in pixels, rounded up to one of ${thumbnailSides.join(', ')}. The reply is a WebP picture, which is not larger than the file.`;
 const sideSchema: JsonSchema = { type: 'integer', minimum: 1, maximum: maxThumbnailSide };
-/** What makes the reply a thumbnail. */
+/** Parameters that request a thumbnail. */
 const thumbnailParameters: readonly Parameter[] = [
   { name: 'width', in: 'query', description: describeSide('width'), schema: sideSchema },
   { name: 'height', in: 'query', description: describeSide('height'), schema: sideSchema },
@@ -55,9 +55,9 @@ export const fileOperations: readonly OperationDefinition[] = [
   },
   {
     action: 'files:sign',
-    summary: 'Make an address of a file that works without a header',
+    summary: 'Create a signed URL of a file that works without an Authorization header',
     description:
-      'The address acts for your credential with the permissions that it has when the address is used. It ends with the credential.',
+      'The URL has the permissions that your credential has when the URL is used. It expires with the credential.',
     may: isSignedIn,
     parameters: [
       idParameter('file', 1),
@@ -102,7 +102,12 @@ export function buildFilePath(subject: Subject): Record<string, JsonSchema> {
     parameters: [
       parameterRef('If-None-Match'),
       ...thumbnailParameters,
-      { name: 'signature', in: 'query', description: 'Of files:sign, instead of a credential.', schema: schema.string },
+      {
+        name: 'signature',
+        in: 'query',
+        description: 'The signature from files:sign. It replaces the credential.',
+        schema: schema.string,
+      },
     ],
     success: bytesReply,
     notModified: true,

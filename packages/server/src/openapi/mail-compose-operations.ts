@@ -1,4 +1,4 @@
-/** Writing mail: drafts, sending, answering, passing on. */
+/** Operations for writing mail: drafts, sending, replying and forwarding. */
 import { mailLimits } from '../protocol/mail-limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
 import { jsonBody, jsonReply } from './operation.ts';
@@ -66,7 +66,7 @@ const followUpSchema: JsonSchema = {
   description:
     'When to remind the caller of the conversation if no reply has arrived (ISO 8601), see "followUpAt" of conversations. Needs the permission to update conversations.',
 };
-/** As a get shows it; without such a grant the key alone. */
+/** The draft as a get shows it. A caller without a grant to get it only receives the key. */
 const draftReply = jsonReply('The draft.', { type: 'object', required: ['id'] }, schemaRef('WriteMeta'), etagHeader);
 const queuedReply = jsonReply(
   'The message in the outbox; with "draft", the saved draft.',

@@ -1,4 +1,4 @@
-/** Mail, beside the generated actions. */
+/** Operations of mail, in addition to the generated actions. */
 import { rasterTypes } from '../mail/remote-images.ts';
 import { mailLimits } from '../protocol/mail-limits.ts';
 import type { JsonSchema } from '../schema/field-type.ts';
@@ -69,7 +69,7 @@ const undoSchema = schema.array(
   schema.complete({ ids: schema.array(schema.integer), mailbox: schema.array(schema.integer) }),
 );
 const moveMeta = schema.object({ undo: undoSchema, dryRun: { const: true } });
-/** A record with what a get brings along; which fields those are, follows from what the role may read. */
+/** A record as a get shows it. Its fields depend on the permissions of the role. */
 const anyRecordSchema: JsonSchema = { type: 'object', required: ['id'] };
 const getParameters =
   (resource: string) =>
@@ -191,9 +191,9 @@ export const documentedMailActions: readonly OperationDefinition[] = [
   {
     action: 'attachments:get',
     method: 'get',
-    summary: 'What is known of an attachment; in plain style its bytes',
+    summary: 'The metadata of an attachment; in plain style its bytes',
     description:
-      'GET /api/attachments/<id> answers the bytes, also of a range; with `meta=1` what is known of them. Bytes that are not stored are read from the mail server, as by `emails:get`.',
+      'GET /api/attachments/<id> returns the bytes, also of a range; with `meta=1`, it returns the metadata. Bytes that are not stored are read from the mail server, as by `emails:get`.',
     may: hasGrants(['attachments', 'get']),
     parameters: getParameters('attachments'),
     success: {
@@ -368,7 +368,7 @@ const countProperties = {
 };
 const problemSchema = schema.complete({ message: schema.integer, outcome: schema.string, reason: schema.stringOrNull });
 
-/** The resource and the actions of which a role needs one to be shown {@link mailSchemas}. */
+/** The resource and its actions. A role with a grant for one of them sees {@link mailSchemas}. */
 export const mailSchemaGrants = ['emails', ['list', 'get', 'create', 'update', 'destroy']] as const;
 
 /** Schemas of the operations of mail. */

@@ -9,7 +9,7 @@ const queryParameter = (name: string, valueSchema: Parameter['schema'], descript
   schema: valueSchema,
 });
 
-/** Parameters of lists of e-mails and conversations, beside those of every list. */
+/** Parameters of lists of e-mails and conversations, in addition to those of every list. */
 export const mailListParameters: readonly Parameter[] = [
   queryParameter('unread', schema.boolean, 'true: only unread; false: only read.'),
   queryParameter('starred', schema.boolean, 'true: only starred; false: only those without a star.'),
@@ -34,7 +34,7 @@ export const mailListParameters: readonly Parameter[] = [
   queryParameter('muted', schema.boolean, 'true: only muted conversations; false: only others.'),
 ];
 
-/** The right that changes of one account need, and the account. */
+/** The permission for changes of one account, and the parameter that names the account. */
 export const changesAccount = { may: hasGrants(['accounts', 'update']), parameters: [idParameter('account', 1)] };
 
 /** Parameters that only the plain path of an operation takes, by the id of the operation. */

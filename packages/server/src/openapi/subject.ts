@@ -19,7 +19,7 @@ export interface Subject {
   readonly mayConfigure: boolean;
   /** The status of each error label, which http/ defines. */
   readonly statuses: Readonly<Record<ErrorLabel, number>>;
-  /** Of extensions, whose actions are told as far as they say something of themselves. */
+  /** Extensions. Their actions are in the document if the extensions describe them. */
   readonly extensions: readonly Extension[];
 }
 

@@ -86,7 +86,7 @@ export const errorCatalogue = {
     'A web page of another origin called `/mcp`. Add the origin to `CORS_ORIGINS`, or set `PUBLIC_URL` if it is that of the server.',
   ),
   SIGN_UP_CLOSED: entry('Forbidden', 'Sign-up is not allowed in this application: `ALLOW_SIGN_UP` does not name it.'),
-  APPLICATION_MISMATCH: entry('Forbidden', 'The API key belongs to another application than the one that X-App names.'),
+  APPLICATION_MISMATCH: entry('Forbidden', 'The API key does not belong to the application that X-App names.'),
   FIELD_DENIED: entry('Forbidden', 'The request names a field that the role may not read or write.'),
   SYSTEM_PROTECTED: entry(
     'Forbidden',
@@ -111,7 +111,7 @@ export const errorCatalogue = {
   IMAGE_UNAVAILABLE: entry('Not Found', 'An external image of a message cannot be fetched, or is not an image.'),
   THUMBNAIL_UNAVAILABLE: entry(
     'Not Found',
-    'The file is not a picture of which thumbnails are made (PNG, JPEG, GIF, WebP, AVIF, TIFF), or it is too large or damaged. Its bytes can be read without `width` and `height`.',
+    'The file is not of a type for which thumbnails are made (PNG, JPEG, GIF, WebP, AVIF, TIFF), or it is too large or damaged. Its bytes can be read without `width` and `height`.',
   ),
   APPLICATION_UNKNOWN: entry('Not Found', 'No application has the name in X-App.'),
   METHOD_NOT_ALLOWED: entry(

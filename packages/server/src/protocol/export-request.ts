@@ -1,4 +1,4 @@
-/** The parameters of an export that say what its file looks like. The others are those of a list. */
+/** The parameters of an export that describe the format of its file. The other parameters are those of a list. */
 import { ApiError } from './api-error.ts';
 import { exportFileParameters, readBoolean } from './request-normaliser.ts';
 

@@ -32,7 +32,7 @@ export interface ImportFileOptions {
   readonly sheet?: string | number;
 }
 
-/** What is stored of a request, for the transactions of a job. */
+/** The options that are stored for the transactions of a job. */
 export interface ImportOptions {
   readonly mode: ImportMode;
   /** Null: the primary key. */

@@ -12,7 +12,7 @@ export const limits = {
   /** How long a body that is no upload may take to arrive, and how long an upload may pause. */
   bodyMilliseconds: 60_000,
   uploadIdleMilliseconds: 60_000,
-  /** How long an upload of files may take: less than bytes to which nothing refers are kept. */
+  /** How long an upload of files may take. This must be shorter than the time for which unreferenced bytes are kept. */
   uploadMilliseconds: 12 * 3_600_000,
   /**
    * Total bytes of bodies in memory, of callers with and without a verified credential; large bodies are counted
@@ -20,7 +20,10 @@ export const limits = {
    */
   bodiesBytes: 32 * 1024 * 1024,
   anonymousBodiesBytes: 32 * 1024 * 1024,
-  /** A longer body is large. These many large bodies can be in memory, in total and of one sender; others wait. */
+  /**
+   * A longer body is large. At most `largeBodies` of them are in memory in total, and `largeBodiesOfSender` of one
+   * sender; others wait.
+   */
   largeBodyBytes: 256 * 1024,
   largeBodies: 8,
   largeBodiesOfSender: 2,
@@ -134,7 +137,10 @@ export const limits = {
   storedReplyBytes: 256 * 1024,
   maxStoredReplies: 50_000,
   queryRows: 10_000,
-  /** Of the Model Context Protocol: records of one reply, bytes of one reply, and tools on one page of their list. */
+  /**
+   * Limits of the Model Context Protocol: records of one reply, bytes of one reply, and tools on one page of their
+   * list.
+   */
   mcpRows: 100,
   mcpReplyBytes: 256 * 1024,
   mcpTools: 100,

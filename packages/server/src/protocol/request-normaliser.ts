@@ -11,7 +11,7 @@ const readParameters = ['filterByTk', 'filter', 'fields', 'except', 'appends', '
 const trashParameters = ['withDeleted', 'onlyDeleted'];
 const searchParameters = ['search', 'searchFields'];
 const selectionParameters = ['fields', 'except', 'appends'];
-/** The parameters of an export that say what its file looks like; see export-request.ts. */
+/** The parameters of an export that describe the format of its file; see export-request.ts. */
 export const exportFileParameters = ['format', 'header', 'bom', 'delimiter', 'localTimes'] as const;
 const bodyParameters = ['whitelist', 'blacklist', 'updateAssociationValues', 'dryRun'];
 const exportParameters: ReadonlySet<string> = new Set([

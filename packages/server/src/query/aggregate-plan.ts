@@ -22,7 +22,7 @@ import { StatementScope } from './statement-scope.ts';
 export interface QueryPlan {
   readonly statement: Statement;
   readonly read: ReadPage;
-  /** What it needs of an index to find its records; null for system collections. */
+  /** What an index must provide to find its records; null for system collections. */
   readonly need: IndexNeed | null;
 }
 
@@ -121,7 +121,10 @@ function compileDimension(
   const { type, storage } = value;
   if (format === null) return { alias, value: value.sql(), type, storage };
   if (!type.operators.has('date'))
-    throw new ApiError('OPERATOR_MISFIT', `"format" can only be used with dates; "${field}" is a ${type.name} field.`);
+    throw new ApiError(
+      'OPERATOR_MISFIT',
+      `"format" can only be used with dates; "${field}" has the type ${type.name}.`,
+    );
   return toResult(alias, dialect.dateText(format, storage, value.sql(), zone), 'string');
 }
 
@@ -139,7 +142,7 @@ function compileMeasure(
   if (!fits)
     throw new ApiError(
       'OPERATOR_MISFIT',
-      `${aggregation} cannot be used with "${field}", which is a ${type.name} field.`,
+      `${aggregation} cannot be used with "${field}", which has the type ${type.name}.`,
     );
   if (aggregation === 'avg') return toResult(alias, dialect.average(value, storage), 'double');
   if (aggregation !== 'sum') return { alias, value: sql`${aggregation}(${value})`, type, storage };
@@ -154,7 +157,7 @@ function toResult(alias: string, value: Sql, typeName: 'string' | 'bigInt' | 'do
   return { alias, value, type, storage: type.storage };
 }
 
-/** A sum has the scale of its values, and as many digits as there are. */
+/** A sum has the scale of its values, and the maximum number of digits. */
 function widestDecimal(scale: number): Storage {
   return `decimal(18,${scale})`;
 }

@@ -3,7 +3,7 @@
  *
  * The newest records are tested one by one until the page is full. Only if many were tested in vain are all matches looked
  * up. A common word is found in the first records, and a rare word has few matches, so both are fast. It is one
- * statement, and no statistics decide.
+ * statement, and its plan does not depend on statistics.
  *
  * Example: the newest 21 e-mails with a word, in the accounts of one user, on SQLite, shortened:
  *
@@ -74,7 +74,7 @@ export function compileCandidateScan(page: CandidateScan, scope: StatementScope)
   const { table, key, sortColumn, groupColumn, andCondition } = columns;
   const rowsOfGroup = sql`FROM ${table} r WHERE r.${groupColumn}=visible_groups.group_key${andCondition}
 ORDER BY ${page.order} LIMIT (SELECT size FROM share)`;
-  // `probed` is read in its order, and no more of its rows are tested than are taken.
+  // Rows of `probed` are read in its order. The rows after the last requested match are not tested.
   return sql`WITH visible_groups AS MATERIALIZED (SELECT DISTINCT group_key FROM (${page.groups}) d),
 share AS MATERIALIZED (${compileShare(probeLimit)}),
 candidates AS MATERIALIZED (${scan.candidates({ table, key, sortColumn, rowsOfGroup })}),

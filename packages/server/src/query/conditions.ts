@@ -62,7 +62,7 @@ export function compileKey({ table, primaryKey }: Collection): Sql {
   return sql`${identifier(table)}.${identifier(requireColumn(primaryKey))}`;
 }
 
-/** `filterByTk` as a condition: one key, or a list of them; null where the request names none. */
+/** `filterByTk` as a condition: one key, or a list of them; null if the request names none. */
 export function keyCondition(
   request: Pick<RecordRequest, 'filterByTk'>,
   collection: Collection,

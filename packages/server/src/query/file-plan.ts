@@ -23,9 +23,9 @@ export type ShownFilesPlan = Omit<GetPlan, 'need'>;
 const wantedFiles: Param = { storage: 'integer', list: true, read: ({ key }) => key };
 
 /**
- * Plans the read of those of some files, given as the keys of the environment, that one of the fields shows in a record that the
- * caller may get. Each row has the id of a file. It is one statement for any number of references, and it looks for one record
- * of each file only.
+ * Plans the read of the files that one of the fields shows in a record that the caller may get. The candidates are the
+ * files whose ids are the keys of the environment. Each row has the id of a file. It is one statement for any number of
+ * references, and it looks for only one record of each file.
  *
  * Example, shortened:
  *

@@ -21,5 +21,5 @@ export interface RowFilter {
   readonly variables: ReadonlyMap<number, string>;
 }
 
-/** The caller's grants by resource and action; null where there is none. */
+/** The caller's grants by resource and action; null if there is none. */
 export type GrantLookup = (resource: string, action: string) => Grant | null;

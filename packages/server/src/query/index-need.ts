@@ -1,5 +1,5 @@
 /**
- * What an index would have to give a read: the fields that its conditions compare, and the order of its records. It
+ * What an index must provide for a read: the fields that its conditions compare, and the order of its records. It
  * contains names and operators, never values.
  */
 import type { Dialect } from '../database/dialect.ts';
@@ -20,7 +20,7 @@ export interface ConditionNeed {
   readonly named: readonly Field[];
 }
 
-/** What the statements of a read need. */
+/** What an index must provide for the statements of a read. */
 export interface IndexNeed extends ConditionNeed {
   /** The fields of the order without the primary key at its end; null: no index has this order. */
   readonly order: readonly Field[] | null;
@@ -36,9 +36,9 @@ export interface IndexNeed extends ConditionNeed {
 }
 
 /**
- * What a read needs of an index.
+ * What an index must provide for a read.
  *
- * @param keys of its order; null: the read has none.
+ * @param keys of its order; null: the read has no order.
  * @returns null for a collection whose indexes are not changed by requests.
  */
 export function planNeed(
@@ -63,7 +63,7 @@ export function planNeed(
   };
 }
 
-/** Identifies the reads that need the same. */
+/** Identifies the reads with equal needs. */
 export function identifyNeed({ collection, conditions, sort, searched }: IndexNeed): string {
   return JSON.stringify([collection.id, conditions, sort, searched.map(({ id }) => id)]);
 }
@@ -80,7 +80,8 @@ function describeSort(keys: readonly SortKey[]): string[] {
 /**
  * The order that an index can have: own fields in one direction. The primary key follows in every index.
  *
- * If the index has nulls at the other end, a list that the index begins with reads them as a part of their own; see `fromStart`.
+ * If the index has nulls at the other end, a list from its start reads the rows with null as a separate segment, see
+ * `fromStart`.
  */
 function findIndexOrder(
   keys: readonly SortKey[],

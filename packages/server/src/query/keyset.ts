@@ -106,7 +106,7 @@ function compareSorted(keys: OrderedKeys, from: number): Sql {
   return sql`(${join(left, ',')})${operator}(${join(right, ',')})`;
 }
 
-/** After the cursor at this key, or equal here and after it at the next key. */
+/** The row comes after the cursor at this key, or is equal at this key and comes after it at the next key. */
 function lexicographic([first, ...rest]: OrderedKeys, nulls: CursorNulls, index: number): Sql {
   const isNull = nulls[index] ?? false;
   const beyond = strictlyAfter(first, isNull, index);

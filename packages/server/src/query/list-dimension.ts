@@ -44,7 +44,7 @@ export function planListDimension(
   if (dimension.format !== null)
     throw new ApiError(
       'OPERATOR_MISFIT',
-      `"format" can only be used with dates; "${dimension.field}" is a ${field.type.name} field.`,
+      `"format" can only be used with dates; "${dimension.field}" has the type ${field.type.name}.`,
     );
   const column = sql`${identifier(collection.table)}.${identifier(requireColumn(field))}`;
   const { rows, text } = dialect.distinctTexts(column, alias);

@@ -37,7 +37,10 @@ export interface PageShape {
   readonly offset: 'none' | 'near' | 'far';
   /** Where the cursor of `after` holds null; null without a cursor. */
   readonly cursorNulls: CursorNulls | null;
-  /** As one text where that is possible, or as rows; `keys`: as text, of objects that show the sort keys by their index. */
+  /**
+   * `text`: one text if possible. `rows`: one row for each record. `keys`: one text, whose objects contain the sort
+   * keys by their index.
+   */
   readonly content: 'text' | 'rows' | 'keys';
   /**
    * The maximum length of a record's text, in characters. Longer texts are replaced by null, so that they are never
@@ -46,7 +49,7 @@ export interface PageShape {
   readonly maxLength?: number;
 }
 
-/** From how many skipped records on a page is found by the keys in an index. */
+/** From this number of skipped records on, a page is found by the keys in an index. */
 const farOffset = 500;
 
 /** The offset of a page as a part of its shape. */

@@ -1,4 +1,4 @@
-/** What a read needs of an index, in a form that can be sent to another thread: definitions by their ids. */
+/** What an index must provide for a read, in a form that can be sent to another thread: definitions by their ids. */
 import type { Collection, Field, Registry } from '../schema/registry.ts';
 import type { ConditionNeed, IndexNeed } from './index-need.ts';
 

@@ -39,19 +39,19 @@ export interface ListPlan {
    * are requested. Reads one record more than the page has.
    */
   readonly page: Statement;
-  /** Reads the total in one row. Null where the page carries the total, or none is wanted. */
+  /** Reads the total in one row. Null if the page carries the total, or none is wanted. */
   readonly count: Statement | null;
   /** The total is exact up to this number. */
   readonly cap: number;
-  /** Estimates a total above the cap; null where the total already is an estimate. */
+  /** Estimates a total above the cap; null if the total already is an estimate. */
   readonly estimate: { readonly statement: Statement; readonly read: (row: Row) => number } | null;
   readonly read: ReadPage;
   readonly keys: readonly SortKey[];
-  /** Names under which the objects show all keys; null where rows carry them. */
+  /** Names under which the objects show all keys; null if rows carry them. */
   readonly keyNames: readonly string[] | null;
   /** Tables on which the count depends. */
   readonly tables: readonly string[];
-  /** What it needs of an index; null for reads by key and of system collections. */
+  /** What an index must provide for it; null for reads by key and of system collections. */
   readonly need: IndexNeed | null;
 }
 
@@ -160,7 +160,7 @@ export function planList(
   };
 }
 
-/** What a list needs of an index. Other reads do not use search indexes. */
+/** What an index must provide for a list. Other reads do not use search indexes. */
 function planListNeed(...parts: Parameters<typeof planNeed>): IndexNeed | null {
   const need = planNeed(...parts);
   const [condition, , collection] = parts;

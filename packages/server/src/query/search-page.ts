@@ -36,7 +36,7 @@ import type { StatementScope } from './statement-scope.ts';
 
 /** Above this number of candidates, a scan in the order of the list finds a page sooner than sorting them. */
 const maxSorted = 5000;
-/** Larger pages are not searched for in the first records of a list. */
+/** For larger pages, the first records of a list are not tested first. */
 const maxProbedPage = 200;
 
 /** A page of records that match a search. */
@@ -79,7 +79,10 @@ function sortByRowId({ keys }: PageParts, { rowId }: SearchLookUp): OrderedKeys 
   return [{ key, value: rowId }];
 }
 
-/** Up to {@link maxSorted} candidates are sorted; more of them are met by a scan in the order of the list. */
+/**
+ * Up to {@link maxSorted} candidates are sorted; if there are more, matches are found by a scan in the order of the
+ * list.
+ */
 function compileFewOrScan(page: PageParts, source: SearchSource, lookUp: SearchLookUp, scope: StatementScope): Sql {
   const { collection, condition } = page;
   const isFew = sql`(${canLookUp(source)} AND (SELECT count(*) FROM few)<=${maxSorted})`;

@@ -44,7 +44,7 @@ export function planFullText(
   return both({ kind: 'related', source: collection, relation, target, of }, gettable);
 }
 
-/** The rows that a get shows; null where it shows those of a list, or none. */
+/** The rows that a get shows; null if it shows those of a list, or none. */
 function planGettableRows(collection: Collection, { findGrant, registry }: AccessContext): Predicate | null {
   const get = findGrant(collection.name, 'get');
   if (get === null || get.identity === findGrant(collection.name, 'list')?.identity) return null;
@@ -113,5 +113,5 @@ function isText({ type, hidden }: Field): boolean {
 
 function requireTextField(field: Field): Field {
   if (isText(field)) return field;
-  throw new ApiError('OPERATOR_MISFIT', `"${field.name}" cannot be searched: it is a ${field.type.name} field.`);
+  throw new ApiError('OPERATOR_MISFIT', `"${field.name}" cannot be searched: it has the type ${field.type.name}.`);
 }

@@ -1,6 +1,8 @@
 import type { Dialect } from '../database/dialect.ts';
 
-/** What the parts of one statement share: the engine's dialect, and aliases that are unique in the statement. */
+/**
+ * The state that the parts of one statement share: the engine's dialect, and aliases that are unique in the statement.
+ */
 export class StatementScope {
   readonly dialect: Dialect;
   #count = 0;

@@ -1,6 +1,6 @@
 /**
- * Answers reads of records in a reader: the successful ones. Whatever needs another reply, or is not certain, is left to the main thread,
- * so errors, refusals and their journal exist there only.
+ * Answers successful reads of records in a reader thread. All other requests and all uncertain cases are left to the
+ * main thread, so errors, refusals and their journal entries only occur there.
  */
 import type { IncomingMessage } from 'node:http';
 import { LruMap } from '../base/lru-map.ts';
@@ -42,14 +42,14 @@ export interface ReadRoute {
   readonly query: string;
 }
 
-/** System collections that have the reads of other collections, and are read often. */
+/** System collections that support the same reads as other collections, and are read often. */
 const systemReads: ReadonlySet<string> = new Set(['users']);
 /** The actions that readers answer. */
 export const readerActions = ['list', 'get', 'query'] as const;
 const readActions: ReadonlySet<string> = new Set(readerActions);
 const maxCachedPath = 300;
 
-/** Answers reads of records, or leaves them. */
+/** Answers reads of records, or leaves them to the main thread. */
 export class ReadAnswers {
   readonly #parts: ReadAnswersParts;
   readonly #credentialWindow: SharedWindow | null;
@@ -121,7 +121,10 @@ export class ReadAnswers {
     return isOwn && route.of === null && readActions.has(route.action) ? route : null;
   }
 
-  /** Takes a point. @returns what returns it; null if none is left, or the address of the client is not certain. */
+  /**
+   * Takes a point of the rate limit. @returns a function that returns the point; null if none is left, or the address
+   * of the client is not certain.
+   */
   #count(application: ReaderApplication, caller: Caller, { socket }: IncomingMessage): (() => void) | null {
     const isAnonymous = caller.type === 'anonymous';
     const window = isAnonymous ? this.#anonymousWindow : this.#credentialWindow;
@@ -141,7 +144,9 @@ async function authenticate({ headers }: IncomingMessage, { authenticator }: Rea
   return withRole(caller, headers['x-role'] as string | undefined);
 }
 
-/** Null for a list without pages, which is a stream. Errors are thrown, and name no reply. */
+/**
+ * Null for a list without pages, which is a stream. Errors are thrown, and the main thread then answers the request.
+ */
 async function readRecords(
   { route, query }: ReadRoute,
   context: RecordContext,

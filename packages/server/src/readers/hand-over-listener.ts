@@ -1,4 +1,4 @@
-/** The end of the main thread for requests that readers hand over. */
+/** The main thread's side of the hand-over: accepts the requests that readers hand over. */
 import { hash } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -40,7 +40,10 @@ export class HandOverListener {
   }
 }
 
-/** A server that was killed leaves its folder, so it has a fixed name; if another user has taken that, any other name does. */
+/**
+ * A killed server leaves its folder behind. The name is fixed, so that the next server removes that folder. If another
+ * user owns a folder of that name, a random name is used.
+ */
 async function createFolder(dataDir: string): Promise<string> {
   const user = process.getuid?.() ?? 0;
   const folder = join(tmpdir(), `tablinum-${user}-${hash('sha256', resolve(dataDir)).slice(0, 16)}`);

@@ -1,6 +1,7 @@
 /**
- * Hands requests over to the main thread, which answers them from the beginning. Each client connection has a connection to the main
- * thread of its own, which begins with a line that names the client's address: no header can claim another one.
+ * Hands requests over to the main thread, which answers them from the beginning. Each client connection has its own
+ * connection to the main thread, which begins with a line that names the client's address: no header can claim another
+ * one.
  */
 import {
   Agent,
@@ -21,7 +22,7 @@ export interface HandOverPreamble {
 
 /** A body or a reply of at most this many bytes is sent with its headers in one piece. */
 const maxWholeBody = 64 * 1024;
-/** Headers that each of the two connections has for itself. */
+/** Headers that only concern a single connection, so they are not passed on. */
 const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date']);
 
 /** Moves a connection to the main thread, with the bytes that were read of it. @returns false if that cannot be done. */

@@ -1,20 +1,23 @@
 /**
- * Connections of a reader that write are moved to the main thread, so their requests are neither parsed nor sent twice. The first request
- * decides: programs that write mostly keep connections for it, and a connection that has begun with a write once also gets its reads from
- * the main thread, which answers everything.
+ * Moves connections that write from a reader to the main thread, so that their requests are not parsed and sent twice.
+ * The first request of a connection decides, because programs that write mostly use separate connections for that. A
+ * moved connection also gets its reads from the main thread, which answers everything.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { MovedConnection } from './reader-messages.ts';
 
-/** A write, or a read by POST, which readers hand over too. After a sign-in, a program mostly reads, so it is handed over as a single request. */
+/**
+ * Matches a write, or a read by POST, which readers hand over too. Actions of `auth` do not match: after a sign-in, a
+ * program mostly reads, so only that request is handed over.
+ */
 const write = /^(?:POST|PUT|PATCH|DELETE) \/api\/(?!auth:)/;
-/** How many bytes decide. */
+/** The number of bytes that decide. */
 const decisiveBytes = 30;
 /** A client that has sent nothing for this long gets the time limits of a connection that waits for a request. */
 const waitMilliseconds = 1000;
-/** What a socket has read and written. */
+/** The counters of the bytes that a socket has read and written. */
 const counters = ['bytesRead', 'bytesWritten'] as const;
 
 /** Looks at the first bytes of each connection before the server does. @param move takes a connection and the bytes that were read. */
@@ -51,7 +54,8 @@ export function moveWrites(server: Server, move: (socket: Socket, first: Buffer)
 export function sendConnection(port: Pick<MessagePort, 'postMessage'>, socket: Socket, first: Buffer): boolean {
   const bytes = Uint8Array.from(first);
   const message: MovedConnection = { kind: 'connection', socket, first: bytes };
-  // Node refuses sockets that have read or written something, which it could lose. Here, what was read is sent along.
+  // Node refuses sockets that have read or written something, because their bytes could be lost. Here, the bytes that
+  // were read are sent along.
   for (const counter of counters) Object.defineProperty(socket, counter, { value: 0, configurable: true });
   try {
     port.postMessage(message, [socket as unknown as Transferable, bytes.buffer]);

@@ -1,4 +1,4 @@
-/** What the main thread and its reader threads tell each other. */
+/** The messages between the main thread and its reader threads. */
 import type { Socket } from 'node:net';
 import type { ActionRequests } from '../base/metrics.ts';
 import type { TracingConfig } from '../base/tracing-config.ts';
@@ -15,7 +15,7 @@ export interface SharedApplication extends SharedStore {
   readonly name: string;
 }
 
-/** How a reader begins. */
+/** The settings with which a reader starts. */
 export interface ReaderSettings {
   readonly host: string;
   readonly port: number;
@@ -31,7 +31,7 @@ export interface ReaderSettings {
   /** The traits of system collections, without their rules for writes. */
   readonly systemTraits: ReadonlyMap<string, SystemTraits>;
   readonly main: SharedApplication;
-  /** From which duration requests are reported as slow; null: never. */
+  /** The duration from which requests are reported as slow; null: never. */
   readonly slowMilliseconds: number | null;
   /** Where traces are sent; null: nowhere. */
   readonly tracing: TracingConfig | null;
@@ -41,7 +41,7 @@ export type ToReader =
   | { readonly kind: 'open'; readonly application: SharedApplication }
   /** The application is being closed: its file must not be open when `closed` is sent. */
   | { readonly kind: 'close'; readonly name: string }
-  /** Running requests may end, then the thread does. */
+  /** Running requests may end, then the thread ends. */
   | { readonly kind: 'stop' };
 
 /** The successful requests of one application that a reader has answered. */
@@ -49,7 +49,7 @@ export interface ReaderUses {
   readonly name: string;
   readonly keys: readonly KeyUseDelta[];
   readonly credentials: CredentialUses;
-  /** What its reads need of an index. */
+  /** What an index must provide for its reads, and what they have cost. */
   readonly shapes: readonly ShapeUses[];
 }
 
@@ -57,7 +57,7 @@ export interface ReaderUses {
 export interface RequestCounts {
   readonly answered: number;
   readonly handedOver: number;
-  /** Those that were answered, by action. */
+  /** The answered requests, by action. */
   readonly actions: readonly ActionRequests[];
   /** Open connections now. */
   readonly connections: number;
@@ -67,7 +67,7 @@ export interface RequestCounts {
 export interface MovedConnection {
   readonly kind: 'connection';
   readonly socket: Socket;
-  /** What the reader has read of it. */
+  /** The bytes that the reader has already read from the connection. */
   readonly first: Uint8Array;
 }
 

@@ -45,7 +45,7 @@ export function countReaders(configured: number | null, logger: Logger): number 
   return 0;
 }
 
-/** Starts readers, replaces those that fail, and tells them which applications they may read. */
+/** Starts readers, replaces those that fail, and informs them which applications they may read. */
 export class ReaderPool implements ReaderCount {
   readonly configured: number;
   readonly windows: SharedRequestWindows;

@@ -16,7 +16,7 @@ export interface PresenceRequest {
   readonly activity: PresenceActivity;
 }
 
-/** What the views of a connection work with. */
+/** The dependencies of a connection's views. */
 interface ConnectionPresenceParts {
   readonly application: Application;
   /** The caller's present context. */
@@ -54,7 +54,10 @@ export class ConnectionPresence {
     const { resource } = request;
     const userId = this.#parts.context().caller.user?.['id'];
     if (typeof userId !== 'number')
-      throw new ApiError('NO_PERMISSION', 'Users are shown to each other, and this credential belongs to no user.');
+      throw new ApiError(
+        'NO_PERMISSION',
+        'Presence needs the credential of a user, and this credential belongs to none.',
+      );
     const key = await this.#requireVisible(resource, request.key);
     if (this.#views.has(id)) return;
     const verify = async (): Promise<boolean> => {

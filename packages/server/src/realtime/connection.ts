@@ -149,7 +149,7 @@ export class Connection implements FeedReader {
     for (const [id, subscription] of [...this.#subscriptions])
       await subscription.refresh(this.#context()).catch((error: unknown) => {
         if (error instanceof ApiError) this.fail(id, error);
-        else isComplete = false; // The database is not available: the next check does it.
+        else isComplete = false; // The database is not available: the next refresh repeats the check.
       });
     if (isComplete) this.#version = version;
   }

@@ -3,15 +3,18 @@ import type { Grant } from '../query/grant.ts';
 import type { RecordContext } from '../records/record-context.ts';
 import type { Collection } from '../schema/registry.ts';
 
-/** The collection whose records the events with a first word are about, if that is not its name; null for other words. */
+/**
+ * The collection whose records are the subject of events with this first word, if the word is its event prefix and not
+ * its name; null for other words.
+ */
 export function findPrefixedCollection({ registry }: Pick<RecordContext, 'registry'>, word: string): Collection | null {
   for (const [name, { eventPrefix }] of registry.systemTraits) if (eventPrefix === word) return registry.find(name);
   return null;
 }
 
 /**
- * The grant to receive the events of a resource: that to get its records. A word such as `campaign` also has it by the records that its
- * events are about.
+ * The grant to receive the events of a resource, which is the grant to get its records. For a word such as `campaign`,
+ * the grant to get the records of its events also suffices.
  */
 export function findEventGrant(context: RecordContext, resource: string): Grant | null {
   const own = context.findGrant(resource, 'get');

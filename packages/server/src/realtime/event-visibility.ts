@@ -94,7 +94,7 @@ export function readEventVisibilities(
 
 const recordPageLock = new FifoLock();
 
-/** What a result depends on. Variables of filters stand for the user. */
+/** The key of a result: everything that it depends on. The variables of filters are represented by the user. */
 export function visibilityKey({ caller }: RecordContext, { resource, filterKey, values }: Scope): string {
   return JSON.stringify([caller.role, caller.user?.['id'] ?? null, resource, filterKey, values !== null]);
 }
@@ -145,8 +145,8 @@ async function readResourceVisibility(
 }
 
 /**
- * The keys of events that the caller may receive, of a resource without a collection: published events have none, and events about records
- * of a collection with another name follow its visibility. Null: any.
+ * For a resource without a collection: the keys of events that the caller may receive. Published events have no key.
+ * Events about records of a collection with another name are visible if the record is. Null: any key.
  */
 async function readPermittedKeys(
   context: RecordContext,
@@ -172,7 +172,7 @@ function parseRecordKeys(events: readonly LoggedEvent[], collection: Collection)
     try {
       keys.set(key, parseKey(key, collection));
     } catch {
-      // names none
+      // not a key of the collection
     }
   }
   return [...keys.values()];

@@ -21,7 +21,9 @@ export interface FeedPage {
 /** A listener. Neither call may reject; a listener that fails ends itself. */
 export interface FeedReader {
   receive(page: FeedPage): Promise<void>;
-  /** Called four times a second. @param changed whether permissions or definitions may have changed since. */
+  /**
+   * Called four times a second. @param changed whether permissions or definitions may have changed since the last call.
+   */
   refresh(changed: boolean): Promise<void>;
 }
 

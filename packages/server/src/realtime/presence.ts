@@ -1,7 +1,7 @@
 /**
- * Who has a record open now. Views are rows of a small table, so that servers on the same store see those of each other; they are in
- * no event and no history, and expire when their server does not confirm them. While anybody on this server has a record open, the
- * table is read once a second, and at once after a change on this server.
+ * Who has a record open now. Views are rows of a small table, so that servers on the same store see those of each
+ * other; they appear in no event and no history, and expire when their server does not confirm them. While anybody on
+ * this server has a record open, the table is read once a second, and at once after a change on this server.
  */
 import { randomUUID } from 'node:crypto';
 import type { Application } from '../applications/application.ts';
@@ -63,7 +63,7 @@ export class PresenceBoard {
     this.#application = application;
     this.#worker = new BackgroundWorker({
       run: () => this.#work(),
-      onError: (error) => application.logger.warn({ err: error }, 'Presence could not be exchanged.'),
+      onError: (error) => application.logger.warn({ err: error }, 'Presence could not be stored or read.'),
       debounceMilliseconds,
       intervalMilliseconds: pollMilliseconds,
     });
@@ -137,7 +137,7 @@ function toRow(session: string, { view, activity }: ViewState): PresenceRow {
   return { session, resource, key, userId, activity };
 }
 
-/** The other users of a record, each once; who edits it in any view is editing. */
+/** The other users of a record, each once. A user who edits the record in any view counts as editing. */
 function listOthers(rows: readonly NamedPresenceRow[], self: number): PresentUser[] {
   const users = new Map<number, PresentUser>();
   for (const { userId, name, activity } of rows) {

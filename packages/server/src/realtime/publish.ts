@@ -23,7 +23,7 @@ export async function publish(context: RecordContext, body: unknown): Promise<{ 
   if (prefix !== undefined && !context.findGrant(prefix, 'publish')) throw permissionDenied(prefix, 'publish');
   const details: Record<string, string> = {};
   for (const member of Object.keys(unknownMembers))
-    details[member.slice(0, 60)] = 'There is no such property. Remove it.';
+    details[member.slice(0, 60)] = 'A published event has no such property. Remove it.';
   if (prefix === undefined) details['name'] = 'Give two words separated by a dot, such as campaign.sent.';
   else if (context.registry.find(prefix) || systemResources.has(prefix))
     details['name'] = `"${prefix}" is a resource, whose events cannot be published. Use another first word.`;

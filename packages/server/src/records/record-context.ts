@@ -58,7 +58,7 @@ export interface RecordContext {
     wakeDelivery(): void;
     /** Changes of an account wait for its mail server. */
     wakeOperations(account: number): void;
-    /** Conversations were snoozed: the end of one of them may be the next one. */
+    /** Conversations were snoozed: the end of one of these snoozes may be the next event that is due. */
     wakePush(): void;
     wakeSnoozes(): void;
     /** Accounts were created, or their servers or secrets changed: they are synchronised with them. */
@@ -135,7 +135,7 @@ export function readStamp({ clock, caller }: RecordContext): Stamp {
   return { now: clock.now(), userId: (caller.user?.['id'] as number | undefined) ?? null };
 }
 
-/** What the planners of query/ need of a context. */
+/** The part of a context that the planners of query/ need. */
 export function toPlanContext(context: RecordContext): PlanContext {
   const { registry, findGrant, database } = context;
   return { registry, findGrant, dialect: database.dialect, fullText: database.fullText };

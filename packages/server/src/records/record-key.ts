@@ -36,7 +36,7 @@ function parseOneKey(input: unknown, collection: Collection): unknown {
   if (key === invalidOperand)
     throw new ApiError(
       'PARAMETER_INVALID',
-      `"filterByTk" is not a key of ${collection.name}: its "${collection.primaryKey.name}" is a ${collection.primaryKey.type.name}.`,
+      `"filterByTk" is not a key of ${collection.name}: "${collection.primaryKey.name}" has the type ${collection.primaryKey.type.name}.`,
     );
   return key;
 }

@@ -1,6 +1,6 @@
 /**
- * The shapes of the reads of one application on this server: what they need of an index, how often they ran, and what the
- * engine did for them. A shape contains no values.
+ * The shapes of the reads of one application on this server: what an index must provide for them, how often they ran,
+ * and what their statements cost. A shape contains no values.
  */
 import type { Clock } from '../base/clock.ts';
 import type { BoundStatement } from '../database/database.ts';

@@ -7,7 +7,7 @@ import type { RecordContext } from './record-context.ts';
  */
 export type GrantsKey = string & { readonly isGrantsKey: true };
 
-/** A grant that replaces what the caller's role has. */
+/** A grant that replaces the grant of the caller's role. */
 export interface GrantOverride {
   readonly resource: string;
   /** Every action of the resource if absent. */

@@ -116,7 +116,7 @@ export interface AppliedSchema {
  * Applies a document in one transaction: all of it, or nothing.
  *
  * @throws ApiError 409 for destructive steps that are not allowed, 412 if the state has changed, 422 for an invalid
- * document, and whatever a single change is refused with, with its path in the document.
+ * document, and the errors of single changes, with their paths in the document.
  */
 export async function applyWanted(
   context: DefinitionContext,

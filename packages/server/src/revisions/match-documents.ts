@@ -33,7 +33,9 @@ interface Identified {
   readonly url?: string;
 }
 
-/** What an entry without a known id is recognised by. A webhook with an id of its own is another one. */
+/**
+ * The name or URL by which an entry without a known id is matched. A webhook with an id is never matched by its URL.
+ */
 function findName({ id, name, url }: Identified): string | undefined {
   return name ?? (id === '' ? url : undefined);
 }
@@ -54,7 +56,7 @@ export function matchDocuments(current: SchemaDocument, wanted: SchemaDocument):
   for (const { before, after } of collections)
     if (before && after) pairedFields.set(after.name, pairById(before.fields, after.fields));
   const names = new FieldNames(collections, pairedFields);
-  // What the present definitions are called after all renames, so that only real differences remain.
+  // The present definitions with the names that they have after all renames, so that only real differences remain.
   const present = (owner: CollectionEntry, field: FieldEntry): FieldEntry => names.rename(owner, field, rename);
   const completed = collections.map(({ before, after }): Pair<CollectionEntry> => {
     if (!before || !after) return { before, after };
@@ -166,7 +168,7 @@ class FieldNames {
     return (field) => this.#byCollection.get(name)?.get(field) ?? field;
   }
 
-  /** The definition of a field in which everything has its new name; its own name stays. */
+  /** The definition of a field with the new names of everything that it refers to. The field keeps its own name. */
   rename(owner: CollectionEntry, field: FieldEntry, renameCollection: (name: string) => string): FieldEntry {
     const { target, through, scopeKey } = field as { target?: string; through?: string; scopeKey?: string };
     if (scopeKey !== undefined) return { ...field, scopeKey: this.of(owner)(scopeKey) };
@@ -195,7 +197,7 @@ function renameOptions(entry: CollectionEntry, rename: (name: string) => string)
 
 const relationKeys = ['foreignKey', 'otherKey', 'sourceKey', 'targetKey', 'through', 'onDelete'] as const;
 
-/** A relation that does not say its keys keeps those that it has. */
+/** A relation that does not name its keys keeps its present keys. */
 function completeRelation(before: FieldEntry | null, after: FieldEntry): FieldEntry {
   if (before?.type !== after.type || before['target'] !== after['target'] || after['target'] === undefined)
     return after;

@@ -32,7 +32,7 @@ export interface SchemaStep {
   readonly name?: string;
   /** The former name of what is renamed. */
   readonly from?: string;
-  /** What is created, or the members that change. */
+  /** The values of what is created, or the new values of the members that change. */
   readonly values?: Members;
   /** The former values of the members that change, or the destroyed permission. */
   readonly before?: Members;
@@ -188,7 +188,7 @@ function findChanges(
   return { values: pick(after), before: pick(before) };
 }
 
-/** New collections in the order of their references, then new fields, of which relations are the last. */
+/** New collections in the order of their references, then new fields, relations last. */
 function planCreations(created: readonly CollectionEntry[], fields: readonly SchemaStep[]): SchemaStep[] {
   const sorted = sortByDependency(created.map(toCollectionDefinition));
   const later = sorted.flatMap(({ definition, later: relations }) =>
@@ -199,7 +199,7 @@ function planCreations(created: readonly CollectionEntry[], fields: readonly Sch
   );
   const rank = ({ values }: SchemaStep): number => {
     const field = values as unknown as FieldDefinition;
-    return field.type === 'sort' ? -0.5 : rankField(field); // a sort field may count within another new field
+    return field.type === 'sort' ? -0.5 : rankField(field); // the scope of a sort field may be another new field
   };
   return [
     ...sorted.map(({ definition }): SchemaStep => {
@@ -269,7 +269,8 @@ function planRole({ before, after }: Pair<RoleEntry>, renamed: ReadonlyMap<strin
 function renameInWebhook(pair: Pair<WebhookEntry>, { collections, roles }: DocumentMatch): Pair<WebhookEntry> {
   const { before, after } = pair;
   if (!before || !after) return pair;
-  // What is destroyed may leave its name to something else, so nothing present is equal to it.
+  // Something else may take the name of a destroyed definition, so a destroyed name gets a mark and equals no present
+  // name.
   const findName = (pairs: readonly Pair<CollectionEntry | RoleEntry>[], name: string): string => {
     const found = pairs.find((each) => each.before?.name === name);
     const isReused = pairs.some((each) => each.before && each.after?.name === name);

@@ -41,7 +41,9 @@ export class PortableIds {
   }
 }
 
-/** Reads the definitions. @param transaction as it sees it; null: the committed state. */
+/**
+ * Reads the definitions. @param transaction null: reads the committed state.
+ */
 export async function readStoredSchema(
   database: Database,
   registry: Registry,

@@ -33,7 +33,7 @@ export interface CreatedSecret {
   readonly secret: string;
 }
 
-/** What the writes of records need besides their step, and what they result in. */
+/** The input of the steps that write records, besides the step itself, and the results of these steps. */
 export interface RecordSteps {
   readonly wanted: SchemaDocument;
   /** The ids of webhooks in this store by their portable ids. */
@@ -106,7 +106,9 @@ async function runRoleStep(
   }
 }
 
-/** A role is known by its name in the tables, so these are changed. The rules are those of an update of the role. */
+/**
+ * Tables refer to a role by its name, so these columns are changed too. The rules are those of an update of the role.
+ */
 async function renameRoleEverywhere(
   context: StepContext,
   records: RecordContext,
@@ -201,7 +203,7 @@ function toEntry({ resource, actions, filter, fields, exceptFields }: StoredPerm
   });
 }
 
-/** Adds to a refusal where in the document it arose. */
+/** Adds the path in the document to a refusal. */
 export function atPath(path: string, subject: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError) || error.code === 'BUSY') throw error;

@@ -9,7 +9,7 @@ export type RunStep = (work: (context: StepContext) => Promise<unknown>) => Prom
 
 type RunRename = (step: SchemaStep) => Promise<void>;
 
-/** What is destroyed later is renamed to this, if something else gets its name. */
+/** The prefix of the temporary name of a definition that is destroyed later, if another definition takes its name. */
 const doomedPrefix = 'destroyed_';
 
 /** The name of a definition as people know it, whether or not it was renamed before it is destroyed. */

@@ -72,14 +72,14 @@ async function destroyRelations(run: RunStep, of: string): Promise<void> {
 
 async function destroyDefinition(context: StepContext, { kind, of, name = '' }: SchemaStep): Promise<void> {
   const collection = context.tx.registry.find(of);
-  // A collection may already be gone with another one, as a join is.
+  // The collection may already have been destroyed together with another one, as joins are.
   if (kind === 'collection') return collection ? dropCollection(context, of, true) : undefined;
   if (collection?.byName.has(name)) await dropField(context, of, name);
 }
 
 /**
- * A new relation may need another reference of an existing foreign key. If no other relation uses the key, it is dropped; it is added
- * again without a reference, and its values come back from its tombstone.
+ * A new relation may need another reference of an existing foreign key. If no other relation uses the key, it is
+ * dropped; it is added again without a reference, and its values are restored from its tombstone.
  */
 async function releaseForeignKeys(run: RunStep, definitions: readonly SchemaStep[]): Promise<void> {
   for (const step of definitions.filter(({ action, kind }) => action === 'create' && kind === 'field'))
@@ -164,7 +164,8 @@ async function runDefinitionStep(
     return;
   }
   if (action === 'create') return defineCollection(context, checkCollection(values, context.maxFields));
-  // The trash and the history are not kept, so options that would delete them are refused while they have data.
+  // Tombstones do not contain the trash and the history, so options that would delete them are refused while they have
+  // data.
   const force = values['paranoid'] !== false && values['logging'] !== false;
   await changeCollection(context, of, toChange(values), force);
 }

@@ -33,10 +33,10 @@ interface KeptColumn {
   readonly storage: string;
   /** The portable id of its collection; of a system collection, its name. */
   readonly collection: string;
-  /** What decides which values the field can have, see {@link readValueRules}. */
+  /** The rules that decide which values the field can have, see {@link readValueRules}. */
   readonly rules: Members;
   readonly unique: boolean;
-  /** No record has null. */
+  /** No record has null in this column. */
   readonly required: boolean;
 }
 
@@ -61,7 +61,7 @@ const isUnique = ({ primaryKey, definition: { unique } }: Field): boolean => pri
 const describeItem = (collection: Collection, ids: PortableIds): string =>
   ids.find('collection', collection.id) ?? collection.name; // the id of a system collection is its name
 
-/** Returns what keeps the data of dropped definitions. @param ids of the state before the change. */
+/** Returns the function that stores the data of dropped definitions. @param ids of the state before the change. */
 export function createKeeper(
   context: DefinitionContext,
   ids: PortableIds,
@@ -110,7 +110,7 @@ export interface CreatedDefinition {
 }
 
 /**
- * Restores the data of tombstones, and deletes them. A tombstone that does not fit what was created stays.
+ * Restores the data of tombstones, and deletes them. A tombstone that does not fit the created definition is kept.
  *
  * @returns what was restored, such as `posts.title`.
  */

@@ -129,7 +129,7 @@ export function listServerManagedFields({ timestamps, authors, paranoid }: Colle
   ];
 }
 
-/** Those of them that an index or the `scopeKey` of a sort field may name. */
+/** The server-managed fields that an index or the `scopeKey` of a sort field may name. */
 export function listIndexableManagedFields(options: CollectionOptions): string[] {
   return listServerManagedFields(options).filter((name) => !['createdBy', 'updatedBy', 'deletedWith'].includes(name));
 }

@@ -1,7 +1,7 @@
-/** Ranges of numbers in records from which the server counts on. */
+/** Bounds of numbers in records from which the server continues to count. */
 import type { Storage } from './field-type.ts';
 
-/** What an integer key holds. */
+/** The largest value of an integer key. */
 export const maxInteger = 2 ** 31 - 1;
 /** Sort positions that clients set leave room for later ones, all of which JavaScript represents exactly. */
 export const maxSortPosition = 2 ** 52;

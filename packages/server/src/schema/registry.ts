@@ -167,7 +167,7 @@ export function getField(collection: Collection, name: string): Field {
 
 const columnFields = new WeakMap<Collection, readonly ColumnField[]>();
 
-/** The fields of a collection that have a column. Each write asks several times, so they are found once. */
+/** The fields of a collection that have a column. Each write needs them several times, so they are collected once. */
 export function listColumnFields(collection: Collection): readonly ColumnField[] {
   const known = columnFields.get(collection);
   if (known) return known;

@@ -186,7 +186,7 @@ export const coreCollections: readonly SystemCollection[] = [
     name: 'files',
     title: 'Files',
     timestamps: false,
-    // A file that records refer to is read through them.
+    // Only files that no record refers to. Other files are read through the records that refer to them.
     visibility: { filter: { createdById: '{{$user.id}}', attachedAt: null }, bindsAdministrators: true },
     hasUnauditedCascades: true,
     builtInPermissions: {
@@ -223,7 +223,7 @@ export const coreCollections: readonly SystemCollection[] = [
       { name: 'collectionId', type: 'integer' },
       { name: 'fieldId', type: 'integer' },
       { name: 'key', type: 'text' },
-      // The sweep looks again whether the record still refers to the file.
+      // The sweep checks again whether the record still refers to the file.
       { name: 'checkedAt', type: 'datetime', index: true },
     ],
   },

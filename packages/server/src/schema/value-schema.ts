@@ -92,7 +92,7 @@ export function addFormat(name: string, form: TextForm): boolean {
   return true;
 }
 
-/** Rules of our own: the schema's value, then the record's. */
+/** Keywords of this server. Parameters: the value in the schema, then the value in the record. */
 // biome-ignore lint/suspicious/noExplicitAny: Ajv hands over whatever the schema and the record hold
 const rules: Readonly<Record<string, (rule: any, value: any) => boolean>> = {
   jsonValue: (_: unknown, value: unknown) =>

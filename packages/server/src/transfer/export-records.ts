@@ -46,7 +46,8 @@ export interface ExportSource {
 }
 
 /**
- * The bytes of a table. The first records are read before this returns, so that a refusal keeps its status.
+ * The bytes of a table. The first records are read before this function returns, so that a refusal still has its HTTP
+ * status.
  *
  * @throws ApiError as a list does; 400 for no columns, or more than a sheet can have.
  */

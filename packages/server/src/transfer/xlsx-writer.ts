@@ -20,7 +20,7 @@ export interface SheetLimits {
 
 const defaultLimits: SheetLimits = { rows: 1_048_576, length: 1_000_000_000 };
 const widths = { min: 8, max: 60, text: 20 } as const;
-/** A fast level: XML of tables compresses well at any. */
+/** A fast level: XML of tables compresses well at any level. */
 const zipOptions = { compressionLevel: 3, mtime: new Date('2020-01-01T00:00:00Z') };
 
 export async function* writeXlsx(

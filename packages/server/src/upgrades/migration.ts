@@ -1,8 +1,8 @@
 import type { Database, Transaction } from '../database/database.ts';
 
 /**
- * A step from one version of a store to the next. Each lies in a file whose name begins with its number, and is never changed once
- * it was released.
+ * A step from one version of a store to the next. Each is in a file whose name begins with its number, and is never
+ * changed after its release.
  */
 export interface Migration {
   /** The version of the store after it: 1, 2, 3 and so on. */

@@ -38,8 +38,8 @@ export async function planUpgrade(
 }
 
 /**
- * Carries out a plan. Each migration is a transaction of its own, so the upgrade goes on after a crash where it was. Call it with the
- * startup lock of the store.
+ * Carries out a plan. Each migration is a transaction of its own, so an upgrade that was interrupted continues with the
+ * first migration that is missing. Call it with the startup lock of the store.
  *
  * @param at ISO 8601.
  */

@@ -41,7 +41,10 @@ export class DeliverySender {
     return this.#stopped.signal;
   }
 
-  /** Receivers that asked not to be called at the time, by webhook, with the end of that in milliseconds. */
+  /**
+   * The webhooks whose receivers have requested a pause that has not ended, with its end in milliseconds since the
+   * epoch.
+   */
   listBackOffs(now: number): ReadonlyMap<number, number> {
     for (const [id, until] of this.#retryAfterUntil) if (until <= now) this.#retryAfterUntil.delete(id);
     return this.#retryAfterUntil;

@@ -113,7 +113,7 @@ const scenarios: readonly Scenario[] = [
     body: { name: 'other', options: { autoStart: 'yes', speed: 1 } },
     expect: invalid({
       'options.autoStart': 'Give true or false.',
-      'options.speed': 'Applications have no such option; give autoStart or metadata.',
+      'options.speed': 'Applications have no such option. The options are autoStart and metadata.',
     }),
   },
   {

@@ -32,7 +32,7 @@ describeEngines('limits of SMTP servers', (engine) => {
     const email = await fixture.deliver({ account, text: 'word '.repeat(2000) }, 'failed');
     expect(email).toMatchObject({ folder: 'outbox', delivery: { problem: { code: 'messageTooLarge' } } });
     expect(email.delivery.recipients[0].reply).toMatch(
-      /^The message has \d+ bytes, and the server takes at most 5000\.$/,
+      /^The message has \d+ bytes, and the server accepts at most 5000\.$/,
     );
     await fixture.server.data('POST /api/emails:cancelSend', { body: { id: email.id } });
     const sent = await fixture.server.data('POST /api/emails:send', { body: { id: email.id, text: 'Short.' } });

@@ -271,11 +271,11 @@ describe('limits of a message', () => {
       `Subject: still here\nContent-Type: multipart/mixed; boundary=b\n\n${'--b\n\nx\n'.repeat(1100)}--b--`,
       'It has more than 1000 parts.',
     ],
-    ['70 nested multiparts', `Subject: still here\n${multipart(70)}`, 'Its parts lie more than 64 deep.'],
+    ['70 nested multiparts', `Subject: still here\n${multipart(70)}`, 'Its parts are nested more than 64 levels deep.'],
     [
       '300 nested messages',
       `Subject: still here\n${'Content-Type: message/rfc822\nContent-Disposition: inline\n\n'.repeat(300)}x`,
-      'Its parts lie more than 64 deep.',
+      'Its parts are nested more than 64 levels deep.',
     ],
   ])('%s: it is stored with its envelope and the reason', async (_, message, why) => {
     const mail = await parseMail(makeRawMessage(message));

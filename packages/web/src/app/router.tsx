@@ -25,7 +25,7 @@ const mailSignInRoute = createRoute({
   path: '/mail-sign-in',
   beforeLoad: () => {
     const params = { app: getSignInApplication() ?? getLastApplication() };
-    // Not the search of the router, which reads a code that looks like a number as one.
+    // The search parameters of the router are not used, because they parse a code that looks like a number as one.
     const search = parseProviderReply(Object.fromEntries(new URLSearchParams(location.search)));
     throw redirect({ to: '/a/$app/inbox/accounts/sign-in', params, search, replace: true });
   },

@@ -90,7 +90,7 @@ export interface AuthenticationResult {
   readonly result: string;
   readonly domain: string | null;
   readonly reason: string | null;
-  /** `message`: a header says so that anybody can have written. */
+  /** `message`: from a header that anybody can have written. */
   readonly source: string;
 }
 

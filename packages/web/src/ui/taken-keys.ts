@@ -3,8 +3,8 @@
 const taken = new WeakSet<KeyboardEvent>();
 
 /**
- * Notes of each key whether it is taken. To be called before anything else listens for keys: the key that closes a dialog reaches the
- * page after the dialog is gone, if the user prefers reduced motion.
+ * Records for each key whether it is taken. Call it before anything else listens for keys: if the user prefers reduced
+ * motion, the key that closes a dialog reaches the page after the dialog is gone.
  */
 export function watchTakenKeys(): void {
   const note = (event: KeyboardEvent): void => {

@@ -96,7 +96,7 @@ export class BackupSchedule {
     const { backups, settings, logger } = this.#parts;
     try {
       await backups.waitForEnd();
-      // Not those of other servers that use the same folder or bucket.
+      // Only own backups: other servers may use the same folder or bucket.
       const entries = await backups.listOwn();
       if (entries.find((each) => each.id === id)?.status !== 'done') return;
       const old = entries.filter(

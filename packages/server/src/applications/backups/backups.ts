@@ -180,7 +180,7 @@ export class Backups {
     const entry = await this.get(id);
     if (entry.status === 'running') throw backupRunning();
     const isElsewhere = entry.kind === 'backup' && entry.status === 'done' && !entry.isAvailable;
-    if (isElsewhere && entry.machine !== hostname()) await this.find(id); // names the machine that has the files
+    if (isElsewhere && entry.machine !== hostname()) await this.find(id); // names the machine with the files
     await this.removeBackup(id);
   }
 
@@ -351,7 +351,8 @@ export class Backups {
     } catch (error) {
       const problem = (error as Error).message;
       logger.error({ err: error, backup: id }, `A ${kind} has failed.`);
-      // Its files cannot be removed now. The entry stays as of a crash, so that the next start, or another server, undoes it.
+      // The files of the restore cannot be removed now. Its entry stays as after a crash, so that the next start, or
+      // another server, undoes the restore.
       if (kind === 'restore' && this.#stopping.signal.aborted) return error as Error;
       if (kind === 'backup') {
         processCounters.backups.failed += 1;

@@ -8,8 +8,9 @@ import { ApiError } from '../../protocol/api-error.ts';
 import { parseJob } from './backup-entry.ts';
 
 /**
- * @param transaction one that has changed the row of the application, or null for a first look: a restore notes what it replaces before it
- * changes that row, so each of the two sees the other.
+ * @param transaction a transaction that has changed the row of the application; null for a first check. A restore
+ * stores what it replaces before it changes that row, so that a transaction and a restore that run at the same time
+ * notice each other.
  * @throws ApiError 409 if a restore has begun to replace the application.
  */
 export async function requireNotRestored(

@@ -17,7 +17,7 @@ export interface NodeMovesParts {
   readonly source: BackupSource;
 }
 
-/** A server that notices a move ends its work with the application on the old node: it has some seconds for it. */
+/** How long other servers have to end their work with the application on the old node after they notice a move. */
 const leaveMilliseconds = 20_000;
 const interrupted = 'The server that ran the move has stopped, or has lost its connection to the coordinator.';
 
@@ -88,18 +88,19 @@ export class NodeMoves {
       await this.#waitUntilLeft(move);
       await runBackupTask(source, { kind: 'copyToNode', move }, { signal });
       await cluster.finishMove(move, signal);
-      void applications.closeMoved().catch(() => {}); // the next request or tick does it
+      void applications.closeMoved().catch(() => {}); // if this fails, the next request or tick closes them
       logger.info(described, 'An application was moved to another node.');
     } catch (error) {
       problem = (error as Error).message;
       logger.error({ ...described, problem }, 'The move of an application to another node has failed.');
     }
-    // A stopping server has no time for it. The next start, or another server, settles the move.
+    // A stopping server has no time to settle the move. The next start, or another server, does it.
     if (!signal.aborted) await settle(cluster, problem, applications);
   }
 
   /**
-   * Waits until no server uses the node from before an earlier move. It would read and write the copy, whose schema has the same name.
+   * Waits until no server still uses the node that the application left in an earlier move. Such a server would read
+   * and write the new copy, because its schema has the same name.
    *
    * @throws Error if that takes too long.
    */

@@ -86,7 +86,7 @@ export class ReceivedMoves {
   use<T>(key: MoveKey, work: (copy: ReceivedCopy) => Promise<T>): Promise<T> {
     return this.#withStore(key, async (store) => {
       const session = await this.#openSession(store);
-      // Not while a step runs: a large file takes longer.
+      // The session does not expire while a step runs: a large file takes longer.
       if (session.timer) clearTimeout(session.timer);
       return work(session.copy).finally(() => {
         session.timer = setTimeout(() => void this.#closeSession(store).catch(() => {}), idleMilliseconds).unref();
@@ -94,7 +94,7 @@ export class ReceivedMoves {
     });
   }
 
-  /** Completes the copy. It takes time, so another process does it. */
+  /** Completes the copy in another process, because it takes time. */
   complete(key: MoveKey, end: Omit<CopyEnd, 'application'>): Promise<void> {
     return this.#withStore(key, async (store) => {
       await this.#closeSession(store);

@@ -44,7 +44,10 @@ interface ActiveWork {
   /** Functions that end spans as soon as it is known that this thread replies; null: spans end immediately. */
   readonly deferred: (() => void)[] | null;
   readonly isQuiet: boolean;
-  /** Timers that the work has started still find it in the AsyncLocalStorage, but are no longer part of it. */
+  /**
+   * Timers that were started by the work still find it in the AsyncLocalStorage after its end, but are no longer part
+   * of it.
+   */
   isEnded: boolean;
 }
 
@@ -149,8 +152,8 @@ export class Tracing {
   }
 
   /**
-   * Runs work in a child span of the running work, or in a new trace. Of an error, only the type is recorded, because its message may
-   * contain values.
+   * Runs work in a child span of the running work, or in a new trace. Only the type of an error is recorded, because
+   * the message may contain values.
    *
    * @param work receives a function that adds an attribute to the span.
    */

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../database.ts';
 import { createRunner, type RunStatement } from '../run-statement.ts';
 import { type Sql, sql, value } from '../sql.ts';
 
-/** Statements about the mail of one account. Each subclass has those about one kind of rows. */
+/** Statements about the mail of one account. Each subclass has the statements about one kind of rows. */
 export abstract class AccountBoundRows {
   protected readonly database: Database;
   protected readonly run: RunStatement;

@@ -17,7 +17,7 @@ export interface AccountLoginRow {
 }
 
 /**
- * How an account signs in; null where it does not exist or is being deleted.
+ * How an account signs in; null if it does not exist or is being deleted.
  *
  * @param transaction the open one, if any.
  */

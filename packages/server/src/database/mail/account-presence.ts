@@ -2,7 +2,7 @@ import type { Database } from '../database.ts';
 import { createReader } from '../run-statement.ts';
 import { sql } from '../sql.ts';
 
-/** How long an application without accounts is taken to have none. */
+/** How long the result that an application has no accounts is cached. */
 const recheckMilliseconds = 30_000;
 
 /**
@@ -32,7 +32,7 @@ export class AccountPresence {
     if (await this.mayHaveAny()) await work();
   }
 
-  /** Something was created or queued here, so there is one. */
+  /** Discards the result of the last check, because an account was created or work was queued here. */
   recheck(): void {
     this.#noneUntil = Number.NEGATIVE_INFINITY;
     this.#checking = null;
@@ -41,7 +41,7 @@ export class AccountPresence {
   #check(): Promise<boolean> {
     const check: Promise<boolean> = createReader(this.#database)(sql`SELECT 1 FROM accounts LIMIT 1`)
       .then((found) => {
-        // Otherwise one may have been created since the statement ran.
+        // Not if `recheck` was called meanwhile: an account may have been created after the statement ran.
         if (found.length === 0 && this.#checking === check) this.#noneUntil = performance.now() + recheckMilliseconds;
         return found.length > 0;
       })

@@ -45,7 +45,7 @@ export async function addMailbox(
 }
 
 /**
- * The address and the aliases of an account, in lower case; null where the account does not exist or is being deleted.
+ * The address and the aliases of an account, in lower case; null if the account does not exist or is being deleted.
  *
  * @param transaction the open one, if any.
  */
@@ -191,7 +191,7 @@ export interface ServerSettings {
   readonly capabilities: readonly string[];
 }
 
-/** @returns null where the account does not exist or is being deleted. */
+/** @returns null if the account does not exist or is being deleted. */
 export async function readServerSettings(database: Database, account: number): Promise<ServerSettings | null> {
   const [row] = await createReader(database)(
     sql`SELECT address,imap,smtp,capabilities FROM accounts WHERE id=${value('integer', account)} AND status<>${value('text', deletingStatus)}`,

@@ -37,7 +37,7 @@ export async function findMemberAccounts(database: Database, user: number): Prom
 
 const gmailCapability = 'X-GM-EXT-1';
 
-/** Of some accounts those that have an IMAP server, by key. */
+/** Which of the accounts have an IMAP server, by key. */
 export async function readAccountServers(
   database: Database,
   transaction: Transaction | null,

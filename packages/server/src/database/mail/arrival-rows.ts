@@ -59,7 +59,10 @@ export async function readDueArrivals(
   }));
 }
 
-/** Removes arrivals, in the transaction that carries out what the rules say. @returns the ids of those that still waited. */
+/**
+ * Removes arrivals, in the transaction that carries out the actions of the rules. @returns the ids of those that still
+ * waited.
+ */
 export async function takeArrivals(
   database: Database,
   transaction: Transaction,

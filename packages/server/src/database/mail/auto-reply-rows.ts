@@ -25,7 +25,8 @@ export interface ReplyBounds {
 /**
  * Remembers a reply, in the transaction that puts it into the outbox. The caller holds the lock of the account's mail.
  *
- * @returns false where the sender has had one recently, or the account has sent too many: then it must not be sent.
+ * @returns false if the sender has received one recently, or the account has sent too many: the reply must not be sent
+ * then.
  */
 export async function claimAutoReply(
   database: Database,
@@ -46,7 +47,7 @@ export async function claimAutoReply(
   return rows.length > 0;
 }
 
-/** Whether a sender has had a reply recently. Only the transaction of {@link claimAutoReply} decides. */
+/** Whether a sender has received a reply recently. Only the transaction of {@link claimAutoReply} decides. */
 export async function hasRecentAutoReply(
   database: Database,
   { account, source, address }: AutoReply,

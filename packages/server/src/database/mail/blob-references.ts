@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import { createReader } from '../run-statement.ts';
 import { identifier, listValue, type Sql, sql, value } from '../sql.ts';
 
-/** Those of the blobs that are the raw form of an e-mail, or an attachment of one. */
+/** Which of the blobs are the raw form of an e-mail, or an attachment of one. */
 export async function findReferencedBlobs(
   database: Database,
   account: number,

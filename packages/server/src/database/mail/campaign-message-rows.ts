@@ -22,7 +22,7 @@ export interface CampaignMessage {
   readonly clickedAt: string | null;
 }
 
-/** When something happened to a message. */
+/** The columns with the times at which something happened to a message. */
 const messageTimes = ['sentAt', 'bouncedAt', 'repliedAt', 'unsubscribedAt', 'openedAt', 'clickedAt'] as const;
 
 /** A new recipient. The address is in lower case. */
@@ -57,7 +57,7 @@ export class CampaignMessageRows extends TransactionRows {
     super(database, transaction, ['mailCampaignMessages']);
   }
 
-  /** Adds recipients. Those whose address the campaign has already are left out. @returns how many were added. */
+  /** Adds recipients. Addresses that the campaign already has are left out. @returns how many were added. */
   async add(account: number, campaign: number, recipients: readonly NewCampaignMessage[]): Promise<number> {
     const rows = recipients.map(({ recordKey, address }) => [
       account,
@@ -87,7 +87,7 @@ export class CampaignMessageRows extends TransactionRows {
     );
   }
 
-  /** Stores what became of a message. */
+  /** Stores the outcome of a message. */
   async change(id: number, { status, reason, ...times }: Omit<CampaignMessage, keyof FixedParts>): Promise<void> {
     const set = join(
       messageTimes.map((name) => sql`${`"${name}"`}=${value('datetime', times[name])}`),
@@ -110,7 +110,7 @@ export class CampaignMessageRows extends TransactionRows {
 
 type FixedParts = Pick<CampaignMessage, 'id' | 'campaignId' | 'accountId' | 'recordKey' | 'address'>;
 
-/** The message of a campaign by its key or by its e-mail; null where there is none. */
+/** The message of a campaign by its key or by its e-mail; null if there is none. */
 export async function readCampaignMessage(
   database: Database,
   transaction: Transaction | null,
@@ -182,7 +182,7 @@ export interface DomainRate {
   readonly since: string;
 }
 
-/** The next recipients of a campaign, without those of domains that have had their messages of this minute. */
+/** The next recipients of a campaign, without those of domains that have reached their limit for this minute. */
 export async function readQueuedMessages(
   database: Database,
   campaign: number,
@@ -205,7 +205,7 @@ export async function readQueuedMessages(
   }));
 }
 
-/** How many messages each domain has had since a time. */
+/** How many messages were sent to each domain since a time. */
 export async function countByDomain(
   database: Database,
   transaction: Transaction,

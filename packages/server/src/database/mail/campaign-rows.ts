@@ -21,7 +21,7 @@ export interface StoredCampaign {
   readonly status: CampaignStatus;
   /** ISO 8601. */
   readonly scheduledAt: string | null;
-  /** As whom it reads its audience and sends; null for a draft, or if the user was deleted. */
+  /** The user as whom the campaign reads its audience and sends; null for a draft, or if the user was deleted. */
   readonly ownerId: number | null;
   readonly role: string | null;
   readonly recipientsComplete: boolean;
@@ -30,7 +30,7 @@ export interface StoredCampaign {
   readonly trackClicks: boolean;
 }
 
-/** What a step changes of a campaign. Absent members stay. Times are ISO 8601. */
+/** The changes that a step makes to a campaign. Absent members do not change. Times are ISO 8601. */
 export interface CampaignChange {
   readonly status?: CampaignStatus;
   readonly scheduledAt?: string | null;
@@ -66,7 +66,7 @@ export const campaignCounters = [
 
 export type CampaignCounter = (typeof campaignCounters)[number];
 
-/** A campaign; null where it does not exist. @param transaction null: outside of a transaction. */
+/** A campaign; null if it does not exist. @param transaction null: outside of a transaction. */
 export async function readCampaign(
   database: Database,
   transaction: Transaction | null,
@@ -119,7 +119,7 @@ function listAssignments(change: CampaignChange): Sql {
   return join(set, ',');
 }
 
-/** A campaign that the worker must look at. */
+/** A campaign that the worker must process. */
 export interface OpenCampaign {
   readonly id: number;
   readonly accountId: number;

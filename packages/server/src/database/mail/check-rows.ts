@@ -146,7 +146,7 @@ export interface CheckedAccount {
   readonly addresses: readonly string[];
   /** Host of its IMAP server. */
   readonly host: string | null;
-  /** Names of its server as its owner gave them; null: the learned ones count. */
+  /** Names of its server as its owner gave them; null: the learned ones are used. */
   readonly authservIds: readonly string[] | null;
   readonly createdAt: string | null;
   /** Whether the first synchronisation has not ended. */
@@ -155,7 +155,7 @@ export interface CheckedAccount {
   readonly correspondentsVersion: number;
 }
 
-/** @returns null where the account does not exist. */
+/** @returns null if the account does not exist. */
 export async function readCheckedAccount(database: Database, id: number): Promise<CheckedAccount | null> {
   const [row] = await createReader(database)(
     sql`SELECT address,aliases,imap,"authservIds","createdAt","backfillDone","backfillTotal","correspondentsVersion" FROM accounts WHERE id=${value('integer', id)}`,
@@ -174,13 +174,13 @@ export async function readCheckedAccount(database: Database, id: number): Promis
   };
 }
 
-/** A message that the account's mail server delivered, as far as the server's names are learned from it. */
+/** A message that the account's mail server delivered, with the headers from which the server's names are learned. */
 export interface DeliveredMessage {
   readonly from: readonly MailAddressValue[];
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** E-mails among which the newest delivered ones are looked for: an imported account may have none at all. */
+/** How many e-mails are searched for delivered ones: an imported account may have none at all. */
 const maxScannedDelivered = 2000;
 
 /** The newest messages that the account's mail server delivered from others, among its newest e-mails. */

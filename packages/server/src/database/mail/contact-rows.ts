@@ -110,7 +110,10 @@ export class ContactRows extends AccountBoundRows {
     );
   }
 
-  /** The senders of received messages of the account with some Message-IDs, with what tells programs from people. */
+  /**
+   * The senders of received messages of the account with some Message-IDs, with the properties that distinguish
+   * programs from people.
+   */
   async findAnswered(messageIds: readonly string[]): Promise<AnsweredMessage[]> {
     if (messageIds.length === 0) return [];
     const { dialect } = this.database;

@@ -42,7 +42,7 @@ export class CorrespondentRows extends AccountBoundRows {
     transaction?.touch('mailCorrespondents');
   }
 
-  /** Adds what messages show. Repeating it changes nothing. @param met each address once. */
+  /** Adds the correspondents that messages show. Repeating it changes nothing. @param met each address once. */
   async add(met: readonly MetCorrespondent[]): Promise<void> {
     const { dialect } = this.database;
     const isWritten = dialect.isTrue(sql`excluded.written`);
@@ -91,7 +91,7 @@ export class CorrespondentRows extends AccountBoundRows {
     return rows.map(([domain]) => domain as string);
   }
 
-  /** Of some base domains those of which a message was verified. */
+  /** Which of the base domains have a verified message. */
   async findVerifiedDomains(domains: readonly string[]): Promise<Set<string>> {
     const { dialect } = this.database;
     const rows = await this.run(
@@ -100,7 +100,7 @@ export class CorrespondentRows extends AccountBoundRows {
     return new Set(rows.map(([domain]) => domain as string));
   }
 
-  /** Notes that messages from addresses were verified. */
+  /** Records that messages from addresses were verified. */
   async setVerified(addresses: readonly string[]): Promise<void> {
     if (addresses.length === 0) return;
     const { dialect } = this.database;
@@ -110,7 +110,7 @@ export class CorrespondentRows extends AccountBoundRows {
   }
 }
 
-/** Accounts of which an earlier server version stored mail without noting the correspondents. */
+/** Accounts whose mail was stored by an earlier server version, which did not record correspondents. */
 export async function findAccountsWithoutCorrespondents(database: Database): Promise<number[]> {
   const rows = await createReader(database)(
     sql`SELECT id FROM accounts WHERE coalesce("correspondentsVersion",0)<${correspondentsVersion} AND status<>${value('text', deletingStatus)} ORDER BY id`,

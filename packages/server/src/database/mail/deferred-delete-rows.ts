@@ -85,7 +85,7 @@ export async function deleteRecordHistory(
   )(sql`DELETE FROM _history WHERE collection_id=${value('integer', collection)} AND ${named}`);
 }
 
-/** Deletes the row of an account that holds no records any more. */
+/** Deletes the row of an account that no longer has records. */
 export async function deleteAccountRow(database: Database, transaction: Transaction, account: number): Promise<void> {
   transaction.touch('*');
   await createTxRunner(database, transaction)(sql`DELETE FROM accounts WHERE id=${value('integer', account)}`);

@@ -150,7 +150,7 @@ function toEmailPlacement(
   };
 }
 
-/** The blob with the raw bytes of an e-mail; null where it has none, or only its headers are stored. */
+/** The blob with the raw bytes of an e-mail; null if it has none, or only its headers are stored. */
 export async function readRawBlob(
   database: Database,
   email: number,
@@ -161,7 +161,9 @@ export async function readRawBlob(
   return row ? { account: Number(row[0]), sha256: row[1] as string } : null;
 }
 
-/** The Message-ID of an e-mail with angle brackets, and when it was received, ISO 8601; null where the e-mail is deleted. */
+/**
+ * The Message-ID of an e-mail with angle brackets, and when it was received, ISO 8601; null if the e-mail is deleted.
+ */
 export async function readMessageStamp(
   database: Database,
   email: number,

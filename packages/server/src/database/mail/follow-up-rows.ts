@@ -48,7 +48,7 @@ export interface SentFollowUp {
   readonly followUpById: number | null;
 }
 
-/** Notes at a message in the outbox which reminder was set with it: the one that its conversation has now. */
+/** Records that a reminder was set with a message in the outbox: the reminder that its conversation has now. */
 export async function recordSentFollowUp(database: Database, transaction: Transaction, email: number): Promise<void> {
   transaction.touch('mailOutbox');
   const isEmail = value('bigint', email);
@@ -124,7 +124,7 @@ export async function takeFollowUps(
   const opening = opens
     ? sql`,state='open',"snoozedUntil"=NULL,"snoozedById"=NULL,"closedAt"=NULL,"resolutionSeconds"=NULL`
     : sql``;
-  // The history names the state before.
+  // The history records the state before, so it must be the state that was read.
   const stateAsRead = ({ state }: FollowUpRow): Sql => (opens ? sql` AND state=${value('text', state)}` : sql``);
   const taken: FollowUpRow[] = [];
   for (const row of found) {

@@ -6,7 +6,7 @@ import { sql, value } from '../sql.ts';
 import { deletingStatus } from './account-status.ts';
 import { parseTextList } from './address-lists.ts';
 
-/** A signature. Null: the server makes this form from the other one. */
+/** A signature. Null: the server derives this form from the other one. */
 export interface StoredSignature {
   readonly text: string | null;
   /** Sanitised. */
@@ -24,7 +24,7 @@ export interface StoredIdentity {
   readonly signature?: StoredSignature | null;
 }
 
-/** What proves, or is to prove, that an account receives mail at an alias. */
+/** The proof that an account receives mail at an alias, or the state of a verification that is not complete. */
 export interface AliasProof {
   readonly verifiedAt?: string;
   /** The keyed hash of the code that was sent to it, and when it ends. */
@@ -52,7 +52,7 @@ export interface AccountAddresses {
 
 /**
  * @param transaction the open one, if any.
- * @returns null where the account does not exist or is being deleted.
+ * @returns null if the account does not exist or is being deleted.
  */
 export async function readAccountAddresses(
   database: Database,

@@ -1,9 +1,9 @@
-/** Statements that find the e-mails that messages of a mail server are, without their bytes. */
+/** Statements that match messages of a mail server with stored e-mails, without reading the bytes of the messages. */
 import type { Database, Transaction } from '../database.ts';
 import { createTxRunner } from '../run-statement.ts';
 import { listValue, sql, value } from '../sql.ts';
 
-/** What a server says about a message without its bytes. */
+/** The properties of a message that the server reports without its bytes. */
 export interface MessageSigns {
   readonly uid: number;
   readonly providerId: string | null;

@@ -102,7 +102,7 @@ export function renewLeases(
   );
 }
 
-/** Gives leases back, so that another server can claim the accounts at once. */
+/** Releases leases, so that another server can claim the accounts at once. */
 export async function releaseLeases(database: Database, owner: string, accounts: readonly number[]): Promise<void> {
   const which = database.dialect.isIn(sql`id`, listValue('integer', accounts));
   await setLeases(
@@ -112,10 +112,11 @@ export async function releaseLeases(database: Database, owner: string, accounts:
 }
 
 /**
- * Ends the lease of an account, whoever has it, and forgets its failures: the account is connected again at once. For changes of its
- * servers or secrets, and for a retry that somebody asks for.
+ * Ends the lease of an account, whoever has it, and forgets its failures: the account is connected again at once. For
+ * changes of its servers or secrets, and for requested retries.
  *
- * @param freeAt ISO 8601; when the present owner has noticed that it lost the lease, so that another server can claim the account.
+ * @param freeAt ISO 8601; when the present owner has noticed that it lost the lease, so that another server can claim
+ * the account.
  */
 export async function restartSync(
   database: Database,
@@ -155,7 +156,7 @@ async function setLeases(database: Database, assignment: Sql): Promise<number[]>
   return rows.map(([id]) => Number(id));
 }
 
-/** Reports that a server works on this store, and forgets those that were not seen since `deadSince`. */
+/** Reports that a server works on this store, and removes servers that were not seen since `deadSince`. */
 export async function reportWorker(
   database: Database,
   name: string,
@@ -171,7 +172,7 @@ export async function reportWorker(
   });
 }
 
-/** A server that stops is forgotten at once. */
+/** Removes a server that stops from the list immediately. */
 export async function removeWorker(database: Database, name: string): Promise<void> {
   await database.write((transaction) =>
     createTxRunner(database, transaction)(sql`DELETE FROM "mailWorkers" WHERE name=${value('text', name)}`),

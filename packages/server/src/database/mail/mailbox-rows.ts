@@ -22,7 +22,7 @@ export interface MailboxRow extends MailboxPosition {
   readonly accountId: number;
   readonly path: string;
   readonly role: string | null;
-  /** The server's own name; null where the server does not have the mailbox. */
+  /** The server's own name; null if the server does not have the mailbox. */
   readonly rawPath: string | null;
   readonly delimiter: string | null;
   readonly selectable: boolean;
@@ -31,7 +31,7 @@ export interface MailboxRow extends MailboxPosition {
 
 const columns = sql`id,"accountId",path,role,"rawPath",delimiter,selectable,"objectId",uidvalidity,uidnext,highestmodseq,"backfillUid","reconciledAt"`;
 
-/** A mailbox by its key; null where it does not exist. */
+/** A mailbox by its key; null if it does not exist. */
 export async function readMailboxRow(
   database: Database,
   transaction: Transaction,
@@ -57,7 +57,7 @@ export async function readMailboxRows(
   return rows.map(toMailboxRow);
 }
 
-/** What the server's list says about a mailbox. */
+/** The properties of a mailbox in the server's list. */
 export type MailboxNames = Pick<MailboxRow, 'path' | 'role' | 'rawPath' | 'delimiter' | 'selectable' | 'objectId'>;
 
 /** Mailboxes inside a transaction. */
@@ -108,14 +108,16 @@ export class MailboxRows extends TransactionRows {
     }
   }
 
-  /** The server does not list a mailbox any more. @param at the present, ISO 8601. */
+  /** Marks a mailbox as lost, because the server no longer lists it. @param at the present, ISO 8601. */
   async markLost(id: number, at: string): Promise<void> {
     await this.run(
       sql`UPDATE mailboxes SET "rawPath"=NULL,"objectId"=NULL,uidvalidity=NULL,uidnext=NULL,highestmodseq=NULL,"backfillUid"=NULL,"reconciledAt"=NULL,"lostAt"=${value('datetime', at)},_v=_v+1 WHERE id=${value('integer', id)}`,
     );
   }
 
-  /** Deletes mailboxes that the server no longer lists, where nothing is left in them; the others stay. @returns those that were deleted. */
+  /**
+   * Deletes mailboxes that the server no longer lists, if nothing is left in them. @returns those that were deleted.
+   */
   async removeLost(account: number, before: string): Promise<number[]> {
     const isLost = sql`"accountId"=${value('integer', account)} AND "lostAt"<=${value('datetime', before)}`;
     const isUsed = (table: string, column: string): Sql =>

@@ -10,7 +10,7 @@ export interface MissingBody {
   readonly emailId: number;
   /** Downloads that were begun before. */
   readonly attempts: number;
-  /** Bytes, as the server named them. */
+  /** Bytes, as the server reported them. */
   readonly size: number;
   readonly mailboxId: number;
   readonly path: string;
@@ -43,7 +43,7 @@ export async function addMissingBodies(
   );
 }
 
-/** Which missing bodies of an account are meant. */
+/** Selects missing bodies of an account. */
 export interface MissingBodySelection {
   readonly account: number;
   /** ISO 8601: only e-mails that were received at or after this time; null: all. */
@@ -91,7 +91,7 @@ export async function beginBodies(
   );
 }
 
-/** The bodies of e-mails are stored now, or are not downloaded any more. */
+/** Removes e-mails from the list, because their bodies are stored or will not be downloaded. */
 export async function removeMissingBodies(
   database: Database,
   transaction: Transaction,

@@ -6,7 +6,7 @@ import { insertRows } from '../row-insert.ts';
 import { createReader, createRunner, createTxRunner, type RunStatement } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 
-/** The account of a conversation; null where the conversation does not exist. */
+/** The account of a conversation; null if the conversation does not exist. */
 export async function readConversationAccount(database: Database, conversation: number): Promise<number | null> {
   const [row] = await createReader(database)(
     sql`SELECT "accountId" FROM conversations WHERE id=${value('integer', conversation)}`,
@@ -19,7 +19,7 @@ export interface NoteRow {
   readonly id: number;
   readonly accountId: number;
   readonly conversationId: number;
-  /** Null where the user was deleted. */
+  /** Null if the user was deleted. */
   readonly authorId: number | null;
   readonly mentions: readonly number[];
 }
@@ -108,7 +108,7 @@ function buildRecount(dialect: Dialect, conversations: readonly number[]): Sql {
   return sql`UPDATE conversations SET notes=(SELECT count(*) FROM "conversationNotes" n WHERE n."conversationId"=conversations.id),_v=_v+1 WHERE ${dialect.isIn(sql`id`, listValue('integer', conversations))} RETURNING id,"mergedInto"`;
 }
 
-/** Which of some users are members of an account. @param transaction null: outside of a transaction. */
+/** Which of the users are members of an account. @param transaction null: outside of a transaction. */
 export async function findMembers(
   database: Database,
   transaction: Transaction | null,

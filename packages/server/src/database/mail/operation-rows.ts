@@ -67,7 +67,10 @@ export interface MailOperation extends Required<NewOperation> {
 
 /** An operation that can be sent, with the server's names of its mailboxes. */
 export interface DueOperation extends MailOperation {
-  /** Of the mailbox that the message is in, or of the mailbox to rename or delete; null: `createMailbox`. */
+  /**
+   * The server's name of the mailbox that the message is in, or of the mailbox to rename or delete; null:
+   * `createMailbox`.
+   */
   readonly rawPath: string | null;
   /** Its path here. */
   readonly path: string | null;
@@ -127,7 +130,7 @@ export class OperationRows extends AccountBoundRows {
     );
   }
 
-  /** An operation by its key; null where it was coalesced, completed or dropped. */
+  /** An operation by its key; null if it was coalesced, completed or dropped. */
   async read(id: number): Promise<MailOperation | null> {
     const [row] = await this.run(sql`SELECT ${columns} FROM "mailOperations" o WHERE o.id=${value('bigint', id)}`);
     return row ? toOperation(row) : null;
@@ -187,8 +190,8 @@ export class OperationRows extends AccountBoundRows {
   }
 
   /**
-   * Deletes queued operations whose message the server shows nowhere, unless another operation of the e-mail brings it, or the e-mail is
-   * lost and still being looked for.
+   * Deletes queued operations whose message the server shows nowhere, unless another operation of the e-mail puts it
+   * there, or the e-mail is lost and still being searched for.
    *
    * @param before ISO 8601: when they were queued at the latest.
    * @returns the targets of the moves among them: nothing brings these messages any more.

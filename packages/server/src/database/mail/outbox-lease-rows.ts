@@ -28,7 +28,7 @@ export interface LeasedMail {
   readonly interrupted: readonly string[] | null;
   /** The outcome for each recipient, as stored; null for a message that an earlier server version has queued. */
   readonly delivery: unknown;
-  /** The address in its header From; null where it has none. */
+  /** The address in its header From; null if it has none. */
   readonly author: string | null;
   /** Without angle brackets. */
   readonly messageId: string | null;
@@ -93,7 +93,7 @@ export class OutboxLeases {
    * Leases the message of an account that has been due for the longest time. Workers on other servers do not get it until the lease
    * ends.
    *
-   * @returns null where none is due.
+   * @returns null if none is due.
    */
   claim(account: number, now: string, lease: OutboxLease): Promise<LeasedMail | null> {
     const due = sql`SELECT o.id FROM "mailOutbox" o WHERE o."accountId"=${value('integer', account)} AND ${isDue('o.', now)} ORDER BY o."nextAt",o.id LIMIT 1`;
@@ -133,7 +133,7 @@ export class OutboxLeases {
     };
   }
 
-  /** Extends a lease. @returns false where it is no longer held. */
+  /** Extends a lease. @returns false if it is no longer held. */
   renew(id: number, lease: OutboxLease): Promise<boolean> {
     return this.#changeHeld(id, lease.holder, setLease(lease));
   }

@@ -47,7 +47,7 @@ export class OutboxLookups {
     }));
   }
 
-  /** Moves the time of the next lookup; null: none follows. @returns false where another server has done so. */
+  /** Moves the time of the next lookup; null: none follows. @returns false if another server has done so. */
   async take({ id, nextAt }: UnknownMail, next: string | null): Promise<boolean> {
     const rows = await this.#database.write((transaction) => {
       transaction.touch('mailOutbox');

@@ -47,7 +47,7 @@ export async function queueMail(
  * Reads a message of the outbox and locks its row on engines with several nodes, so that no worker takes it until the transaction
  * ends.
  *
- * @returns null where the e-mail is not in the outbox.
+ * @returns null if the e-mail is not in the outbox.
  */
 export async function lockOutboxEntry(
   database: Database,

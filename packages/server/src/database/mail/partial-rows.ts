@@ -49,11 +49,11 @@ export interface RemoteMessage {
   readonly rawPath: string;
   readonly uidvalidity: string;
   readonly uid: number;
-  /** Bytes, as the server named them. */
+  /** Bytes, as the server reported them. */
   readonly size: number;
 }
 
-/** Where the message of an e-mail is on the mail server; null where it is not known. */
+/** Where the message of an e-mail is on the mail server; null if it is not known. */
 export async function readRemoteMessage(database: Database, id: number): Promise<RemoteMessage | null> {
   const [row] = await createReader(database)(
     sql`SELECT m."accountId",m.id,m."rawPath",p.uidvalidity,p.uid,e.size FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" JOIN emails e ON e.id=p."emailId" WHERE p."emailId"=${value('bigint', id)} AND p.uid IS NOT NULL AND m."rawPath" IS NOT NULL ORDER BY p.id LIMIT 1`,
@@ -70,7 +70,7 @@ export async function readRemoteMessage(database: Database, id: number): Promise
   };
 }
 
-/** Of two e-mails the one that was stored here first. */
+/** Which of two e-mails was stored here first. */
 export async function findFirstStored(
   database: Database,
   transaction: Transaction,
@@ -85,7 +85,7 @@ export async function findFirstStored(
   return Number(row?.[0] ?? emails[0]);
 }
 
-/** Of some Message-IDs those of e-mails that are stored completely. */
+/** Which of the Message-IDs belong to e-mails that are stored completely. */
 export async function findCompleteMessageIds(
   database: Database,
   account: number,

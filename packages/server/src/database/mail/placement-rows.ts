@@ -5,8 +5,9 @@ import { listValue, type Sql, sql, value } from '../sql.ts';
 import { TransactionRows } from './transaction-rows.ts';
 
 /**
- * The primary mailbox of an e-mail (`mailboxId`, `folder`): the first one that it was added to, but trash and junk only where it is
- * in no other. So a list without these folders shows e-mails that are in at least one other mailbox.
+ * The primary mailbox of an e-mail (`mailboxId`, `folder`): the first one that it was added to. Trash and junk only
+ * count if it is in no other mailbox. So a list without these folders shows e-mails that are in at least one other
+ * mailbox.
  */
 const selectPrimaryMailbox = sql`SELECT m.id FROM "mailPlacements" p JOIN mailboxes m ON m.id=p."mailboxId" WHERE p."emailId"=emails.id ORDER BY CASE WHEN m.role IN ('trash','junk') THEN 1 ELSE 0 END,p.id LIMIT 1`;
 
@@ -36,7 +37,9 @@ export class PlacementRows extends TransactionRows {
     await this.add(emails, to);
   }
 
-  /** Adds e-mails to a mailbox. Those that are in it stay as they are: their placement knows where they are on the mail server. */
+  /**
+   * Adds e-mails to a mailbox. Existing placements do not change, because they contain the position on the mail server.
+   */
   async add(emails: readonly number[], mailbox: number): Promise<void> {
     const target = value('integer', mailbox);
     const existing = sql`SELECT 1 FROM "mailPlacements" p WHERE p."emailId"=e.id AND p."mailboxId"=${target}`;

@@ -21,7 +21,7 @@ export interface LoggedProblem {
  * Adds a problem to the log of an account, and deletes the oldest ones above the limit. The same problem as the last one is
  * counted instead of being added again.
  *
- * @returns the key of the log entry, and whether it is new; null where the account is deleted.
+ * @returns the key of the log entry, and whether it is new; null if the account is deleted.
  */
 export async function logProblem(
   database: Database,

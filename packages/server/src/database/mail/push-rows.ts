@@ -5,7 +5,7 @@ import { insertRows } from '../row-insert.ts';
 import { createReader, createTxRunner } from '../run-statement.ts';
 import { listValue, type Sql, sql, value } from '../sql.ts';
 
-/** E-mails of one arrival about which messages are sent; a first synchronisation may bring thousands. */
+/** How many e-mails of one arrival cause messages; a first synchronisation may bring thousands. */
 const maxNewMail = 10;
 
 /** A subscription to store. */
@@ -217,7 +217,10 @@ export async function readDuePushMessages(database: Database, now: string, max: 
   }));
 }
 
-/** Counts an attempt before it begins, so that a message at which the server fails is not sent for ever. @param next ISO 8601. */
+/**
+ * Counts an attempt before it begins, so that a message at which the server fails is not sent again and again. @param
+ * next ISO 8601.
+ */
 export async function beginPushAttempts(
   database: Database,
   transaction: Transaction,

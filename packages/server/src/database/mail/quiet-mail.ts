@@ -1,6 +1,9 @@
-/** What the mail of a copied application must not do next to the original: send messages again, and change the same mailboxes. */
+/**
+ * Statements that keep the mail of a copied application from sending messages again, and from changing the same
+ * mailboxes as the original.
+ */
 
-/** Of tables that an earlier version may lack. Both engines understand the statements. */
+/** The statements by table. An earlier version may lack some of the tables. Both engines understand the statements. */
 export const quietMailStatements: readonly { readonly table: string; readonly text: string }[] = [
   {
     table: 'accounts',

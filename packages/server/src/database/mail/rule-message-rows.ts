@@ -16,7 +16,7 @@ export interface RuleMessageRow extends AddressLists {
   readonly references: readonly string[];
   readonly bcc: readonly MailAddressValue[];
   readonly subject: string;
-  /** The beginning of the text; empty where no condition looks at it. */
+  /** The beginning of the text; empty if no condition uses it. */
   readonly text: string;
   /** Names as they were written, values decoded. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -39,7 +39,7 @@ export interface RuleMessageRow extends AddressLists {
 /**
  * Reads some e-mails.
  *
- * @param textLength characters of the text; 0 where no condition looks at it.
+ * @param textLength characters of the text; 0 if no condition uses it.
  * @returns them by id; those that were deleted are missing.
  */
 export async function readRuleMessages(

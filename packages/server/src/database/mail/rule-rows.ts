@@ -29,7 +29,7 @@ export async function readEnabledRules(database: Database, account: number): Pro
   return rows.map(toRule);
 }
 
-/** A rule; null where it does not exist. @param transaction null: outside of a transaction. */
+/** A rule; null if it does not exist. @param transaction null: outside of a transaction. */
 export async function readRule(
   database: Database,
   transaction: Transaction | null,

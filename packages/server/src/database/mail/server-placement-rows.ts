@@ -23,7 +23,7 @@ export interface ServerPlacement extends ServerPosition {
   readonly id: number;
   readonly emailId: number;
   readonly mailboxId: number;
-  /** Whether the server no longer shows it, and it is not known yet whether the message was moved or deleted there. */
+  /** Whether the server no longer shows the message, and it is not known yet whether it was moved or deleted there. */
   readonly isLost: boolean;
 }
 
@@ -101,7 +101,7 @@ export class ServerPlacementRows extends TransactionRows {
     if (ids.length > 0) await this.run(sql`DELETE FROM "mailPlacements" WHERE ${this.#isIn('id', ids)}`);
   }
 
-  /** Marks placements as lost and takes their UIDs. @param at the present, ISO 8601. */
+  /** Marks placements as lost and removes their UIDs. @param at the present, ISO 8601. */
   async markLost(account: number, ids: readonly number[], at: string): Promise<void> {
     if (ids.length === 0) return;
     await this.run(
@@ -217,8 +217,8 @@ export async function readStoredUids(
 }
 
 /**
- * How many messages of a mailbox the server must have, by what is stored: those with a UID, and those that an operation has yet to move away
- * or delete there.
+ * How many messages of a mailbox the server must have, according to what is stored: messages with a UID, and messages
+ * that an operation has yet to move away or delete there.
  */
 export async function countStoredUids(database: Database, mailbox: number, uidvalidity: string): Promise<number> {
   const isPlaced = sql`${isOfValidity(mailbox, uidvalidity)} AND p.uid IS NOT NULL`;
@@ -229,7 +229,10 @@ export async function countStoredUids(database: Database, mailbox: number, uidva
   return Number(row?.[0]);
 }
 
-/** Those of the UIDs of a mailbox that neither a placement nor an operation that moved the message away refers to. */
+/**
+ * Which UIDs of a mailbox are unknown: neither a placement refers to them, nor an operation that moved the message
+ * away.
+ */
 export async function findUnknownUids(
   database: Database,
   mailbox: number,

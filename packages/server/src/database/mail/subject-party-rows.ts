@@ -26,7 +26,7 @@ interface FoundRow {
 
 /** The index of one account. Its writer holds the lock `mail <account>`. */
 export class SubjectPartyRows extends AccountBoundRows {
-  /** Those of the keys that have rows. */
+  /** Which of the keys have rows. */
   async presentKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
     if (keys.length === 0) return new Set();
     const requestedKeys = this.database.dialect.listAsRows(listValue('text', keys));

@@ -14,7 +14,7 @@ export interface NewSuppression {
   readonly now: string;
 }
 
-/** Adds an address. @returns its key; null if it is there already. */
+/** Adds an address. @returns its key; null if it is already stored. */
 export async function addSuppression(
   database: Database,
   transaction: Transaction,
@@ -31,7 +31,7 @@ export async function addSuppression(
   return row ? Number(row[0]) : null;
 }
 
-/** Those of some addresses to which an account sends no campaigns, with the reasons. @param transaction null: outside of one. */
+/** Which of the addresses get no campaigns of an account, with the reasons. @param transaction null: outside of one. */
 export async function findSuppressed(
   database: Database,
   transaction: Transaction | null,

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database.ts';
 import { createTxRunner } from '../run-statement.ts';
 import { listValue, sql } from '../sql.ts';
 
-/** The ids of the authors of templates; null where the user was deleted. */
+/** The ids of the authors of templates; null if the user was deleted. */
 export async function readTemplateAuthors(
   database: Database,
   transaction: Transaction,

@@ -26,7 +26,7 @@ export interface ThreadInputRow extends AddressLists {
    */
   readonly hasNoSubjectKey: boolean;
   readonly folder: string;
-  /** Null where an earlier server version stored the e-mail: then its headers are read. */
+  /** Null if an earlier server version stored the e-mail: then its headers are read. */
   readonly ownAddresses: readonly string[] | null;
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
@@ -142,12 +142,12 @@ export class ThreadRows extends AccountBoundRows {
     for (const table of ['emails', 'mailThreadKeys', ...belongingTables]) transaction?.touch(table);
   }
 
-  /** Which of some e-mails exist. E-mails may be deleted at any time. */
+  /** Which of the e-mails exist. E-mails may be deleted at any time. */
   findExistingEmails(emails: readonly number[]): Promise<Set<number>> {
     return this.#there('emails', 'bigint', emails);
   }
 
-  /** Which of some conversations exist. A conversation is deleted with its last e-mail. */
+  /** Which of the conversations exist. A conversation is deleted with its last e-mail. */
   findExistingConversations(conversations: readonly number[]): Promise<Set<number>> {
     return this.#there('conversations', 'integer', conversations);
   }

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../database.ts';
 import { createTxRunner, type RunStatement } from '../run-statement.ts';
 
-/** Statements of one transaction. Each subclass has those about one kind of rows. */
+/** Statements of one transaction. Each subclass has the statements about one kind of rows. */
 export abstract class TransactionRows {
   protected readonly database: Database;
   protected readonly run: RunStatement;

@@ -1,4 +1,4 @@
-/** What an account has not sent yet: changes for its mail server, and messages of the outbox. */
+/** Counts of the data that an account has not sent yet: changes for its mail server, and messages of the outbox. */
 import type { Database } from '../database.ts';
 import { readRows, requireRow } from '../run-statement.ts';
 import { sql, value } from '../sql.ts';
@@ -7,16 +7,16 @@ import { sql, value } from '../sql.ts';
 export interface WaitingCounts {
   readonly changes: {
     readonly count: number;
-    /** Those that the mail server has refused before, or that a lost connection interrupted; they are tried again. */
+    /** Changes that the mail server has refused before, or that a lost connection interrupted; they are tried again. */
     readonly failing: number;
-    /** When the oldest was made. */
+    /** When the oldest change was made. */
     readonly oldestAt: string | null;
   };
   readonly messages: {
-    /** They wait for their time, or for the next attempt. */
+    /** Messages that wait for their time, or for the next attempt. */
     readonly queued: number;
     readonly sending: number;
-    /** The connection was lost after they had been transmitted; they are looked for in Sent. */
+    /** Messages whose connection was lost after the transmission; they are searched for in Sent. */
     readonly unknown: number;
     /** When the next attempt is due. */
     readonly nextAt: string | null;

@@ -1,4 +1,4 @@
-/** What a move needs of the stores of one application, on either engine. */
+/** The interfaces through which a move reads and builds the stores of one application, on both engines. */
 import type { Transaction } from '../database.ts';
 import type { ColumnDefinition, IndexPlan } from '../dialect.ts';
 import type { ReadableStore } from '../run-statement.ts';
@@ -63,7 +63,10 @@ export interface RowChanges {
   readonly added: readonly MovedRow[];
 }
 
-/** Builds the stores of an application in a place that no server uses. Foreign keys do not hold until {@link MoveTarget.relate}. */
+/**
+ * Builds the stores of an application in a place that no server uses. Foreign keys are not enforced until {@link
+ * MoveTarget.relate}.
+ */
 export interface MoveTarget extends MoveReader, ReadableStore {
   /** Creates the tables of the catalogue and of the audit journal that do not exist yet. */
   createFixedTables(): Promise<void>;
@@ -77,9 +80,9 @@ export interface MoveTarget extends MoveReader, ReadableStore {
   setLastGenerated(table: MovedTable, last: bigint): Promise<void>;
   /** Informs the planner about the copied rows. */
   analyse(): Promise<void>;
-  /** Makes foreign keys hold. @throws DatabaseFault if a row refers to none. */
+  /** Enforces foreign keys. @throws DatabaseFault if a row refers to a missing one. */
   relate(tables: readonly NewTable[]): Promise<void>;
-  /** Does what {@link relate} does without any effect, to find out how long it takes. @throws DatabaseFault */
+  /** Does the work of {@link relate} without any effect, to measure how long it takes. @throws DatabaseFault */
   tryToRelate(tables: readonly NewTable[]): Promise<void>;
   /** Runs work in a transaction on the application's store. */
   inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;

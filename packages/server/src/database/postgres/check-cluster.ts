@@ -1,4 +1,7 @@
-/** What prevents or endangers work with the nodes of a Citus cluster, for `tablinum doctor`. It changes nothing. */
+/**
+ * Finds problems that prevent or endanger work with the nodes of a Citus cluster, for `tablinum doctor`. It changes
+ * nothing.
+ */
 import { checkPostgresServer, connectForCheck, type PostgresCheck, type PostgresProblem } from './check-server.ts';
 import { nameNode } from './citus-cluster.ts';
 import { runQuery } from './run-query.ts';
@@ -64,7 +67,7 @@ function findDrift(drift: number): PostgresProblem[] {
   return [{ message, cure: 'Set the clocks of all nodes by NTP.', isFatal: false }];
 }
 
-/** Everything but moves works without these. */
+/** Finds problems that only affect moves. */
 async function findMoveProblems(url: string): Promise<PostgresProblem[]> {
   const client = await connectForCheck(url);
   try {

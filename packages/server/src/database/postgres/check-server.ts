@@ -1,4 +1,4 @@
-/** What prevents or endangers work with a PostgreSQL server, for `tablinum doctor`. It changes nothing. */
+/** Finds problems that prevent or endanger work with a PostgreSQL server, for `tablinum doctor`. It changes nothing. */
 import pg from 'pg';
 import { durableSettings, minServerVersion } from './postgres-open.ts';
 
@@ -18,7 +18,9 @@ export interface PostgresCheck {
 
 const connectMilliseconds = 5000;
 
-/** A connection that a server which does not reply holds up for five seconds. @throws errors of the driver. */
+/**
+ * Opens a connection, which waits at most five seconds for a server that does not reply. @throws errors of the driver.
+ */
 export async function connectForCheck(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMilliseconds });
   await client.connect();

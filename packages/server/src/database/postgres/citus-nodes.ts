@@ -66,12 +66,15 @@ const maxPauseMilliseconds = 3000;
 
 interface SwitchParts {
   readonly key: MoveRowKey;
-  /** Of the definition that was copied. */
+  /** The digest of the definition that was copied. */
   readonly digest: string;
   readonly signal: AbortSignal;
 }
 
-/** As of the last vacuum or analyze. The sizes of all files of 100 applications take six seconds on a busy machine (2026-11), this one. */
+/**
+ * Sizes as of the last vacuum or analyze. Reading the sizes of all files would take six seconds for 100 applications on
+ * a busy machine (2026-11).
+ */
 const selectSizes = `SELECT n.nspname AS schema,(sum(c.relpages::int8+coalesce(t.relpages,0))*current_setting('block_size')::int)::text AS bytes
 FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace LEFT JOIN pg_class t ON t.oid=c.reltoastrelid
 WHERE n.nspname ~ '^app_[0-9a-f]+$' AND c.relkind IN ('r','i') GROUP BY 1`;
@@ -278,7 +281,7 @@ export class CitusNodes implements ClusterStores {
     if (step === 'copying') await change('cancelling', problem);
     else if (step === 'switching') await change('undoing', problem);
     else if (step === 'undoing') {
-      // Until then, nobody can use the application.
+      // Nobody can use the application until its schema is unlocked.
       if (source) await unlockSchema({ schema, source }, true);
       await change('cancelling');
     } else {

@@ -1,4 +1,7 @@
-/** The coordinator's list of moves of schemas to other nodes. Each change of a step names the one before, so a move that was given up cannot go on. */
+/**
+ * The coordinator's list of moves of schemas to other nodes. Each change of a step names the previous step, so a move
+ * that was given up cannot continue.
+ */
 import { coordinatorName, type NodeMoveStep } from '../store-nodes.ts';
 import { moveList, nameNode, placementList } from './citus-cluster.ts';
 import type { PostgresClient } from './postgres-client.ts';

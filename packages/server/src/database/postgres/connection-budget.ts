@@ -82,7 +82,7 @@ export class ConnectionBudget {
     return this.#waiting.size > 0;
   }
 
-  /** Names who keeps the idle connections. */
+  /** Sets the holder of the idle connections. */
   setIdleConnections(idle: IdleConnections): void {
     this.#idle = idle;
   }

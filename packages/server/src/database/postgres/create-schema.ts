@@ -1,7 +1,10 @@
 import type pg from 'pg';
 import { runQuery } from './run-query.ts';
 
-/** Creates a schema, and what is in it. The lock, which ends with the transaction, lets two servers that start at the same time create it once. */
+/**
+ * Creates a schema with its content. The lock, which ends with the transaction, ensures that two servers that start at
+ * the same time create it only once.
+ */
 export async function createSchemaOnce(
   client: pg.Client,
   schema: string,

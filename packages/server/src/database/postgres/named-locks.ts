@@ -16,13 +16,13 @@ const minPauseMilliseconds = 5;
 const maxPauseMilliseconds = 100;
 
 /**
- * Named locks, so that work of one name runs once at a time on all servers. All locks of all applications are held by one connection
- * that is not shared with the work itself. A connection for each name could take them all, for example one for each mail account
- * that is rebuilt, or for each application that is opened.
+ * Named locks, so that work of one name runs once at a time on all servers. All locks of all applications are held by
+ * one connection that is not shared with the work itself. With one connection for each name, locks could use up all
+ * connections, for example when many mail accounts are rebuilt, or many applications are opened.
  */
 export class NamedLocks {
   readonly #open: () => pg.Client;
-  /** Names that run in this process: its connection would get the same lock again. */
+  /** Names whose work runs in this process. PostgreSQL would give its connection the same lock again. */
   readonly #names = new Set<string>();
   readonly #statements = new FifoLock();
   #connection: Promise<pg.Client> | null = null;
@@ -99,7 +99,7 @@ export class NamedLocks {
       if (this.#connection === connection) this.#connection = null;
     };
     connection.catch(dropConnection);
-    // With the connection the lock is lost. The next holder finds the work half done and continues it.
+    // The lock is lost with the connection. The next holder finds the work half done and continues it.
     client.on('error', dropConnection);
     client.once('end', dropConnection);
     this.#connection = connection;

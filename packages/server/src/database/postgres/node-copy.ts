@@ -1,6 +1,6 @@
 /**
- * Copies a schema to another node while it is written, and keeps the copy up to date: the rows are those of one moment, at which a
- * replication slot begins, and a subscription of the new node applies what is written since. See decisions/046.
+ * Copies a schema to another node while it is written, and keeps the copy up to date: the rows are those of one moment,
+ * at which a replication slot begins, and a subscription of the new node applies later writes. See decisions/046.
  */
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,7 +20,7 @@ import { findFilledTables, setForCopies } from './table-copy.ts';
 
 export interface NodeCopyParts {
   readonly schema: string;
-  /** Of publication, slot and subscription. */
+  /** The name of the publication, the slot and the subscription. */
   readonly name: string;
   readonly source: SchemaNode;
   readonly target: SchemaNode;
@@ -95,7 +95,9 @@ ORDER BY attrelid,attnum) FROM pg_attribute a JOIN pg_class t ON t.oid=a.attreli
 /** Positions of sequences are set when nothing writes any more. */
 const isPosition = (text: string): boolean => text.startsWith('SELECT setval(');
 
-/** Publishes all tables. Those without a key could not be updated otherwise, so their rows identify themselves. */
+/**
+ * Publishes all tables. Without a key, updates can only find a row by all of its columns, so these identify the row.
+ */
 async function publish(client: PostgresClient, schema: string, name: string): Promise<void> {
   const tables = await runQuery<{ table: string; hasKey: boolean }>(
     client,
@@ -220,7 +222,7 @@ function describeConnection(client: PostgresClient, { host, port, url }: SchemaN
     .join(' ');
 }
 
-/** So that PostgreSQL writes the password neither to its log nor to its statistics. Only a superuser may set them. */
+/** Keeps PostgreSQL from writing the password to its log or its statistics. Only a superuser may set them. */
 const unlogged = [
   "log_statement='none'",
   "log_min_messages='panic'",

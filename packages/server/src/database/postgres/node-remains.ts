@@ -1,4 +1,4 @@
-/** Removes what a move to another node has created. All of it can be repeated. */
+/** Removes what a move to another node has created. Every step can be repeated. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ConnectionBudget } from './connection-budget.ts';
 import type { PostgresClient } from './postgres-client.ts';
@@ -55,7 +55,7 @@ export async function dropPublications(client: PostgresClient, schema: string): 
   for (const { name } of rows) await runQuery(client, `DROP PUBLICATION IF EXISTS ${name}`);
 }
 
-/** Without a connection to the other node, which may not reply. */
+/** Uses no connection to the other node, which may not reply. */
 async function dropSubscriptions(client: PostgresClient, prefix: string): Promise<void> {
   const rows = await runQuery<{ name: string }>(
     client,

@@ -1,4 +1,7 @@
-/** The last part of a move to another node, in which nothing writes the schema, and what gives it back to the old node. */
+/**
+ * The last part of a move to another node, during which nothing writes the schema, and the return of the schema to the
+ * old node if the move fails.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { bindFixed } from '../database.ts';
 import type { Sql } from '../sql.ts';
@@ -16,7 +19,7 @@ import { setForCopies } from './table-copy.ts';
 /** A move of a schema. */
 export interface SchemaMove {
   readonly schema: string;
-  /** Of publication, slot and subscription. */
+  /** The name of the publication, the slot and the subscription. */
   readonly name: string;
   readonly source: SchemaNode;
   readonly target: SchemaNode;
@@ -24,7 +27,7 @@ export interface SchemaMove {
 
 /** What the locked schema contains beyond its rows. */
 export interface LockedState {
-  /** Of `_meta`. The last change before the lock, so a copy that has it has all. */
+  /** The version in `_meta`. It belongs to the last change before the lock, so a copy with this version is complete. */
   readonly version: string;
   /** Statements that set the positions of the sequences. */
   readonly sequences: readonly string[];
@@ -36,7 +39,7 @@ interface AdoptedPosition {
   readonly position: string;
 }
 
-/** The rest that may be missing when the schema is locked, in bytes of the log of the node. */
+/** How much may be missing in the copy when the schema is locked, in bytes of the log of the node. */
 const maxMissingBytes = 1024 * 1024;
 const lagMilliseconds = 100;
 /** The copy may be behind for this long without coming closer. */
@@ -107,7 +110,7 @@ export async function lockSchema({ schema, name, source }: SchemaMove, digest: s
   }).catch((error: unknown) => Promise.reject(toMoveError(error)));
 }
 
-/** Whether the copy that `tablinum move` makes stands next to a schema. It would stay on this node. */
+/** Whether a copy by `tablinum move` exists next to a schema. The copy would stay on this node. */
 export async function hasPart(client: PostgresClient, schema: string): Promise<boolean> {
   const found = await runQuery(client, 'SELECT 1 FROM pg_namespace WHERE nspname=$1', [restorePart(schema)]);
   return found.length > 0;
@@ -130,7 +133,7 @@ async function lockTables(client: PostgresClient, schema: string): Promise<boole
   }
 }
 
-/** Two servers do not rename the schema at the same time. The lock ends with the transaction. */
+/** Prevents two servers from renaming the schema at the same time. The lock ends with the transaction. */
 async function lockRename(client: PostgresClient, schema: string): Promise<void> {
   await runQuery(client, "SELECT pg_advisory_xact_lock(hashtext('tablinum move'),hashtext($1))", [schema]);
 }

@@ -80,7 +80,7 @@ export const postgresCatalogue: Readonly<Record<string, readonly Sql[]>> = {
     sql`CREATE TABLE _mail_text (id int8 PRIMARY KEY, account int4 NOT NULL, words tsvector NOT NULL)`,
     sql`CREATE INDEX i_mail_text ON _mail_text USING gin (words)`,
     sql`CREATE INDEX i_mail_text_account ON _mail_text (account,id)`,
-    // Statistics for ten thousand words: the planner then looks up rarer words, and meets common ones while it scans.
+    // Statistics for ten thousand words: the planner then looks up rarer words, and finds common ones by a scan.
     sql`ALTER TABLE _mail_text ALTER COLUMN words SET STATISTICS 1000`,
   ],
   _blobs: [

@@ -53,7 +53,7 @@ const startupLockMilliseconds = 60_000;
 /** Index builds and conversions. */
 const longRunningMilliseconds = 600_000;
 /** Builds of search indexes, which block neither reads nor writes. */
-const aloneMilliseconds = 6 * 3_600_000;
+const indexBuildMilliseconds = 6 * 3_600_000;
 const cancelMilliseconds = 100;
 const defaultReplyMilliseconds = replyMilliseconds(limits.queryMilliseconds);
 
@@ -157,7 +157,7 @@ export class PostgresDatabase implements Database {
     try {
       for (const limit of ['statement_timeout', 'lock_timeout'])
         await this.#run(connection, { text: `SET ${limit}=0`, values: [] });
-      return await this.#run(connection, { text, values: [] }, aloneMilliseconds);
+      return await this.#run(connection, { text, values: [] }, indexBuildMilliseconds);
     } finally {
       clearInterval(cancelling);
       this.#pool.release(connection, true);

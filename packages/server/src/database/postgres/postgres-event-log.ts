@@ -29,7 +29,7 @@ export class PostgresEventLog implements EventLogStore {
     this.#database = database;
   }
 
-  /** A store that came from another cluster may hold transaction numbers that are yet to be given here. */
+  /** A store that came from another cluster may hold transaction numbers that this cluster has not given yet. */
   async adopt(): Promise<void> {
     const isAhead = sql`xid >= pg_snapshot_xmax(pg_current_snapshot())`;
     if ((await this.#read(sql`SELECT 1 FROM _events WHERE ${isAhead} LIMIT 1`)).length === 0) return;

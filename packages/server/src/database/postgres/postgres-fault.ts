@@ -14,7 +14,7 @@ const faultKinds: Readonly<Record<string, FaultKind>> = {
   '55P03': 'collision', // lock_timeout
   '25006': 'unavailable', // read_only_sql_transaction: a standby took over the address
   '25P03': 'unavailable', // idle_in_transaction_session_timeout
-  '3D000': 'unavailable', // the database is away or has another name
+  '3D000': 'unavailable', // the database does not exist or has another name
   '58030': 'unavailable', // io_error
 };
 /** Classes: connection, authorization, resources (connections, disk, memory), shutdown and start of PostgreSQL. */

@@ -9,8 +9,8 @@ import {
 import { join, type Sql, sql, value } from '../sql.ts';
 
 /**
- * The weight of each column, for searches of some columns. There are four weights for five columns: recipients and names of files share
- * one, because both also have a prefix, by which a search of only one of them tells them apart.
+ * The weight of each column, for searches of some columns. There are four weights for five columns: recipients and
+ * names of files share one, because both also have a prefix. A search in only one of them uses the prefix.
  */
 const weights: Readonly<Record<FullTextColumn, string>> = {
   subject: 'A',

@@ -4,7 +4,10 @@ import { dropPostgres } from './postgres-open.ts';
 import { runQuery } from './run-query.ts';
 import { connectForCopies } from './schema-snapshot.ts';
 
-/** The store of an application that `main` lists; null where it is not listed. @throws Error if the database has no data of a server. */
+/**
+ * The store of an application that `main` lists; null if it is not listed. @throws Error if the database has no data of
+ * a server.
+ */
 export async function findPostgresStore(
   { url, budget, schema }: PostgresMoveLocation,
   application: string,

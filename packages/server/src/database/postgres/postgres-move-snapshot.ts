@@ -31,24 +31,24 @@ export class PostgresMoveSource extends PostgresMoveReader implements MoveSource
   }
 }
 
-/** A transaction that shows one moment. */
-interface Moment {
+/** A transaction that sees one snapshot of the database. */
+interface ReadSnapshot {
   readonly client: PostgresClient;
   /** The oldest transaction that was running, modulo 2^32. */
   readonly oldest: string;
 }
 
 /**
- * Each moment is a transaction. A row that was written since a moment has an `xmin` that is not older than the oldest transaction that was
- * running then; this includes subtransactions. The transaction keeps all rows of its moment, and those that were deleted since, from being
- * vacuumed or frozen.
+ * Each snapshot is a transaction. A row that was written after a snapshot has an `xmin` that is not older than the oldest transaction that was
+ * running at the snapshot; this includes subtransactions. While the transaction is open, the rows of its snapshot, also those that were
+ * deleted afterwards, are neither vacuumed nor frozen.
  */
 class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
   readonly #location: PostgresMoveLocation;
-  #past: Moment;
-  #present: Moment;
+  #past: ReadSnapshot;
+  #present: ReadSnapshot;
 
-  private constructor(first: Moment, location: PostgresMoveLocation) {
+  private constructor(first: ReadSnapshot, location: PostgresMoveLocation) {
     super(first.client);
     this.#location = location;
     this.#past = first;
@@ -56,7 +56,7 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
   }
 
   static async begin(location: PostgresMoveLocation): Promise<PostgresMoveSnapshot> {
-    return new PostgresMoveSnapshot(await beginMoment(location), location);
+    return new PostgresMoveSnapshot(await openSnapshot(location), location);
   }
 
   protected override async beginRead(): Promise<void> {}
@@ -69,7 +69,7 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
     // First, so that no more connections are needed.
     if (this.#past !== this.#present) await this.#past.client.end();
     this.#past = this.#present;
-    this.#present = await beginMoment(this.#location);
+    this.#present = await openSnapshot(this.#location);
   }
 
   async changes(table: MovedTable): Promise<AsyncGenerator<RowChanges> | null> {
@@ -84,9 +84,9 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
     );
     const writtenKeys = written.map(({ key }) => key);
     const inserted = writtenKeys.length - (await this.#findKeys(this.#past, table, writtenKeys)).length;
-    const count = async (moment: Moment): Promise<number> =>
+    const count = async (snapshot: ReadSnapshot): Promise<number> =>
       Number(
-        (await runQuery<{ count: string }>(moment.client, `SELECT count(*)::text AS count FROM ${name}`))[0]?.count,
+        (await runQuery<{ count: string }>(snapshot.client, `SELECT count(*)::text AS count FROM ${name}`))[0]?.count,
       );
     const isSameCount = (await count(this.#present)) === (await count(this.#past)) + inserted;
     const removedKeys = [...(isSameCount ? [] : await this.#listRemoved(table)), ...writtenKeys];
@@ -109,8 +109,8 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
     return keys.filter((each) => !present.has(each));
   }
 
-  /** Those of the keys that exist. */
-  async #findKeys({ client }: Moment, table: MovedTable, keys: readonly string[]): Promise<string[]> {
+  /** Which of the keys exist. */
+  async #findKeys({ client }: ReadSnapshot, table: MovedTable, keys: readonly string[]): Promise<string[]> {
     if (keys.length === 0) return [];
     const rows = await runQuery<{ key: string }>(
       client,
@@ -126,7 +126,7 @@ class PostgresMoveSnapshot extends PostgresMoveReader implements MoveSnapshot {
   }
 }
 
-async function beginMoment(location: PostgresMoveLocation): Promise<Moment> {
+async function openSnapshot(location: PostgresMoveLocation): Promise<ReadSnapshot> {
   const client = await connect(location);
   try {
     await runQuery(client, beginSnapshot);

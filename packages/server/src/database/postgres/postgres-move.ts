@@ -93,7 +93,7 @@ export class PostgresMoveReader implements MoveReader {
     }
   }
 
-  /** With names of their own, because the order is that of the columns and not of their texts. */
+  /** The columns have their own names, because the rows are ordered by the columns and not by their texts. */
   #selectList(columns: readonly MovedColumn[]): string {
     return columns.map((each, index) => `${selectText(each, this.#isTarget)} AS c${index}`).join(',');
   }

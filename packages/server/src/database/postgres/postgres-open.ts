@@ -15,7 +15,7 @@ export interface ConnectRetry {
 }
 
 const pauseMilliseconds = 1000;
-/** Classes of errors that do not go away by waiting: wrong password, wrong database name. */
+/** Classes of errors that waiting does not solve: wrong password, wrong database name. */
 const permanentErrors = /^(28|3D)/;
 
 /** If one of them is off, a crash of the machine loses or damages acknowledged writes. */
@@ -65,8 +65,8 @@ async function prepareSchema(
 }
 
 /**
- * `connections`: the maximum number of connections for this role, without those that are reserved for administrators. One of them is that
- * by which servers know of each other.
+ * `connections`: the maximum number of connections for this role, without those that are reserved for administrators.
+ * One of them belongs to the group of servers, see {@link PostgresServerGroup}.
  */
 const selectSettings = `SELECT current_setting('server_version_num')::int AS version,current_setting('server_encoding') AS encoding,
 ARRAY(SELECT name FROM unnest($1::text[]) AS t(name) WHERE current_setting(name)='off') AS unsafe,

@@ -10,7 +10,7 @@ import { buildIcuFold } from './postgres-text.ts';
 /** Searches are planned for their values each time: a generic plan does not know how rare a word is. */
 export const plannedEachTime = '/* planned for its values */';
 
-/** Locks of changes of a table's structure. Reads and writes queue behind those who wait for one. */
+/** Locks of changes of a table's structure. Reads and writes queue behind statements that wait for one. */
 const structureLocks = "'ShareLock','ShareRowExclusiveLock','ExclusiveLock','AccessExclusiveLock'";
 
 export const postgresSearchIndex: SearchIndexSql = {
@@ -20,7 +20,7 @@ export const postgresSearchIndex: SearchIndexSql = {
   drop: () => [],
   batches: null,
   concurrent: {
-    // Without the right to create it, the extension may still exist.
+    // The extension may exist even if the role may not create it.
     prepare: ['CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public'],
     probe: sql`SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid=e.extnamespace
 WHERE e.extname='pg_trgm'`,

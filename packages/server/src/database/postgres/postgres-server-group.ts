@@ -10,13 +10,13 @@ import { runQuery } from './run-query.ts';
 const channel = 'tablinum';
 /** The lock of a store. The servers that have it open share it. */
 const lockKey = "hashtext('tablinum open'),hashtext($1)";
-/** The connection is idle for hours, so both sides look whether the other one still exists. */
+/** The connection is idle for hours, so both sides check whether the other one still exists. */
 const sessionSettings =
   '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 -c lock_timeout=0 -c statement_timeout=0';
 const reconnectMilliseconds = 500;
 /** How long a store that is opened waits for a lost connection. */
 const connectMilliseconds = 5000;
-/** How long a store that another server waits for is tried. */
+/** How long to try to hold a store while another server waits until it is closed. */
 const holdMilliseconds = 2000;
 const tryMilliseconds = 50;
 
@@ -188,7 +188,7 @@ export class PostgresServerGroup implements ServerGroup {
     }
   }
 
-  /** Holds on a new connection what the lost one has held. */
+  /** Acquires the locks of a lost connection on a new one. */
   async #resume(client: PostgresClient): Promise<PostgresClient> {
     for (const [store, count] of [...this.#held])
       for (let n = 0; n < count; )

@@ -16,9 +16,9 @@ export interface SavedSchema extends Omit<SchemaDefinition, 'tables'> {
 export const schemaFile = 'schema.json';
 
 export interface SaveParts extends SchemaSource {
-  /** Of the backup. */
+  /** The folder of the backup. */
   readonly root: string;
-  /** Of this application, within `root`; it is created. */
+  /** The folder of this application, within `root`; it is created. */
   readonly path: string;
 }
 

@@ -35,7 +35,7 @@ export const beingMoved = (): ApiError =>
   new ApiError('BUSY', 'The application is being moved to another node. Try again.', { retryAfter: 1 });
 
 export interface SchemaLocationsParts {
-  /** Of PostgreSQL, or of the coordinator of a Citus cluster. */
+  /** The URL of PostgreSQL, or of the coordinator of a Citus cluster. */
   readonly url: string;
   /** Maximum number of connections to each server. */
   readonly connections: number;
@@ -84,7 +84,10 @@ export class SchemaLocations {
     if (await this.isCluster()) await this.onCoordinator((client) => forgetSchema(client, schema));
   }
 
-  /** Those of the schemas that are not where they were found, or whose move is just changing the node. @param found their `placed`. */
+  /**
+   * Which of the schemas are no longer where they were found, or have a move that is just changing the node. @param
+   * found their `placed`.
+   */
   async findMoved(found: ReadonlyMap<string, string>): Promise<string[]> {
     if (found.size === 0 || !(await this.isCluster())) return [];
     const placements = await this.#readLists((client) => findPlacements(client, [...found.keys()]));

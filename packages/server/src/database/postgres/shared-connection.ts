@@ -13,8 +13,8 @@ const sessionSettings =
   '-c timezone=UTC -c extra_float_digits=1 -c jit=off -c default_transaction_isolation=repeatable\\ read ' +
   `-c statement_timeout=${limits.queryMilliseconds} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000`;
 /**
- * What DISCARD ALL does, which cannot be sent together with other statements. RESET ALL returns to the settings with which the
- * connection was opened.
+ * The effects of DISCARD ALL, which cannot be sent together with other statements. RESET ALL returns to the settings
+ * with which the connection was opened.
  */
 const reset =
   'CLOSE ALL;SET SESSION AUTHORIZATION DEFAULT;RESET ALL;DEALLOCATE ALL;UNLISTEN *;SELECT pg_advisory_unlock_all();' +

@@ -48,14 +48,14 @@ export class SharedConnections {
   readonly #pools = new Set<ConnectionPool>();
   /** Pools with requests that wait, the next one first. */
   readonly #waiting = new Set<ConnectionPool>();
-  /** Those that were not used for the longest time first. */
+  /** Idle connections, the one that was not used for the longest time first. */
   readonly #idle: SharedConnection[] = [];
-  /** All that are open or being opened. */
+  /** All connections that are open or being opened. */
   readonly #connections = new Set<SharedConnection>();
-  /** How many are lent to pools without a reserve. */
+  /** How many connections are lent to pools without a reserve. */
   #lentWithoutReserve = 0;
   #poolsWithReserve = 0;
-  /** Those that are being opened, for {@link openMilliseconds}. */
+  /** Connections that are being opened, for {@link openMilliseconds}. */
   readonly #opening = new Set<SharedConnection>();
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #sweeping: NodeJS.Timeout | null = null;
@@ -113,7 +113,7 @@ export class SharedConnections {
     this.#serve();
   }
 
-  /** Takes back what a pool has. The connections are closed with the last pool. */
+  /** Takes back the connections of a pool. The connections are closed with the last pool. */
   async remove(pool: ConnectionPool): Promise<void> {
     this.#waiting.delete(pool);
     if (this.#pools.delete(pool) && pool.hasReserve) this.#poolsWithReserve -= 1;
@@ -122,7 +122,7 @@ export class SharedConnections {
     this.#serve();
   }
 
-  /** Lets others get the connections of a schema first. */
+  /** Makes the idle connections of a schema the first ones that other schemas get. */
   #disown(schema: string): void {
     const owned = this.#idle.filter((each) => each.schema === schema);
     for (const each of owned) {

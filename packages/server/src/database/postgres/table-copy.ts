@@ -53,7 +53,7 @@ class RowCounter extends Transform {
 /** The copy of a table without rows. */
 export const noRows: CopiedRows = new RowCounter().result();
 
-/** Tables of which it is asked at once whether they have rows. */
+/** How many tables one statement checks for rows. */
 const tablesAtOnce = 100;
 
 /**

@@ -1,6 +1,7 @@
 /**
- * The end of a restore into a data folder. A file, `restore.json`, says that the restored data is complete in `restore.part` and takes the
- * place of the earlier data. It is there until all is moved, so that a restore that is interrupted is finished at the next start.
+ * The end of a restore into a data folder. A file, `restore.json`, says that the restored data is complete in
+ * `restore.part` and takes the place of the earlier data. The file exists until everything is moved, so that an
+ * interrupted restore is completed at the next start.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -62,7 +63,8 @@ export async function finishRestore(dataDir: string): Promise<string | null> {
 async function replaceAll(dataDir: string, kept: string): Promise<void> {
   const part = join(dataDir, partName);
   for (const name of existsSync(part) ? await readdir(part) : []) {
-    // What was moved before an interruption is no longer in the part, so nothing restored is taken for replaced data.
+    // Files that were moved before an interruption are no longer in the part, so restored files are not mistaken for
+    // replaced ones.
     if (existsSync(join(dataDir, name))) {
       await mkdir(kept, { recursive: true, mode: 0o700 });
       await rename(join(dataDir, name), join(kept, name));

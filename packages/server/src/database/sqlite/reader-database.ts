@@ -19,7 +19,7 @@ const patientMilliseconds = 12;
 const patiencePause = 50;
 /** How long a statement that took longer is refused without another attempt. */
 const longStatementMilliseconds = 10_000;
-/** On a machine with too much work, a short statement may take long once. */
+/** On an overloaded machine, a short statement may take long once. */
 const maxFailures = 2;
 /** How long a read transaction stays open, so that the write-ahead log can be reset. */
 const maxStateMilliseconds = 20;
@@ -28,9 +28,9 @@ const maxValue = 256 * 1024;
 /**
  * A SQLite store that another thread of this process writes, for short reads.
  *
- * Reads share a read transaction until a write has been committed, or 20 ms have passed. All reads therefore see every write that was
- * acknowledged before them. What it cannot read within 3 ms (12 ms now and then), or at all, it refuses with a
- * {@link DatabaseFault}: the thread that writes must answer the request.
+ * Reads share a read transaction until a write has been committed, or 20 ms have passed. All reads therefore see every
+ * write that was acknowledged before them. Reads that take longer than 3 ms (12 ms now and then), or that are not
+ * possible here, are refused with a {@link DatabaseFault}: the thread that writes must answer the request.
  */
 export class ReaderDatabase implements ReadOnlyStore {
   readonly dialect = sqliteDialect;

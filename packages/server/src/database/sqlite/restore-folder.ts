@@ -38,7 +38,7 @@ export async function restoreFolder(options: FolderRestoreOptions): Promise<stri
   const lock = await FolderLock.acquire(dataDir, at);
   const part = join(dataDir, partName);
   try {
-    await finishRestore(dataDir); // one that was interrupted
+    await finishRestore(dataDir); // a restore that was interrupted
     const keep = `replaced-${at.replace(/[^\d]/g, '').slice(0, 14)}-${randomUUID().slice(0, 8)}`;
     if (application) {
       await decideRestore(dataDir, { keep, application: await prepareApplication({ ...options, application }, part) });

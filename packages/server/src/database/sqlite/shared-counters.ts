@@ -1,10 +1,10 @@
 /**
- * What the threads of one process must know of a SQLite store, in shared memory: how many transactions it has committed, in all and for
- * each group of tables, and whether it is being closed.
+ * The state of a SQLite store that the threads of one process share, in shared memory: how many transactions it has
+ * committed, in all and for each group of tables, and whether it is being closed.
  *
- * The writing thread counts a transaction after its COMMIT and before it acknowledges it. A reading thread copies the counters before it
- * begins a read transaction. What it then reads is therefore never older than its copy, and a reader whose copy equals the counters has
- * seen every acknowledged write.
+ * The writing thread counts a transaction after its COMMIT and before it acknowledges it. A reading thread copies the
+ * counters before it begins a read transaction. What it then reads is therefore never older than its copy, and a reader
+ * whose copy equals the counters has seen every acknowledged write.
  */
 
 const commitCell = 0;

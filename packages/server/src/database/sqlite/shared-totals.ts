@@ -1,12 +1,15 @@
 /**
- * The totals of lists that the threads of one process tell each other, in shared memory of a fixed size. A reader may not count for long:
- * it finds here what the main thread has counted.
+ * The totals of lists that the threads of one process share, in memory of a fixed size. A reader may not count for
+ * long: it finds here what the main thread has counted.
  */
 import { hash } from 'node:crypto';
 import type { Row, TotalsOfState } from '../database.ts';
 
 const slots = 4096;
-/** Of a slot: its version, three parts of the hash of its key, the counter in two parts, and the numbers of a row in two parts each. */
+/**
+ * The cells of a slot: its version, three parts of the hash of its key, the counter in two parts, and the numbers of a
+ * row in two parts each.
+ */
 const rowLength = 3;
 const keyCell = 1;
 const counterCell = 4;
@@ -45,7 +48,7 @@ export class SharedTotals {
     return Atomics.load(this.#cells, first) === version ? row.map((each) => (each === noValue ? null : each)) : null;
   }
 
-  /** Rows that do not consist of three whole numbers or NULL are not noted. */
+  /** Rows that do not consist of three whole numbers or NULL are not stored. */
   #note(key: string, counter: number, row: Row): void {
     const numbers = row.map((value) => (value === null ? noValue : value));
     if (numbers.length !== rowLength || !numbers.every(isWhole)) return;

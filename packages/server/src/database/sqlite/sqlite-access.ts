@@ -38,7 +38,7 @@ function readAccess(rows: readonly Row[], text: string): StatementAccess {
 /** A check of the deadline, as the dialect writes it. */
 const checkForm = /&(\d+) OR _tick\(\)/;
 
-/** For how many visited rows a statement checks its deadline once. */
+/** How many visited rows there are for each check of the deadline in a statement. */
 export function readCheckedRows(text: string): number {
   return Number(checkForm.exec(text)?.[1] ?? 0) + 1;
 }

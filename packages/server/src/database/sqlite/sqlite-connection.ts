@@ -209,7 +209,7 @@ const diskCodes = new Set([8, 10, 11, 13, 14, 26]);
 export function toSqliteFault(error: unknown): DatabaseFault {
   if (error instanceof DatabaseFault) return error;
   const { errcode, message } = error as { errcode?: number; message?: string };
-  // What a statement compiled for an older schema runs into.
+  // The errors of a statement that was compiled for an older schema.
   if (errcode === 1 && /^(no such (column|table): |table .* has no column named )/.test(message ?? ''))
     return new DatabaseFault('stale', error);
   if (errcode === 1 && message === 'integer overflow') return new DatabaseFault('range', error);

@@ -57,8 +57,8 @@ FROM (SELECT a FROM (${accounts}) LIMIT 10000))`;
 }
 
 /**
- * The expression for one e-mail of a known account. The account takes as long to look up as a word, so it only stands in an
- * expression of nothing but negations, which needs something to exclude from.
+ * The expression for one e-mail of a known account. Looking up the account takes as long as looking up a word. So the
+ * expression only contains the account if all terms are negations, which need something to exclude from.
  */
 function singleEmailExpression(account: Sql, expression: Param): Sql {
   return sql`(CASE WHEN substr(${expression},1,5)=' AND ' THEN substr(${expression},6)

@@ -323,7 +323,7 @@ function requireComplete(database: string): void {
   }
 }
 
-/** The store of an application that `main` lists; null where it is not listed. @param main the file of `main`. */
+/** The store of an application that `main` lists; null if it is not listed. @param main the file of `main`. */
 export function findSqliteStore(main: string, application: string): string | null {
   const connection = new SqliteConnection(main, { readOnly: true });
   try {

@@ -15,7 +15,8 @@ export interface ExpectedStore {
  * Refuses a database file that went missing or was emptied: SQLite would make a new empty one, and the server would
  * come up healthy without its data.
  *
- * @throws Error where it may not be made; StartFailure where it may, and what lies next to it shows that it existed.
+ * @throws Error if it is missing or empty and may not be created; StartFailure if it may be created, but other files
+ * show that it existed before.
  */
 export function requireStoreFile({ path, mayCreate, isMainStore }: ExpectedStore): void {
   const size = readFileSize(path);
@@ -40,7 +41,7 @@ export function readStoreEpoch(path: string): string | null {
   }
 }
 
-/** A file of the same store that is only made after the database; null where there is none. */
+/** A file of the same store that is only made after the database; null if there is none. */
 function findRemains(path: string, isMainStore: boolean): string | null {
   const folder = dirname(path);
   const store = basename(path, '.db');

@@ -13,7 +13,7 @@ interface Pending {
 const graceMilliseconds = 1000;
 /** After this time without a task, a thread ends. It holds up to 30 MB, and starts in 20 ms. */
 const defaultIdleMilliseconds = 10_000;
-/** A thread has few young objects: rows are copied to the thread that asked for them. */
+/** A thread has few young objects: rows are copied to the thread that requested them. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
 /** A pool of worker threads, each with its own connection. Threads are started when they are needed, and end when they are idle. */
@@ -23,7 +23,7 @@ export class WorkerThreads {
   readonly #foreignKeys: boolean;
   readonly #size: number;
   readonly #idleMilliseconds: number;
-  /** Those that have no task, the last used one at the end, with the timer that ends them. */
+  /** Threads without a task, the one that was used last at the end, each with the timer that ends it. */
   readonly #idle = new Map<Worker, NodeJS.Timeout>();
   readonly #all = new Set<Worker>();
   readonly #queue: Pending[] = [];
@@ -119,7 +119,8 @@ export class WorkerThreads {
       clearTimeout(timer);
       // Not removeAllListeners(), because it would also remove the Worker's own listeners.
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
-      // A thread that is being ended keeps the process alive until it has ended: a stop would break off otherwise.
+      // A thread that is being ended keeps the process alive until it has ended: otherwise the process would exit
+      // before a stop is complete.
       if (!this.#closed) worker.unref();
       if (retire || this.#closed) this.#all.delete(worker);
       else this.#keepIdle(worker);

@@ -1,4 +1,7 @@
-/** What the requests of the last hour were: how many, how many failed, and how long they took, for each minute. */
+/**
+ * Statistics of the requests of the last hour, for each minute: how many there were, how many failed, and how long they
+ * took.
+ */
 import { type ActionRequests, latencyBounds, type RequestMetrics } from '../../base/metrics.ts';
 
 /** The requests of one minute, of all actions together. */

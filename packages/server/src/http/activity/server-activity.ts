@@ -1,4 +1,7 @@
-/** What one server did in the last hour, for the administrators of `main`. Loaded with the first minute that ends or the first request. */
+/**
+ * Reports what one server did in the last hour, for the administrators of `main`. Loaded with the first minute that
+ * ends or the first request.
+ */
 import { hostname } from 'node:os';
 import { processCounters } from '../../base/metrics.ts';
 import type { MetricsSources } from '../metrics/metrics-page.ts';
@@ -9,7 +12,7 @@ import { RequestHistory, untilNextMinute } from './request-history.ts';
 /** Entries of a list in a reply. */
 const most = 20;
 
-/** Keeps what the requests of the last hour were. */
+/** Holds the statistics of the requests of the last hour. */
 export class ServerActivity {
   readonly #sources: MetricsSources;
   readonly #startedAt: number;
@@ -76,7 +79,7 @@ export class ServerActivity {
   }
 }
 
-/** What the work in the background has done since the start. */
+/** The results of background work since the start. */
 function describeJobs(): object {
   const { webhooks, mailRecipients, mailReceived, importsEnded, statementsTimedOut } = processCounters;
   return {

@@ -1,4 +1,7 @@
-/** Takes the reference's script out of its package and packs it, in a thread: it is four megabytes. */
+/**
+ * Extracts the script of the API reference from its package and compresses it. It has four megabytes, so this runs in a
+ * thread.
+ */
 import { parentPort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import scalar from '@scalar/fastify-api-reference';

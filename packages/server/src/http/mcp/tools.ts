@@ -48,8 +48,8 @@ export function isWriteTool(action: ToolAction): action is WriteToolAction {
 }
 
 /**
- * What the name of a tool means; null: no tool can have this name. The collection of the name may be unknown, or the caller may have no
- * permission for it: the action decides about both, as in other requests.
+ * Parses the name of a tool; null: no tool can have this name. The collection of the name may be unknown, or the caller
+ * may have no permission for it: the action decides about both, as in other requests.
  */
 export function parseToolName(name: string, { subject, collections }: ToolScope): ToolTarget | null {
   const target = name === mailSearchTool ? mailSearch : splitToolName(name);

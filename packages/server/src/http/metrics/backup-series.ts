@@ -1,4 +1,4 @@
-/** What the metrics tell about backups. It is read from the list of backups, so it is the same on all servers. */
+/** The metrics of backups. They are read from the list of backups, so they are the same on all servers. */
 import { parseJob } from '../../applications/backups/backup-entry.ts';
 import { readLastBackup, readRunningBackups } from '../../database/backup-rows.ts';
 import type { Database } from '../../database/database.ts';

@@ -1,4 +1,4 @@
-/** Answers `/metrics`. Without METRICS_TOKEN only this machine may read it, otherwise only who has the token. */
+/** Answers `/metrics`. Without METRICS_TOKEN only this machine may read it, otherwise only callers with the token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../protocol/api-error.ts';

@@ -82,7 +82,7 @@ async function sendPage(files: WebFiles, reply: FastifyReply): Promise<FastifyRe
     .send(page);
 }
 
-/** The service worker for push messages. Its address never changes, so browsers ask for it again. */
+/** The service worker for push messages. Its address never changes, so browsers must revalidate it. */
 async function sendPushWorker(files: WebFiles, reply: FastifyReply): Promise<FastifyReply> {
   return reply
     .headers({

@@ -60,7 +60,7 @@ export async function runTest(request: MailRequest): Promise<MailData> {
   return showTest(await mail.connections.test({ address, account: account.id, settings }));
 }
 
-/** `accounts:authorize`: gives the address at which the user signs in with the mail provider of an account. */
+/** `accounts:authorize`: returns the URL where the user signs in with the mail provider of an account. */
 export async function runAuthorize(request: MailRequest): Promise<MailData> {
   const { context } = request;
   requireAccountWriter(context, 'update');
@@ -74,7 +74,10 @@ export async function runAuthorize(request: MailRequest): Promise<MailData> {
   return { data: JSON.stringify(authorization) };
 }
 
-/** `accounts:finishAuthorization`: takes what the mail provider has given to the browser of the same user. */
+/**
+ * `accounts:finishAuthorization`: completes the sign-in with the parameters that the mail provider has sent to the
+ * browser of the same user.
+ */
 export async function runFinishAuthorization(request: MailRequest): Promise<MailData> {
   const { context, mail } = request;
   requireAccountWriter(context, 'update');
@@ -93,7 +96,7 @@ export async function runFinishAuthorization(request: MailRequest): Promise<Mail
   const requireAccess = async (account: number): Promise<void> =>
     void (await requireUpdatableAccount(context, account, ['oauth']));
   const id = await finishAuthorization({ user, state, code }, authorizationParts(request), requireAccess);
-  await mail.retrySync(id); // it may have waited for the sign-in
+  await mail.retrySync(id); // the account may have been waiting for the sign-in
   return { data: JSON.stringify({ id, signedIn: true }) };
 }
 
@@ -105,7 +108,7 @@ function authorizationParts({ context, mail }: MailRequest): AuthorizationParts 
 }
 
 /**
- * Refuses callers before their parameters are looked at.
+ * Refuses callers before their parameters are checked.
  *
  * @param action null: the caller may create or update accounts.
  * @throws ApiError `NO_PERMISSION`
@@ -125,7 +128,8 @@ function requireUser({ caller }: RecordContext): number {
 /**
  * The account, if the caller may update it.
  *
- * @param fields what the operation changes or uses: a role that may not write them must not reach them by the operation.
+ * @param fields what the operation changes or uses: a role that may not write these fields must not change them through
+ * the operation.
  * @throws ApiError `NO_PERMISSION`, `FIELD_DENIED`, `RECORD_UNKNOWN`, `TARGET_MISSING`
  */
 export async function requireUpdatableAccount(

@@ -151,7 +151,7 @@ async function runStep(request: MailRequest, id: unknown, step: CampaignStep): P
   const owner = step.sends ? await requireSender(request, campaign) : null;
   return request.write({ lockKey: mailLockKey({ id: campaign.accountId }) }, async (tx) => {
     const { database, tx: transaction, clock } = tx;
-    // Whoever changes the draft meanwhile does not decide what is sent as the caller.
+    // If somebody changes the draft meanwhile, the changed draft must not be sent as the caller.
     if (owner && !isSameContent(campaign, await readCampaign(database, transaction, campaign.id)))
       throw new ApiError('VERSION_STALE', 'The campaign was changed meanwhile. Read it again.');
     const only = { statuses: step.from };

@@ -97,7 +97,7 @@ export type MailResult = MailData | MailFile | MailStream;
  */
 export function readBodyObject({ body, name }: MailRequest, known: readonly string[] | null): BodyValues {
   if (body === undefined || body === null) return {};
-  if (!isObject(body)) throw new ApiError('BODY_INVALID', `${name} takes an object.`);
+  if (!isObject(body)) throw new ApiError('BODY_INVALID', `The body of ${name} must be an object.`);
   const unknown = known && Object.keys(body).find((each) => !known.includes(each));
   if (unknown) throw new ApiError('BODY_INVALID', `${name} has no property "${unknown.slice(0, 60)}".`);
   return body;

@@ -28,7 +28,7 @@ import { type BodyValues, type MailData, type MailRequest, readBodyObject } from
 /** A rule that a request names or gives. */
 type TestedRule = RunnableRule & RuleTest;
 
-/** E-mails that are looked at, and where the next call continues. */
+/** E-mails that are examined, and where the next call continues. */
 interface Scan {
   readonly folder: string | null;
   readonly limit: number;

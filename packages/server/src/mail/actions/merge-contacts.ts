@@ -18,7 +18,7 @@ import { destroyRecords, updateRecords } from '../../records/write/write-records
 import { contactRules } from '../contacts/contact-rules.ts';
 import { type BodyValues, type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
 
-/** Texts of which the first one that is not empty is taken. */
+/** Fields for which the first text that is not empty is taken. */
 const singleTexts = ['name', 'company', 'phone'] as const;
 const texts = [...singleTexts, 'notes'] as const;
 
@@ -26,8 +26,9 @@ const texts = [...singleTexts, 'notes'] as const;
 type VisibleContact = Readonly<Record<string, unknown>> & { readonly id: number };
 
 /**
- * The merged contact keeps the key `id`. Its empty texts are taken from `others`, in their order, unless `values` gives them; the
- * notes of all are joined. The others are destroyed, and their addresses become `otherAddresses`.
+ * Merges contacts. The merged contact keeps the key `id`. Its empty texts are taken from `others`, in their order,
+ * unless `values` gives them; the notes of all are joined. The others are destroyed, and their addresses become
+ * `otherAddresses`.
  *
  * @throws ApiError 403 unless the caller may update the one contact and destroy the others.
  */
@@ -132,7 +133,10 @@ async function joinGroups(tx: TransactionContext, id: number, others: readonly n
   }
 }
 
-/** The rules of contacts for a merge, which adds addresses, and whose guard ran when the others were destroyed. */
+/**
+ * The rules of contacts for a merge. They add addresses, and have no guard, because it ran when the others were
+ * destroyed.
+ */
 function withOtherAddresses(otherAddresses: readonly string[]): RecordRules {
   const prepare: RecordRules['prepare'] = async (body, key, context) => {
     const prepared = await contactRules.prepare?.(body, key, context);

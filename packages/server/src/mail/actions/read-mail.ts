@@ -75,7 +75,7 @@ async function fetchBodies(mail: MailStore, { data }: MailData): Promise<boolean
       if (!(await mail.fetchBody(Number(id)))) break;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // A server that cannot be read now does not give the other bodies either.
+      // If the mail server cannot be read now, it cannot deliver the other bodies either.
       if (error.code !== 'MAIL_BODY_DELETED') break;
       continue;
     }

@@ -163,7 +163,7 @@ async function queueMessage(
 /** @throws ApiError 422 for a reminder that is due before the message is sent. The rules of conversations check everything else. */
 function requireLater(followUpAt: unknown, sendAt: string): void {
   if (typeof followUpAt === 'string' && Date.parse(followUpAt) <= Date.parse(sendAt))
-    throw invalidValues({ followUpAt: 'Give a time after that at which the message is sent.' });
+    throw invalidValues({ followUpAt: 'Give a time that is later than the time at which the message is sent.' });
 }
 
 /** @returns ISO 8601: not before the end of the time in which sending can be cancelled. */

@@ -7,8 +7,8 @@ import { requireEmailGrant } from './mail-access.ts';
 import { type MailData, type MailRequest, readBodyObject } from './mail-request.ts';
 
 /**
- * `emails:unsubscribe`: leaves the mailing list of an e-mail with one click. Only the address that an e-mail names which the caller
- * may read is called, and only when somebody requests it: reading a message calls nothing.
+ * `emails:unsubscribe`: leaves the mailing list of an e-mail with one click. The server only calls the address in an
+ * e-mail that the caller may read, and only when somebody requests it: reading a message calls nothing.
  */
 export async function runUnsubscribe(request: MailRequest): Promise<MailData> {
   const { context, mail } = request;

@@ -1,6 +1,7 @@
 /**
- * Aliases as senders: `accounts:verifyAlias` has a code sent to an alias, `accounts:confirmAlias` takes it. The server's own mailer
- * sends the code: what the account itself sends could be read among its sent messages, without receiving mail at the alias.
+ * Aliases as senders: `accounts:verifyAlias` sends a code to an alias, and `accounts:confirmAlias` checks the code. The
+ * server's own mailer sends it: if the account itself sent it, the code could be read in its sent messages, without
+ * receiving mail at the alias.
  */
 import { adminRole } from '../../access/access-table.ts';
 import type { Transaction } from '../../database/database.ts';
@@ -58,7 +59,7 @@ export async function runVerifyAlias(request: MailRequest): Promise<MailData> {
   return { data: JSON.stringify({ address, expiresAt: proof.code?.expiresAt }) };
 }
 
-/** `accounts:confirmAlias`: takes the code. Administrators confirm an alias without one. */
+/** `accounts:confirmAlias`: checks the code. Administrators confirm an alias without one. */
 export async function runConfirmAlias(request: MailRequest): Promise<MailData> {
   const { context } = request;
   const { id, address, code } = await readTarget(request, ['address', 'code']);
@@ -78,7 +79,8 @@ export async function runConfirmAlias(request: MailRequest): Promise<MailData> {
     isRight = checked.isRight;
     return checked.proof;
   });
-  if (!isRight) throw invalidValues({ code: 'The code is wrong or has expired. Have another one sent.' });
+  if (!isRight)
+    throw invalidValues({ code: 'The code is wrong or has expired. Request another one with accounts:verifyAlias.' });
   return { data: JSON.stringify({ address, verifiedAt }) };
 }
 

@@ -15,7 +15,9 @@ export interface CheckedSender extends Pick<DueCheck, 'emailId' | 'receivedAt' |
   readonly sender: string | null;
 }
 
-/** Domains that the account has written to, of which more would not make a look-alike more likely. */
+/**
+ * Maximum number of domains that the account has written to. More would not make it more likely to find a look-alike.
+ */
 const maxKnownDomains = 2000;
 /** Accounts of one run whose facts are remembered. */
 const maxAccounts = 100;

@@ -38,7 +38,7 @@ export interface AuthenticityParts {
   readonly changes: ChangeLog;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Null: no name server is asked. */
+  /** Null: no name server is queried. */
   readonly dns: DnsResolver | null;
 }
 
@@ -123,7 +123,7 @@ export class AuthenticityChecks {
     });
   }
 
-  /** Completes what an earlier server version has not noted. */
+  /** Stores what an earlier server version did not store. */
   async #complete(): Promise<void> {
     const { database, clock } = this.#parts;
     const accounts = await findAccountsWithoutCorrespondents(database);

@@ -17,7 +17,7 @@ const maxTraceLength = 4096;
 const maxReasonLength = 200;
 const maxFromAddresses = 100;
 
-/** The report about a message. Never rejects for what a message holds. */
+/** The report about a message. The promise never rejects because of the content of a message. */
 export async function checkSignatures(request: SignatureRequest): Promise<SignatureReport> {
   const { headers } = readHeaders(request.raw);
   const trace = headers

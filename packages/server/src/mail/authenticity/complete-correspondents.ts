@@ -14,7 +14,7 @@ const batchSize = 500;
 /** Other writes run between two batches. */
 const pauseMilliseconds = 10;
 
-/** Completes accounts. Interrupted, it begins again at the next call: repeating it changes nothing. */
+/** Completes accounts. If a call is interrupted, the next one begins again: repeating it changes nothing. */
 export async function completeCorrespondents(
   {
     database,

@@ -77,7 +77,7 @@ export function findResembled(domain: string, known: readonly KnownDomain[]): st
   return (same ?? known.find((each) => isTypo(look, each.skeleton)))?.domain ?? null;
 }
 
-/** Whether two skeletons have the same ending, and names of which one becomes the other by one letter, or by swapping two. */
+/** Whether two skeletons have the same ending, and their names differ by one letter, or by two swapped letters. */
 function isTypo(one: string, other: string): boolean {
   const [name, ending] = splitEnding(one);
   const [otherName, otherEnding] = splitEnding(other);

@@ -22,8 +22,8 @@ const maxAddressLength = 320;
 const checkedMilliseconds = 30 * 86_400_000;
 
 /**
- * Folders of messages that the account wrote. Their sender proves nothing elsewhere: a forged message can name the account as its
- * sender, and its recipients must not become known by that.
+ * Folders of messages that the account wrote. In other folders the sender proves nothing: a forged message can name the
+ * account as its sender, and its recipients must not become correspondents.
  */
 export const sentFolders: ReadonlySet<string> = new Set(['sent', 'outbox']);
 /** Folders in which a message from the account's own address arrived like any other. */
@@ -52,7 +52,7 @@ export function collectCorrespondents(emails: readonly CorrespondenceEmail[]): M
   return [...met.values()].map((each) => ({ ...each, emailId: Number.isFinite(each.emailId) ? each.emailId : null }));
 }
 
-/** Nobody has written an automatic reply, so its recipient is a stranger as before. */
+/** No person has written an automatic reply, so its recipient does not become a correspondent. */
 function isAutomaticReply({ outgoing, content }: NewEmail): boolean {
   return outgoing && isAutomaticMail(content.headers as Parameters<typeof isAutomaticMail>[0]);
 }

@@ -25,8 +25,8 @@ export interface AuthenticationResult {
   /** Why the result is not `pass`, where that is known. */
   readonly reason: string | null;
   /**
-   * `checked`: by this server. `receiver`: by the mail server of the account. `message`: a header says so that anybody can have
-   * written; it counts for nothing.
+   * `checked`: by this server. `receiver`: by the mail server of the account. `message`: from a header that anybody can
+   * have written; it counts for nothing.
    */
   readonly source: 'checked' | 'receiver' | 'message';
 }

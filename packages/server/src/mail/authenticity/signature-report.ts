@@ -7,7 +7,7 @@ export type KeyAnswer = { readonly records: readonly (readonly string[])[] } | {
 export interface SignatureRequest {
   /** The whole message, or only its headers where it has no signatures. */
   readonly raw: Uint8Array;
-  /** The records of the keys, by name in lower case. A thread asks no name servers. */
+  /** The records of the keys, by name in lower case. A thread does not query name servers itself. */
   readonly keys: Readonly<Record<string, KeyAnswer>>;
   /** The domain of the sender. Its signatures are checked first. */
   readonly senderDomain: string | null;

@@ -34,12 +34,12 @@ export interface ReceivingServer {
 }
 
 export interface VerifyParts {
-  /** Null: no name server is asked. Then only the results of the account's mail server count. */
+  /** Null: no name server is queried. Then only the results of the account's mail server count. */
   readonly dns: DnsResolver | null;
   readonly checkSignatures: (request: SignatureRequest) => Promise<SignatureReport>;
 }
 
-/** Name servers that one message makes this server ask. SPF alone may ask 20 of them. */
+/** Maximum DNS lookups for one message. SPF alone may need 20 of them. */
 const maxLookups = 60;
 const spfMilliseconds = 10_000;
 const maxReasonLength = 200;

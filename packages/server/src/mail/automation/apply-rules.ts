@@ -1,9 +1,10 @@
 /**
  * Applies the rules and the vacation reply of an account to one e-mail that has arrived.
  *
- * The transaction that stores the e-mail also stores that it waits for the rules (`mailArrivals`). Everything that the rules do, the
- * automatic reply in the outbox, the memory of that reply, and the removal of the waiting entry are one other transaction. After a crash
- * between both, the entry still waits; after the second one, nothing is done again.
+ * The transaction that stores the e-mail also stores that it waits for the rules (`mailArrivals`). A second transaction
+ * contains everything that the rules do: the automatic reply in the outbox, the record of that reply, and the removal
+ * of the waiting entry. After a crash between the two, the entry still waits; after the second one, nothing is
+ * repeated.
  */
 import type { Database } from '../../database/database.ts';
 import { type Arrival, takeArrivals } from '../../database/mail/arrival-rows.ts';

@@ -27,7 +27,7 @@ export interface PreparedReply extends WantedReply {
 }
 
 /**
- * Composes a reply. Nothing but its bytes is stored; without {@link queueReply} they are swept.
+ * Composes a reply. Only its bytes are stored; if {@link queueReply} is not called, they are removed by the sweep.
  *
  * @param context as whom the reply is written.
  */
@@ -54,8 +54,9 @@ export async function prepareReply(
 }
 
 /**
- * Puts a composed reply into the outbox, unless the sender has had one from the same source within a week, or the account has sent too
- * many within an hour. The memory of the reply and the message in the outbox are written in the same transaction.
+ * Puts a composed reply into the outbox, unless the sender has had one from the same source within a week, or the
+ * account has sent too many within an hour. The record of the reply and the message in the outbox are written in the
+ * same transaction.
  *
  * @param tx a transaction that holds the lock of the account's mail.
  * @returns whether it will be sent.

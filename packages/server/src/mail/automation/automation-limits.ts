@@ -12,7 +12,7 @@ export const automationLimits = {
   replyHtmlLength: 50_000,
   /** Code units of a message's text that conditions look at. */
   bodyLength: 100_000,
-  /** E-mails that one call of `mailRules:try` or `mailRules:apply` looks at, at most and by default. */
+  /** Maximum and default number of e-mails that one call of `mailRules:try` or `mailRules:apply` examines. */
   scannedEmails: 200,
   defaultScannedEmails: 100,
   /** One automatic reply to each sender in this time, for each rule and for the vacation reply. */

@@ -13,11 +13,14 @@ export type RuleEffect =
 export interface EffectFacts {
   /** Of the account, in lower case. */
   readonly ownAddresses: ReadonlySet<string>;
-  /** Whether the caller may read a field of e-mails. Effects are told apart from the state only by fields that the caller may read. */
+  /**
+   * Whether the caller may read a field of e-mails. An action only counts as without effect if the caller may read the
+   * fields that show this.
+   */
   readonly mayRead: (field: string) => boolean;
 }
 
-/** What the actions of a rule would do to an e-mail; an action whose effect is there already is left out. */
+/** What the actions of a rule would do to an e-mail, without actions that would change nothing. */
 export function describeEffects(
   actions: readonly RuleAction[],
   message: RuleMessageRow,

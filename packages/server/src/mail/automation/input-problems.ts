@@ -15,7 +15,7 @@ export class InputProblems {
       if (!known.includes(name))
         this.add(
           `${path === '' ? '' : `${path}.`}${name.slice(0, 60)}`,
-          `There is no such property. Remove it; known are ${known.join(', ')}.`,
+          `There is no such property. Remove it. The properties are ${known.join(', ')}.`,
         );
   }
 

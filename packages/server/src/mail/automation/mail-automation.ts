@@ -77,8 +77,9 @@ export class MailAutomation {
   }
 
   /**
-   * Notes in the transaction that stores new e-mails that rules and the vacation reply apply to them. It costs one statement; nothing is
-   * noted for an account without both. Not for imports, nor for old mail of a first synchronisation.
+   * Stores, in the transaction that stores new e-mails, that rules and the vacation reply apply to them. It costs one
+   * statement; nothing is stored for an account that has neither. Do not call it for imports, nor for old mail of a
+   * first synchronisation.
    *
    * @param emails keys of e-mails that have just arrived in the inbox.
    */

@@ -14,7 +14,7 @@ import { toMailRule } from './stored-rule.ts';
 
 /** Fields that the server sets; values for them are ignored. */
 const serverManaged = new Set(['ownerId', 'owner', 'role', 'problem']);
-/** Whoever changes one of these changes what the rule does, so the rule acts as that user from then on. */
+/** A user who changes one of these fields changes what the rule does, so the rule acts as that user from then on. */
 const meaningful = ['enabled', 'matches', 'conditions', 'actions', 'stop'];
 
 /**

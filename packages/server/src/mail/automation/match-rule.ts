@@ -93,7 +93,7 @@ function testCondition(condition: RuleCondition, comparable: ComparableMessage):
   }
 }
 
-/** The name is free text of the sender, so only `contains` looks at it. */
+/** The name is free text of the sender, so only `contains` compares it. */
 function matchesAddresses(list: RuleMessage['from'], operator: AddressComparison, given: string): boolean {
   const value = prepareText(given);
   return list.some(({ name, address }) => {

@@ -72,7 +72,7 @@ export function requireRulePermissions(context: RecordContext, content: RuleCont
   const refusal = findRuleRefusal(context, content);
   if (refusal === null) return;
   const { path, reason } = refusal;
-  throw new ApiError('FIELD_DENIED', `A rule may not do what its author may not. ${path}: ${reason}`, {
+  throw new ApiError('FIELD_DENIED', `A rule cannot do more than its author is permitted to do. ${path}: ${reason}`, {
     details: { [path]: reason },
   });
 }

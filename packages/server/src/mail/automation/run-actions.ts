@@ -20,11 +20,11 @@ export type RunnableRule = Pick<MailRule, 'accountId' | 'name' | 'conditions' | 
 };
 
 /**
- * Carries out all actions of a rule except automatic replies. What is already so does not change again.
+ * Carries out all actions of a rule except automatic replies. An action whose effect already exists changes nothing.
  *
  * @param tx the context of the user as whom the rule acts.
  * @param emails their keys.
- * @throws ApiError where the user may not do it, or where a mailbox or member no longer exists.
+ * @throws ApiError if the user may not do it, or if a mailbox or member no longer exists.
  */
 export async function runActions(tx: TransactionContext, rule: RunnableRule, emails: readonly number[]): Promise<void> {
   requireRulePermissions(tx, rule);
@@ -104,8 +104,8 @@ async function assign(tx: TransactionContext, user: number, targets: readonly Ac
 }
 
 /**
- * Emits `emails.ruleMatched`. Webhooks receive it although they act for no user, so its payload only names the rule, which a member of
- * the account has written for this purpose, and nothing of the e-mail.
+ * Emits `emails.ruleMatched`. Webhooks receive it although they act for no user. Its payload therefore contains nothing
+ * of the e-mail: it only names the rule, which a member of the account has written for this purpose.
  */
 async function emitRuleMatched(
   { changes, caller, clock, requestId, tx }: TransactionContext,

@@ -1,6 +1,7 @@
 /**
- * Notes on the messages of campaigns what becomes of them: what the SMTP server and later reports say, replies, and recipients who
- * unsubscribe. Everything runs in the transaction of its cause, which holds the lock of the account's mail.
+ * Records the outcomes of the messages of campaigns: what the SMTP server and later reports say, replies, and
+ * recipients who unsubscribe. Everything runs in the transaction of its cause, which holds the lock of the account's
+ * mail.
  */
 import { isoTime } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../database/database.ts';

@@ -42,7 +42,7 @@ export const accounts: IndexedSystemCollection = {
     { name: 'statusReason', type: 'text' },
     defineCount('backfillDone'),
     defineCount('backfillTotal'),
-    // E-mails of which only the headers are stored, and whose bodies are still to be downloaded.
+    // E-mails whose headers are stored, and whose bodies are still to be downloaded.
     defineCount('bodiesWaiting'),
     { name: 'lastSyncAt', type: 'datetime' },
     { name: 'signature', type: 'text' },

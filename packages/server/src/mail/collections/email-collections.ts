@@ -17,7 +17,10 @@ import {
 /** The states of a conversation. `snoozed` ends at a time; a received e-mail opens any of the others. */
 export const conversationStates = ['open', 'closed', 'snoozed', 'archived'] as const;
 
-/** The collection that holds what is stored next to the row of an e-mail. Lists do not read it; whoever may get the e-mail may get it. */
+/**
+ * The collection that holds what is stored next to the row of an e-mail. Lists do not read it. Callers who may get the
+ * e-mail may get its content.
+ */
 const contentCollection = 'mailContents';
 
 /** Conversations: the e-mails that answer each other. */

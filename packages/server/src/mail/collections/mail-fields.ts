@@ -47,7 +47,7 @@ export const waitingEmailFields: readonly SystemField[] = [
   { ...keyField, type: 'bigInt' },
   accountField,
   { ...defineReference('email', 'emails', { onDelete: 'cascade' }), unique: true },
-  // Counted before each attempt, so that a message at which the server fails is not processed for ever.
+  // Counted before each attempt, so that a message at which the server fails is not processed again endlessly.
   defineCount('attempts'),
   { name: 'notBefore', type: 'datetime' },
 ];
@@ -59,7 +59,10 @@ export const defineInternalCollection = (
   more: Omit<IndexedSystemCollection, 'name' | 'title' | 'internal' | 'timestamps'>,
 ): IndexedSystemCollection => ({ name, title, internal: true, timestamps: false, ...more });
 
-/** Rules with `prepare` and `guard` about everyday work, whose module is only loaded when a record is written. */
+/**
+ * Rules with `prepare` and `guard` for everyday writes, which are not audited. Their module is only loaded when a
+ * record is written.
+ */
 export const loadRulesLater = (load: () => Promise<RecordRules>): RecordRules => ({
   changesAccess: false,
   isUnaudited: true,
@@ -75,7 +78,7 @@ export const memberFilter = { seenBy: { userId: userIdVariable } };
 
 const writeActions = ['list', 'get', 'create', 'update', 'destroy', 'export', 'history'];
 
-/** Traits of every collection of mail that requests can name: whose mail it is, the account decides, not the role. */
+/** Traits of every collection of mail that requests can name: the account decides who sees its mail, not the role. */
 export const commonTraits = {
   visibility: { filter: memberFilter, bindsAdministrators: true },
   hasUnauditedCascades: true,

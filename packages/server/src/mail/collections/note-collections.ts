@@ -13,7 +13,7 @@ import {
   userIdVariable,
 } from './mail-fields.ts';
 
-/** Whoever may get the conversation may see what belongs to it, and nobody else. */
+/** What belongs to a conversation is visible to exactly those who may get the conversation. */
 const visibleWith = { relation: 'conversation', collection: 'conversations' } as const;
 const conversationField = defineReference('conversation', 'conversations', { onDelete: 'cascade' });
 
@@ -103,7 +103,7 @@ export const mailPushMessages = defineInternalCollection('mailPushMessages', 'Pu
     defineReference('subscription', 'mailPushSubscriptions', { onDelete: 'cascade' }),
     { name: 'notificationId', type: 'integer' },
     { name: 'emailId', type: 'bigInt' },
-    // Counted before each attempt, so that a message at which the server fails is not processed for ever.
+    // Counted before each attempt, so that a message at which the server fails is not processed again endlessly.
     defineCount('attempts'),
     { name: 'at', type: 'datetime' },
     { name: 'notBefore', type: 'datetime' },

@@ -38,8 +38,8 @@ export const mailOperations = defineInternalCollection(
   },
 );
 
-/** E-mails that were deleted here for ever, so that the mail server does not bring them back. */
-export const mailTombstones = defineInternalCollection('mailTombstones', 'E-mails that were deleted for ever', {
+/** E-mails that were permanently deleted here, so that the mail server does not bring them back. */
+export const mailTombstones = defineInternalCollection('mailTombstones', 'Permanently deleted e-mails', {
   indexes: [{ fields: ['accountId', 'identity'], unique: true }, { fields: ['accountId', 'providerId'] }],
   fields: [
     { ...keyField, type: 'bigInt' },

@@ -11,32 +11,28 @@ import {
 } from './mail-fields.ts';
 
 /** In which mailbox an e-mail is, and its number there. */
-export const mailPlacements = defineInternalCollection(
-  'mailPlacements',
-  'In which mailbox an e-mail lies, under which number',
-  {
-    indexMigration: { after: migratePlacements },
-    indexes: [
-      { fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true },
-      // A mailbox in the order of lists: the key of an e-mail begins with the second in which it was received.
-      { fields: ['mailboxId', 'emailId'] },
-      { fields: ['emailId', 'mailboxId'] },
-    ],
-    fields: [
-      { ...keyField, type: 'bigInt' },
-      defineReference('email', 'emails', { onDelete: 'cascade' }),
-      defineReference('mailbox', 'mailboxes', { onDelete: 'cascade' }),
-      { name: 'uidvalidity', type: 'string', maxLength: 20 },
-      // Null where the mail server does not have the e-mail in this mailbox yet, or not any more.
-      { name: 'uid', type: 'bigInt' },
-      { name: 'modseq', type: 'string', maxLength: 20 },
-      // Flags and keywords that the mail server confirmed last.
-      { name: 'flags', type: 'json' },
-    ],
-  },
-);
+export const mailPlacements = defineInternalCollection('mailPlacements', 'Placements of e-mails in mailboxes', {
+  indexMigration: { after: migratePlacements },
+  indexes: [
+    { fields: ['mailboxId', 'uidvalidity', 'uid'], unique: true },
+    // A mailbox in the order of lists: the key of an e-mail begins with the second in which it was received.
+    { fields: ['mailboxId', 'emailId'] },
+    { fields: ['emailId', 'mailboxId'] },
+  ],
+  fields: [
+    { ...keyField, type: 'bigInt' },
+    defineReference('email', 'emails', { onDelete: 'cascade' }),
+    defineReference('mailbox', 'mailboxes', { onDelete: 'cascade' }),
+    { name: 'uidvalidity', type: 'string', maxLength: 20 },
+    // Null where the mail server does not have the e-mail in this mailbox yet, or not any more.
+    { name: 'uid', type: 'bigInt' },
+    { name: 'modseq', type: 'string', maxLength: 20 },
+    // Flags and keywords that the mail server confirmed last.
+    { name: 'flags', type: 'json' },
+  ],
+});
 
-/** E-mails of which only the headers are stored, and whose bodies are to be downloaded. */
+/** E-mails whose headers are stored, and whose bodies are to be downloaded. */
 export const mailMissingBodies = defineInternalCollection(
   'mailMissingBodies',
   'E-mails whose body is still on the mail server',
@@ -45,7 +41,7 @@ export const mailMissingBodies = defineInternalCollection(
 );
 
 /** Messages that wait to be sent. */
-export const mailOutbox = defineInternalCollection('mailOutbox', 'Messages on their way out', {
+export const mailOutbox = defineInternalCollection('mailOutbox', 'Outbox', {
   indexMigration: { after: migrateOutbox },
   // The delivery worker takes due messages, by status and time.
   indexes: [{ fields: ['status', 'nextAt'] }],
@@ -73,7 +69,7 @@ export const mailOutbox = defineInternalCollection('mailOutbox', 'Messages on th
 });
 
 /** Keys of messages, by which later messages find their conversation. */
-export const mailThreadKeys = defineInternalCollection('mailThreadKeys', 'By which messages belong to a conversation', {
+export const mailThreadKeys = defineInternalCollection('mailThreadKeys', 'Keys of conversations', {
   indexes: [{ fields: ['accountId', 'key'], unique: true }],
   fields: [
     { ...keyField, type: 'bigInt' },
@@ -86,14 +82,14 @@ export const mailThreadKeys = defineInternalCollection('mailThreadKeys', 'By whi
 /** Subjects and correspondents, by which replies without references find what they answer. */
 export const mailSubjectParties = defineInternalCollection(
   'mailSubjectParties',
-  'By which answers without references find what they answer',
+  'Subjects and correspondents, by which replies without references are matched',
   {
     indexes: [{ fields: ['accountId', 'key', 'kind', 'emailId'], unique: true }],
     fields: [
       { ...keyField, type: 'bigInt' },
       accountField,
       { name: 'key', type: 'string', maxLength: 40 },
-      // 1: a reply without references; 2: the correspondent alone suffices, whatever the other message is.
+      // 1: a reply without references; 2: the correspondent is sufficient, whatever the other message is.
       { name: 'kind', type: 'integer' },
       defineReference('email', 'emails', { onDelete: 'cascade' }),
     ],

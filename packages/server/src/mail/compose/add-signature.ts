@@ -1,4 +1,4 @@
-/** Adds the signature of the sender to a message, as the request asks with `signature: true`. */
+/** Adds the signature of the sender to a message if the request contains `signature: true`. */
 import type { AccountAddresses } from '../../database/mail/identity-rows.ts';
 import { readAccountAddresses } from '../../database/mail/identity-rows.ts';
 import { ApiError } from '../../protocol/api-error.ts';

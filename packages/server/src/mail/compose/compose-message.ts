@@ -56,7 +56,7 @@ export async function composeMessage(
  */
 const automaticHeaders = { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' };
 
-/** The recipient's program shows a button that unsubscribes with one click. `Precedence` prevents answers of absent people. */
+/** The recipient's program shows a button that unsubscribes with one click. `Precedence` prevents vacation replies. */
 function buildListHeaders({ unsubscribeUrl }: Draft): Record<string, string> {
   if (unsubscribeUrl === undefined) return {};
   return {
@@ -89,7 +89,10 @@ function toAttachment({ filename, contentType, contentId, bytes }: LoadedFile) {
   };
 }
 
-/** A message about a calendar names its method in the type too (RFC 6047), by which programs recognise invitations and answers. */
+/**
+ * A message about a calendar names its method in the type too (RFC 6047). Programs recognise invitations and answers by
+ * it.
+ */
 function buildCalendarType(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.subarray(0, calendarHead)).toString('latin1');
   const method = /^METHOD:([A-Za-z-]{1,40})\s*$/m.exec(head)?.[1];

@@ -148,7 +148,7 @@ function parseFile(input: unknown): MailFileInput | string {
   }
   const { filename = null, contentType = 'application/octet-stream', contentId = null, content, ...rest } = input;
   const [unknown] = Object.keys(rest);
-  if (unknown !== undefined) return `"${unknown.slice(0, 60)}" is no property of a file; leave it out.`;
+  if (unknown !== undefined) return `"${unknown.slice(0, 60)}" is not a property of a file. Omit it.`;
   if (typeof content !== 'string' || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(content))
     return 'content: give the bytes as base64.';
   return parseNewFile(filename, contentType, contentId, Buffer.from(content, 'base64'));

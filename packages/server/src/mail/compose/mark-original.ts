@@ -30,7 +30,7 @@ export async function unmarkOriginal(tx: TransactionContext, account: number, em
   for (const { id, source: other } of await rows.readSentSources(account, [email, original.id])) {
     const sent = other as Draft;
     if (id === email || sent.original?.id !== original.id || sent.original.flag !== original.flag) continue;
-    // The mark is the other message's now.
+    // The other message now owns the mark.
     await rows.setSource(id, { ...sent, original: { ...sent.original, isMarked: true } }, sent.bcc);
     return;
   }

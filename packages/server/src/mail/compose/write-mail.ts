@@ -72,7 +72,7 @@ export async function requireEditableDraft(
   await requireEmailAccess(context, [id], 'update');
   const previous = await readDraft(context.database, id, context.tx ?? undefined);
   if (!previous?.draft)
-    throw new ApiError('SYSTEM_PROTECTED', 'The e-mail is no draft. Received and sent messages cannot be rewritten.');
+    throw new ApiError('SYSTEM_PROTECTED', 'The e-mail is not a draft. Received and sent messages cannot be changed.');
   if (requiredCounters(match)?.includes(previous.version) === false) throw staleDraftError();
   const source = previous.source as Draft | null;
   // A message that a user sends is neither an automatic reply nor part of a campaign, even if the draft was.

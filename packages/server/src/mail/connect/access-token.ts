@@ -97,7 +97,7 @@ async function refresh(
   return tokens.accessToken;
 }
 
-/** The account names no client, and the operator has registered none. */
+/** The account names no client of its own, and the operator has not registered one. */
 export function noClientProblem(context: ProblemContext): MailServerProblem {
   return new MailServerProblem('notConfigured', context, {
     message: 'This server is not registered at the mail provider.',
@@ -126,8 +126,8 @@ function readStoredToken(
 /**
  * Stores tokens encrypted.
  *
- * @param before what the tokens were asked for with; if the account has other settings or another refresh token now, they
- *   are not stored. Null: they are always stored.
+ * @param before the settings and the refresh token that the tokens were requested with. If the account has others now,
+ * the tokens are not stored. Null: they are always stored.
  */
 export async function storeTokens(
   parts: LoginParts,

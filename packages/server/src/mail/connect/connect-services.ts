@@ -35,7 +35,7 @@ export interface MailNetwork {
 }
 
 export interface ConnectConfig extends MailConfig {
-  /** It may change. */
+  /** The address of this server; it may change while the server runs. */
   readonly publicUrl: string | null;
   readonly outboundAllow: readonly string[] | OutboundAllow;
 }

@@ -124,7 +124,7 @@ export async function openSocket(
       : connectTcp({ host, port, lookup });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   socket.once(security === 'tls' ? 'secureConnect' : 'connect', resolve);
-  socket.on('error', reject); // stays, so that an error before the next owner listens is not thrown
+  socket.on('error', reject); // this listener stays, so that an error before the next owner adds its own is not thrown
   socket.once('close', () => reject(Object.assign(new Error('The connection was closed.'), { code: 'ECONNRESET' })));
   try {
     await raceAbort(promise, signal);

@@ -73,10 +73,10 @@ export class OauthServers {
   }
 
   /**
-   * Asks for tokens.
+   * Requests tokens.
    *
    * @param form the parameters of the grant, without the client.
-   * @throws MailServerProblem `tokenRevoked` if the grant is not valid any more.
+   * @throws MailServerProblem `tokenRevoked` if the grant is no longer valid.
    */
   async requestTokens(
     { token: endpoint }: Pick<OauthEndpoints, 'token'>,
@@ -118,7 +118,7 @@ export class OauthServers {
       if (error instanceof CertificateFailure)
         throw describe('tlsUntrusted', address, { message: `${hostOf(address)} cannot be trusted. ${error.message}` });
       throw describe(error.refused ? 'blockedAddress' : 'unreachable', address, {
-        message: `${hostOf(address)} cannot be asked for a sign-in. ${error.message}`,
+        message: `${hostOf(address)} cannot be reached for the sign-in. ${error.message}`,
         ...(error.refused && {
           cure: 'Use a public issuer, or ask an administrator of the server to add it to OUTBOUND_ALLOW.',
         }),
@@ -170,5 +170,5 @@ function describeRefusal(endpoint: string, status: number, error: unknown): Mail
   const known = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
   if (status >= 400 && status < 500 && status !== 429)
     return describe('serverError', endpoint, { message: `${host} refuses the sign-in${known}.`, retry: 'never' });
-  return describe('serverError', endpoint, { message: `${host} could not be asked for a sign-in${known}.` });
+  return describe('serverError', endpoint, { message: `${host} could not process the sign-in${known}.` });
 }

@@ -41,7 +41,7 @@ export interface SmtpClient {
   send(envelope: SmtpEnvelope, message: Buffer | Readable): Promise<SMTPConnectionSendInfo>;
   /** Ends a transaction that the server did not accept (RSET), so that another message can be sent. */
   reset(): Promise<void>;
-  /** Says goodbye and closes the connection. */
+  /** Sends QUIT and closes the connection. */
   close(): void;
   /** Closes the connection at once. A message under way fails. */
   destroy(): void;
@@ -79,7 +79,7 @@ export interface SmtpConnection {
   readonly extensions: ReadonlyMap<string, string>;
   /** Rejects when the connection fails; never resolves. */
   readonly failure: Promise<never>;
-  /** Closes the connection without a word. What waits for a reply fails. */
+  /** Closes the connection without QUIT. What waits for a reply fails. */
   close(): void;
 }
 
@@ -98,7 +98,7 @@ export async function openSmtpConnection(
     requireTLS: server.security === 'starttls',
     ignoreTLS: server.security === 'none',
     tls: { ...verifyTls(host, services) },
-    name: '[127.0.0.1]', // the name of this machine is nobody's business
+    name: '[127.0.0.1]', // does not reveal the name of this machine
     customAuth: { [oauthMethod]: sendAccessToken },
     connectionTimeout: services.connectMilliseconds,
     greetingTimeout: services.connectMilliseconds,
@@ -106,10 +106,10 @@ export async function openSmtpConnection(
     logger: false,
   });
   const { promise: failure, reject } = Promise.withResolvers<never>();
-  failure.catch(() => {}); // may fail when nothing waits for it any more
+  failure.catch(() => {}); // may reject when nothing waits for it any more
   connection.on('error', reject);
   const close = (): void => {
-    // A connection that is closed calls nothing back.
+    // The library calls no callback when a connection is closed.
     reject(new Error('The connection was closed.'));
     connection.close();
     socket.destroy();

@@ -15,7 +15,10 @@ export interface ServerLogin {
   readonly protocol: 'imap' | 'smtp';
   readonly host: string;
   readonly port: number;
-  /** `starttls`: without it nothing is sent, there is no way back to plain text. `none`: only for private networks. */
+  /**
+   * `starttls`: nothing is sent before TLS is active; there is no fallback to plain text. `none`: only for private
+   * networks.
+   */
   readonly security: 'tls' | 'starttls' | 'none';
   readonly user: string;
   readonly auth: ServerAuth;

@@ -1,6 +1,7 @@
 /**
- * Texts and names that servers have chosen. Every value of their replies that is stored, shown or compared with a stored one passes one
- * of these functions. The store replaces what it cannot contain, so such a value would differ from the server's at each look.
+ * Texts and names that servers have chosen. Every value of their replies that is stored, shown or compared with a
+ * stored one passes one of these functions. The store replaces characters that it cannot contain, so an unchecked value
+ * would differ from the server's at each comparison.
  */
 import { isWellFormedText } from '../../base/well-formed.ts';
 import { truncateText } from '../parse/clean-text.ts';

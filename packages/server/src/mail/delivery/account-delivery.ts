@@ -86,7 +86,7 @@ export class AccountDelivery {
   /** Sends messages of an account until none is due. @param signal aborts transactions that are under way. */
   async run(account: number, signal: AbortSignal): Promise<void> {
     const { leases, clock } = this.#parts;
-    await import('../campaigns/record-outcome.ts'); // loaded before anything is sent: it stores the outcome
+    await import('../campaigns/record-outcome.ts'); // loaded before anything is sent: this module stores the outcome
     let session: SmtpSession | null = null;
     const close = (): void => session?.close();
     signal.addEventListener('abort', close, { once: true });
@@ -128,7 +128,10 @@ export class AccountDelivery {
     }
   }
 
-  /** Renews the lease of a message while it is being sent. @param onEnded is called where another worker has it. */
+  /**
+   * Renews the lease of a message while it is being sent. @param onEnded is called if another worker has taken the
+   * lease.
+   */
   #keepLease(id: number, onEnded: () => void): () => void {
     const renew = async (): Promise<void> => {
       if (!(await this.#parts.leases.renew(id, this.#makeLease()))) onEnded();
@@ -199,7 +202,7 @@ export class AccountDelivery {
         await settlement.settle(finished);
         return;
       } catch (error) {
-        // The application was moved. It is not open again before this has ended.
+        // The application was moved. It is not opened again before this method has ended.
         if (handOver && this.#isStopped && !(error instanceof DatabaseFault))
           return void this.#handOver(finished, handOver);
         logger.warn({ err: error }, 'The outcome of a message could not be stored. It is tried again.');
@@ -264,7 +267,7 @@ function makeSenderProblem(sender: string): ServerProblem {
   };
 }
 
-/** Whether the server has replied for no recipient, and got nothing. */
+/** Whether the server has received nothing, and has replied for no recipient. */
 function isUntouched({ outcomes }: Attempt): boolean {
   return outcomes.every(({ outcome, code }) => outcome === 'deferred' && code === null);
 }

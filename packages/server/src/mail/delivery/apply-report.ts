@@ -43,7 +43,7 @@ function isSameAddress(address: string, reported: string): boolean {
 }
 
 function applyToRecipient(recipient: RecipientState, report: ReportedRecipient, at: string): RecipientState | null {
-  // Attempts that are still made here decide themselves.
+  // While attempts are still made here, they decide the outcome.
   if (isWaiting(recipient) || recipient.status === 'cancelled') return null;
   const { action, diagnostic, status } = report;
   if (action === 'displayed') {

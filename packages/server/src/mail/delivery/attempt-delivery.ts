@@ -23,7 +23,7 @@ export interface AttemptHooks {
 const unknownOutcome = {
   code: 'outcomeUnknown',
   message: 'The connection was lost after the message was transmitted, before the server confirmed it.',
-  cure: 'It is looked for among the sent messages. If it does not appear there: emails:retrySend sends it again, emails:cancelSend makes a draft of it.',
+  cure: 'The server searches for it in the sent messages. If it is not found there, send it again with emails:retrySend, or turn it into a draft with emails:cancelSend.',
 };
 
 /**
@@ -57,20 +57,20 @@ function findMessageRefusal(
   if (maxBytes !== null && raw.length > maxBytes)
     return {
       code: 'messageTooLarge',
-      message: `The message has ${raw.length} bytes, and the server takes at most ${maxBytes}.`,
+      message: `The message has ${raw.length} bytes, and the server accepts at most ${maxBytes}.`,
       cure: 'Make a draft of it with emails:cancelSend, remove attachments, and send it again.',
     };
   if (!smtpUtf8 && (eightBit.inHeaders || needsSmtpUtf8(mail.sender)))
     return {
       code: 'smtpUtf8Missing',
       message:
-        'The message names an address with letters beyond ASCII before the @, and the server does not support them (SMTPUTF8).',
+        'The message names an address with non-ASCII letters before the @, which the server does not support (SMTPUTF8).',
       cure: 'Make a draft of it with emails:cancelSend, and use ASCII addresses.',
     };
   if (!eightBitMime && eightBit.inBody)
     return {
       code: 'eightBitMissing',
-      message: 'An attached message has letters beyond ASCII, and the server does not support them (8BITMIME).',
+      message: 'An attached message has non-ASCII letters, which the server does not support (8BITMIME).',
       cure: 'Make a draft of it with emails:cancelSend, remove the attached message, and send it again.',
     };
   return null;
@@ -85,7 +85,7 @@ function splitByAbility(
   { smtpUtf8 }: SmtpAbilities,
 ): { readonly sendable: readonly string[]; readonly refused: readonly RecipientOutcome[] } {
   const isRefused = (address: string): boolean => !smtpUtf8 && needsSmtpUtf8(address);
-  const reply = 'The address has letters beyond ASCII before the @, and the server does not support them (SMTPUTF8).';
+  const reply = 'The address has non-ASCII letters before the @, which the server does not support (SMTPUTF8).';
   return {
     sendable: recipients.filter((address) => !isRefused(address)),
     refused: recipients.filter(isRefused).map((address) => refuse(address, reply)),

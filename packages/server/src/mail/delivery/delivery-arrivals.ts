@@ -1,4 +1,7 @@
-/** Looks at messages that arrive: reports about sent messages, and what shows that a message with an unknown outcome was sent. */
+/**
+ * Examines messages that arrive: finds reports about sent messages, and evidence that a message with an unknown outcome
+ * was sent.
+ */
 import { type Clock, isoTime } from '../../base/clock.ts';
 import type { ChangeLog } from '../../changes/change-log.ts';
 import type { Database, Transaction } from '../../database/database.ts';
@@ -34,7 +37,7 @@ interface News {
   readonly reports: MailReport[];
 }
 
-/** Looks at the messages that are stored in an application. */
+/** Examines the messages that are stored in an application. */
 export class DeliveryArrivals {
   readonly #parts: DeliveryArrivalParts;
 
@@ -58,8 +61,8 @@ export class DeliveryArrivals {
   }
 
   /**
-   * Copies of sent messages that the provider has filed among the sent messages itself, with other bytes than ours: they are the
-   * same e-mails.
+   * Finds copies of sent messages that the provider itself has filed among the sent messages, with other bytes than
+   * ours. They are the same e-mails.
    *
    * @param messages messages of the account's IMAP server that it does not have yet.
    * @returns e-mails by the identities of the copies.

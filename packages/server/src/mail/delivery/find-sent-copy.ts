@@ -12,7 +12,7 @@ const lookupMilliseconds = 30_000;
  * Looks for a message in the mailbox for sent messages on the account's IMAP server.
  *
  * @param messageId without angle brackets.
- * @returns null where the account has no IMAP server, or where it cannot be asked now.
+ * @returns null if the account has no IMAP server, or if it cannot be queried now.
  */
 export async function findSentCopy(
   parts: ConnectorParts,

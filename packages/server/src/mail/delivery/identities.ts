@@ -111,8 +111,8 @@ export function completeIdentities(
 const maxFormerCodes = 200;
 
 /**
- * Codes that were sent to former aliases. They are kept, so that nobody has another one sent at once by removing the alias and
- * adding it again.
+ * Codes that were sent to former aliases. They are kept, so that removing an alias and adding it again does not allow
+ * another code to be sent immediately.
  */
 function keepSentCodes({ aliases, proofs }: AccountAddresses): Record<string, AliasProof> {
   const present = new Set(aliases.map((each) => each.toLowerCase()));

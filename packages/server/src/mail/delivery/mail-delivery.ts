@@ -47,7 +47,7 @@ export class MailDelivery {
   readonly #running = new Map<number, Promise<void>>();
   readonly #stopping = new AbortController();
   #looking: Promise<void> | null = null;
-  /** Whether leases of an earlier process have been looked at. */
+  /** Whether leases of an earlier process have been handled. */
   #hasRecovered = false;
 
   constructor(parts: MailDeliveryParts) {

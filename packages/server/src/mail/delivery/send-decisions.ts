@@ -49,10 +49,10 @@ export async function cancelSending(tx: TransactionContext, id: number): Promise
 }
 
 /**
- * Sends a message again to the recipients for whom it failed, was cancelled, or has an unknown outcome, now. The two days of attempts
- * begin again.
+ * Sends a message again now, to the recipients for whom it failed, was cancelled, or has an unknown outcome. The two
+ * days of attempts start again.
  *
- * @throws ApiError `MAIL_NOT_QUEUED` where it is being delivered, or there is no such recipient.
+ * @throws ApiError `MAIL_NOT_QUEUED` if it is being delivered, or if there is no such recipient.
  */
 export async function retrySending(tx: TransactionContext, id: number): Promise<void> {
   const { state } = await lockForDecision(tx, id, 'so it cannot be sent again');

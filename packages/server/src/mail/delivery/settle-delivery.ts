@@ -129,7 +129,7 @@ export class DeliverySettlement {
     });
   }
 
-  /** Moves a message to Sent whose outcome was found out by something that arrived. */
+  /** Moves a message to Sent after a message that arrived has revealed its outcome. */
   async refile(mail: Pick<LeasedMail, 'account' | 'email' | 'sendAt' | 'recipients'>): Promise<void> {
     const account = await readSendingAccount(this.#parts.database, mail.account);
     if (!account) return;
@@ -165,7 +165,7 @@ export class DeliverySettlement {
   async #prepareBounce(finished: FinishedAttempt, now: number): Promise<ParsedIncomingMail | null> {
     const { mail, account, state, attempt, envelopeId, raw } = finished;
     const { failed } = applyAttempt(state, attempt, now);
-    // An automatic reply has no envelope sender, because nobody is told that it was not delivered.
+    // An automatic reply has no envelope sender, so nobody is notified that it was not delivered.
     if (failed.length === 0 || mail.sender === '') return null;
     // A campaign shows the outcome for each recipient itself.
     if (await isCampaignEmail(this.#parts.database, mail.email)) return null;
@@ -202,8 +202,8 @@ function selectUnknown(state: DeliveryState, outcomes: readonly RecipientOutcome
 }
 
 /**
- * Moves a message that at least one recipient was reached with from the outbox to Sent, and has it stored there on the mail server
- * too. A message that the user has moved elsewhere stays where it is.
+ * Moves a message that has reached at least one recipient from the outbox to Sent, and has it stored there on the mail
+ * server too. A message that the user has moved elsewhere stays where it is.
  *
  * @returns whether it was moved, which emits the event.
  */

@@ -16,7 +16,7 @@ export interface SmtpAbilities {
   readonly dsn: boolean;
 }
 
-/** Every server must take that many (RFC 5321, 4.5.3.1.8). */
+/** Every server must accept at least this many (RFC 5321, 4.5.3.1.8). */
 const leastRecipients = 100;
 
 /** What a connection says of its server. */

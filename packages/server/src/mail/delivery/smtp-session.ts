@@ -162,7 +162,7 @@ function isReply({ responseCode, command }: SendError): boolean {
 
 function toRefusal(address: string, error: SendError): RecipientOutcome {
   const { responseCode: code = 0 } = error;
-  // A reply that is no refusal (2xx, 3xx) to a step that failed is no reason to give up.
+  // If a step fails with a reply that is not a refusal (2xx, 3xx), the message can be tried again.
   return { address, outcome: code >= 500 ? 'failed' : 'deferred', code, reply: describe(error) };
 }
 

@@ -18,7 +18,7 @@ export interface UnknownLookupParts {
    * Whether the mailbox for sent messages on the account's IMAP server contains a message.
    *
    * @param messageId without angle brackets.
-   * @returns null where the server cannot be asked now.
+   * @returns null if the server cannot be queried now.
    */
   readonly findSentCopy: (account: number, messageId: string, signal: AbortSignal) => Promise<boolean | null>;
 }
@@ -52,7 +52,7 @@ export class UnknownLookup {
   async #lookUp(mail: UnknownMail, signal: AbortSignal): Promise<void> {
     const { lookups, clock, settlement, findSentCopy } = this.#parts;
     const state = readDeliveryState(mail.delivery, mail.sendAt, mail.recipients);
-    // Taken by moving the time of the next lookup, so that no other server looks for it now.
+    // Moving the time of the next lookup reserves this one, so that no other server does it.
     if (!(await lookups.take(mail, computeNextLookup(state, clock.now())))) return;
     if (!state.recipients.some(isUnknown)) return settlement.refile(mail);
     if (mail.messageId === null) return;

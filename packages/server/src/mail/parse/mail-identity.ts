@@ -29,7 +29,7 @@ export function computeMailIdentity(raw: Uint8Array): string {
 }
 
 /**
- * The identity of a message of which only the headers are stored. Whole messages have another one.
+ * The identity of a message while only its headers are stored. Whole messages have another one.
  *
  * @param identity of the headers as a message.
  * @param size RFC822.SIZE. Messages with the same headers and other bodies usually have another size.

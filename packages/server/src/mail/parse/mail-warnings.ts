@@ -41,7 +41,7 @@ export const mailWarnings = {
 
 export type MailWarning = (typeof mailWarnings)[keyof typeof mailWarnings];
 
-/** The results of which one means that a method failed. */
+/** Results that mean that a method failed. */
 const failures: ReadonlySet<string> = new Set(['fail', 'softfail', 'permerror']);
 
 /** Whether a method failed: some of its results are failures, and none is a pass. */

@@ -49,7 +49,8 @@ export function parseMime(raw: Uint8Array): MimePart {
 
 function parsePart(bytes: Buffer, position: PartPosition): MimePart {
   const { depth, count } = position;
-  if (depth > mailLimits.depth) throw new MimeParseError(`Its parts lie more than ${mailLimits.depth} deep.`);
+  if (depth > mailLimits.depth)
+    throw new MimeParseError(`Its parts are nested more than ${mailLimits.depth} levels deep.`);
   const block = readHeaders(bytes);
   if (!block.complete)
     throw new MimeParseError(`The headers of a part are longer than ${mailLimits.headerBytes / 1024} KB.`);

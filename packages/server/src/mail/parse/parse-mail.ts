@@ -50,7 +50,7 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   } catch (error) {
     return toUnparsableMail(
       raw,
-      error instanceof MimeParseError ? error.message : 'It is not what a message looks like.',
+      error instanceof MimeParseError ? error.message : 'It does not have the format of an e-mail message.',
     );
   }
 }

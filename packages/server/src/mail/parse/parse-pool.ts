@@ -199,7 +199,7 @@ export class ParsePool {
       this.#next();
     };
     const onTimeUp = (): void => fail(`It took longer than ${this.#milliseconds / 1000} seconds.`);
-    const onFailure = (): void => fail('The parser failed at it.');
+    const onFailure = (): void => fail('The parser crashed.');
     const onMessage = (response: ParserResponse): void => {
       if (response !== 'ready') {
         end();

@@ -15,7 +15,7 @@ export interface TextBeginning {
   readonly bytes: Buffer;
 }
 
-/** The snippet of a message of which only the first bytes of its text are known; empty where they contain no text. */
+/** The snippet of a message if only the first bytes of its text are known; empty if they contain no text. */
 export function createPreview({ type, encoding, charset, bytes }: TextBeginning): string {
   const decoded = decodeTransfer(encoding === 'quoted-printable' ? cutEscape(bytes) : bytes, encoding);
   const text = decodeText(decoded, charset).replace(/\r\n/g, '\n');

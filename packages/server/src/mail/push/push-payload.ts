@@ -20,7 +20,8 @@ interface PushPayload {
 }
 
 /**
- * @returns JSON text; null if the user has read it meanwhile, or it is not in the inbox any more.
+ * @returns JSON text; null if the user has read the e-mail or notification meanwhile, or the e-mail is no longer in the
+ * inbox.
  * @throws ApiError if the user may not see it.
  */
 export async function buildPushPayload(

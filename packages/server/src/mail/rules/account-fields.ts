@@ -23,7 +23,7 @@ export function requireAccountFields(
   if (denied !== undefined) throw new ApiError('FIELD_DENIED', `The role may not write "${denied}" of accounts.`);
 }
 
-/** Members and secrets are stored beside the record, so they are compared with the field list of the role here. */
+/** Members and secrets are stored next to the record, so they are compared with the field list of the role here. */
 export function requireAccountMembersWritable(
   context: RecordContext,
   action: 'create' | 'update',

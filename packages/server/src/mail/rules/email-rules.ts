@@ -8,7 +8,7 @@ import { MailboxCounts } from '../store/mailbox-counts.ts';
 import { prepareRemoval } from '../store/remove-emails.ts';
 import { createPartRules, restrictToFields } from './part-rules.ts';
 
-/** Fields that can be changed, and that the mail server of the account gets. */
+/** Fields that can be changed, and whose changes are sent to the mail server of the account. */
 const synchronisedFields = ['read', 'starred', 'labels'];
 
 /** E-mails do not change: only flags, labels and added fields can be written. Moving and destroying are actions of their own. */

@@ -93,7 +93,7 @@ async function sendNewMailbox(context: RecordContext, transaction: Transaction, 
   for (const { accountId } of await readServerMailboxes(mail, [id])) await queueMailboxCreation(mail, accountId, id);
 }
 
-/** The mail server renames what is in the mailbox with it, so the paths of these follow here. */
+/** The mail server also renames the mailboxes in the renamed one, so their paths change here too. */
 async function renameMailbox(mail: MailTransaction, before: MailboxRow): Promise<void> {
   const after = await readMailboxRow(mail.database, mail.transaction, before.id);
   if (!after || after.path === before.path) return;

@@ -1,4 +1,4 @@
-/** Rules of records of which callers can only write some fields, because the server creates them. */
+/** Rules of records that the server creates: callers can only write some of their fields. */
 import { ApiError } from '../../protocol/api-error.ts';
 import { isObject } from '../../protocol/json-text.ts';
 import type { RecordContext } from '../../records/record-context.ts';

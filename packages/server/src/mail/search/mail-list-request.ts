@@ -276,7 +276,10 @@ class MailListRequestParser {
     return fields.every((field) => grant.may(field) && (field.relation === null || this.#canFollow(field)));
   }
 
-  /** Texts and files are stored next to an e-mail: the index has them for whoever may read them there, all of them. */
+  /**
+   * Texts and files are stored next to an e-mail. The index contains all of them, so a role may only search them if it
+   * may read all of them.
+   */
   #canFollow(field: Field): boolean {
     const { registry, findGrant, caller, access: table } = this.#context;
     const target = registry.get(requireRelation(field).target);
@@ -355,7 +358,7 @@ function isExplicitPrefix(text: string, words: readonly TextWord[]): boolean {
   const last = words.at(-1);
   if (!text.endsWith('*') || last === undefined || last.isCjk) return false;
   if (last.word.length > 1) return true;
-  const why = `${text.slice(-40).toWellFormed()} is too short; a beginning has at least two characters.`;
+  const why = `${text.slice(-40).toWellFormed()} is too short. A prefix must have at least two characters.`;
   throw new ApiError('PARAMETER_INVALID', `The search cannot be read. ${why}`, { details: { search: why } });
 }
 

@@ -117,7 +117,7 @@ function toTerm({ negated, name, value, quoted }: QueryPart, isLast: boolean): S
     return { negated, kind: 'text', ...searched };
   }
   if (value === '')
-    throw invalid(`${name}: stands alone; write what it looks for right behind it: ${operatorExamples[name]}.`);
+    throw invalid(`${name}: needs a value directly after the colon, for example ${operatorExamples[name]}.`);
   const textOperator = textOperators.find((each) => each === name);
   if (textOperator) return { negated, kind: textOperator, ...searched };
   if (name === 'label') return { negated, kind: 'label', label: value.normalize('NFC') };
@@ -132,7 +132,7 @@ function parseBytes(name: string, value: string): number {
   const [, number, unit = ''] = /^(\d{1,12})([kmg]?)b?$/i.exec(value) ?? [];
   const bytes = Number(number) * (units[unit.toLowerCase()] ?? 1);
   if (Number.isSafeInteger(bytes)) return bytes;
-  throw invalid(`${name}:${abbreviate(value)} is no size; write ${operatorExamples[name]}, or a number of bytes.`);
+  throw invalid(`${name}:${abbreviate(value)} is not a size. Use ${operatorExamples[name]}, or a number of bytes.`);
 }
 
 function parseHasTerm(value: string, negated: boolean): SearchTerm {

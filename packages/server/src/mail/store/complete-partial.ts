@@ -1,4 +1,4 @@
-/** Gives an e-mail, of which only the headers were stored, its body. */
+/** Adds the body to an e-mail that was stored with its headers only. */
 import { MailWriter } from '../../database/mail/mail-writer.ts';
 import {
   findFirstStored,
@@ -32,7 +32,7 @@ export interface CompletionParts {
 export interface WholeMessage {
   /** On a `SharedArrayBuffer`, parsing copies nothing. */
   readonly raw: Uint8Array;
-  /** Whether no event tells of the body, because nobody has asked for it. */
+  /** Whether no event reports the body, because nobody has requested it. */
   readonly isQuiet?: boolean;
 }
 
@@ -73,7 +73,7 @@ async function completeInTransaction(
   if (!partial) return null;
   const writer = new MailWriter(database, transaction, account.id);
   const known = (await writer.findExisting([parsed.identity])).get(parsed.identity);
-  // What users have added to an e-mail is more likely at the one that they have seen for longer.
+  // The e-mail that users have seen for longer is more likely to have their changes, such as labels.
   const kept = known === undefined ? id : await findFirstStored(database, transaction, [id, known]);
   if (known !== undefined) await merge(tx, kept === id ? known : id, kept);
   if (kept !== id) return kept;

@@ -1,4 +1,7 @@
-/** E-mails that were deleted here for ever, and that the mail server still shows somewhere: their copies are deleted too. */
+/**
+ * E-mails that were permanently deleted here, and that the mail server still shows somewhere: their copies are deleted
+ * too.
+ */
 import type { AccountServer } from '../../database/mail/account-server-rows.ts';
 import { type Tombstone, TombstoneRows } from '../../database/mail/tombstone-rows.ts';
 import { type IdentifiedMail, listIdentities } from './ingest-source.ts';
@@ -30,8 +33,8 @@ export async function linkDeleted(
 }
 
 /**
- * Queues the deletion of copies whose bytes are those of a deleted e-mail. A deletion that the server has confirmed counts no more:
- * the message has come again.
+ * Queues the deletion of copies whose bytes are those of a deleted e-mail. A deletion that the server has confirmed no
+ * longer counts: the message has arrived again.
  *
  * @returns the identities of the copies.
  */

@@ -30,7 +30,7 @@ export function planFlags(
   for (const each of listQueuedFlags(queue, emailId)) setFlags(queue, each, withoutNames(each.flags, wishes));
   for (const position of positions) {
     const wanted = [...wishes].filter(
-      // The outcome of an earlier attempt is not known.
+      // A flag of an earlier attempt is sent again, because the outcome of the attempt is not known.
       ([flag, isWanted]) => attempted.has(flag) || isFlagSet(queue, position, flag) !== isWanted,
     );
     addFlags(queue, position, new Map(wanted));
@@ -38,7 +38,7 @@ export function planFlags(
 }
 
 /**
- * Takes from operations that are queued again after an attempt what has been changed back since. These changes have
+ * Removes flags that were changed back since from operations that are queued again after an attempt. These changes have
  * operations of their own, because an operation that is being sent is not altered.
  *
  * @param again keys of the operations.
@@ -76,7 +76,10 @@ function isFlagSet(queue: OperationQueue, position: ServerMessagePosition, flag:
   return running.length > 0 ? null : (position.flags?.includes(flag) ?? null);
 }
 
-/** Adds changes to the queued operation of a message, or queues one. What is tried again after a failure stays apart. */
+/**
+ * Adds changes to the queued operation of a message, or queues one. Operations that are retried after a failure stay
+ * separate.
+ */
 function addFlags(queue: OperationQueue, position: ServerMessagePosition, changes: FlagWishes): void {
   if (changes.size === 0) return;
   const { mailboxId, uidvalidity, uid, placement } = position;

@@ -67,7 +67,7 @@ export async function importMail(
   let batch: IncomingMail[] = [];
   let bytes = 0;
   const begin = async (work: Promise<readonly IngestResult[]>): Promise<void> => {
-    work.catch(() => {}); // told when its turn comes
+    work.catch(() => {}); // the failure is thrown when this batch is awaited
     inFlight.push(work);
     if (inFlight.length >= maxBatchesInFlight) report.add(await inFlight.shift()!);
   };

@@ -1,4 +1,4 @@
-/** The messages of one batch, from what is known before the transaction to what became of them. */
+/** The messages of one batch, from their state before the transaction to their results. */
 import type { IncomingMail, IngestResult } from './incoming-mail.ts';
 import type { IdentifiedMail } from './ingest-source.ts';
 import type { ParsedIncomingMail } from './new-email.ts';

@@ -6,7 +6,9 @@ import type { ParsedIncomingMail } from './new-email.ts';
 export interface IngestSource {
   /** Whether no events are appended: for the first synchronisation of a large mailbox. */
   readonly isQuiet: boolean;
-  /** Runs first. @returns identities of messages that must not be stored, because they were deleted here for ever. */
+  /**
+   * Runs first. @returns identities of messages that must not be stored, because they were permanently deleted here.
+   */
   findDeleted(transaction: Transaction, messages: readonly IdentifiedMail[]): Promise<ReadonlySet<string>>;
   /** Links messages that the account already has. */
   link(transaction: Transaction, messages: readonly (IdentifiedMail & { readonly emailId: number })[]): Promise<void>;

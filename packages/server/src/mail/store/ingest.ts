@@ -159,7 +159,7 @@ export class MailIngest {
     return getFirst(await this.#storeNew({ transaction, writer, account, actor, isQuiet: false }, [parsed]));
   }
 
-  /** Stores the body of an e-mail of which only the headers are stored, see {@link storeBody}. */
+  /** Stores the body of an e-mail that was stored with its headers only, see {@link storeBody}. */
   storeBody(
     transaction: Transaction,
     { partial, parsed, isQuiet }: FoundBody & { readonly isQuiet: boolean },
@@ -260,7 +260,7 @@ export class MailIngest {
     for (const [identity, email] of copies ?? []) present.set(identity, email);
   }
 
-  /** A whole message of which the headers are stored gives that e-mail its body: it was moved, copied or imported. */
+  /** Adds a whole message to an e-mail that was stored with its headers only: it was moved, copied or imported. */
   async #completePartial(
     { transaction, writer, actor, isQuiet }: IngestTransaction,
     batch: readonly BatchEntry[],
@@ -277,7 +277,7 @@ export class MailIngest {
     }
   }
 
-  /** Messages that were deleted here for ever and that the server shows all the same. What a user imports is stored again. */
+  /** Messages that were permanently deleted here, but are still on the server. What a user imports is stored again. */
   async #findDeleted(
     { transaction, account }: IngestTransaction,
     batch: readonly BatchEntry[],
@@ -406,7 +406,7 @@ export class MailIngest {
   }
 }
 
-/** The body of an e-mail of which only the headers are stored. */
+/** The body of an e-mail that was stored with its headers only. */
 interface FoundBody {
   readonly partial: PartialEmail;
   readonly parsed: ParsedIncomingMail;

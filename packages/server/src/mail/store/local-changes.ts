@@ -95,7 +95,10 @@ export async function trackMove(
     });
 }
 
-/** The provider of an account stores a sent message itself: it is not stored again, but linked when it is read. */
+/**
+ * The provider of an account stores sent messages itself. So a sent message is not stored again, but linked when it is
+ * read.
+ */
 export async function dropAppend(
   context: RecordContext,
   transaction: Transaction,
@@ -106,7 +109,7 @@ export async function dropAppend(
   await queue.flush();
 }
 
-/** Queues the deletion of e-mails for ever. Call it before they are deleted. */
+/** Queues the permanent deletion of e-mails. Call it before they are deleted. */
 export async function queueRemoval(
   context: RecordContext,
   transaction: Transaction,

@@ -55,7 +55,7 @@ export class LocalOperations {
     const queue = await OperationQueue.ofEmails(this.#mail, this.#account, move.emails);
     const now = await this.#placements.readByEmails(move.emails);
     if (!(await queueMailboxCreation(this.#mail, this.#account, move.to))) {
-      // The target exists only here: what was to be stored on the server is not any more.
+      // The target only exists here, so messages that were to be stored on the server are no longer sent to it.
       for (const each of queue.all) if (each.kind === 'append' && each.status === 'queued') queue.remove(each);
       return queue.flush();
     }
@@ -87,7 +87,7 @@ export class LocalOperations {
       present !== undefined && (present.uid !== null || findBringing(present, queue.ofEmail(email)) !== undefined);
     const sources = before.filter(isSource);
     const known = sources.filter(({ isLost }) => !isLost);
-    // A lost message stays lost: it is moved if it is found where it was, and otherwise shown where it is found.
+    // A lost message stays lost. If it is found where it was, it is moved; if it is found elsewhere, it is shown there.
     const lost = known.length === 0 && !isThere ? sources.slice(0, 1) : [];
     for (const source of [...known, ...lost]) {
       const operations = queue.ofEmail(email);
@@ -111,8 +111,8 @@ export class LocalOperations {
   }
 
   /**
-   * Queues that e-mails are stored in a further mailbox, by their placements there. A copy whose deletion has not been sent yet is still
-   * there: then it is not deleted.
+   * Queues that e-mails are stored in a further mailbox, by their placements there. If the deletion of a copy has not
+   * been sent yet, the copy still exists on the server, and the deletion is cancelled.
    */
   async #queueCopies(queue: OperationQueue, placements: readonly ServerPlacement[]): Promise<void> {
     const [{ mailboxId } = { mailboxId: 0 }] = placements;
@@ -133,7 +133,7 @@ export class LocalOperations {
     }
   }
 
-  /** Queues the deletion of e-mails that are about to be deleted for ever, and stores their tombstones. */
+  /** Queues the deletion of e-mails that are about to be permanently deleted, and stores their tombstones. */
   async queueDeletes(emails: readonly number[]): Promise<void> {
     const queue = await OperationQueue.ofEmails(this.#mail, this.#account, emails);
     const deleted = new Set<number>();
@@ -198,9 +198,9 @@ const readSource = ({
 });
 
 /**
- * The flags of e-mails follow one of their messages. If that is moved to a mailbox which has a copy of it, they follow the copy from
- * then on, whose flags may be others: another program has changed them and moved the message, and the server has not said yet that
- * it is gone from where it was.
+ * The flags of an e-mail are those of one of its messages. If this message is moved to a mailbox that has a copy of it,
+ * the e-mail takes the flags of the copy. They may differ: another program has changed them and moved the message, and
+ * the server has not yet reported that it is gone from its former mailbox.
  */
 function findCopyFlags(
   before: ReadonlyMap<number, readonly ServerPlacement[]>,
@@ -268,7 +268,8 @@ function planDelete(queue: OperationQueue, placement: ServerPlacement): boolean 
   if (!position || placement.isLost) {
     const bringing = findBringing(placement, operations);
     if (bringing) queue.remove(bringing);
-    // Its place is not known; the operation waits until the message is shown somewhere, or is known to be deleted.
+    // The position of the message is not known; the operation waits until the message is shown somewhere, or is known
+    // to be deleted.
     if (placement.isLost) queue.add({ kind: 'delete', emailId, payload });
     return placement.isLost;
   }

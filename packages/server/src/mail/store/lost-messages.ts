@@ -1,6 +1,6 @@
 /**
- * E-mails that the mail server does not show any more. Whether it has moved or deleted them is known when all mailboxes have been
- * read: until then they are lost, and shown where they were.
+ * E-mails that the mail server no longer shows. Whether they were moved or deleted there is only known when all
+ * mailboxes have been read. Until then they are lost, and shown in their former mailboxes.
  */
 import { type MailboxRow, MailboxRows } from '../../database/mail/mailbox-rows.ts';
 import { type FlagChange, type MailOperation, OperationRows } from '../../database/mail/operation-rows.ts';
@@ -54,7 +54,7 @@ export class LostMessages {
     return countLostPlacements(this.#parts.database, id);
   }
 
-  /** Messages with these UIDs are not in the mailbox any more. */
+  /** Marks messages as lost: those with these UIDs are no longer in the mailbox. */
   async markVanished(
     mail: MailTransaction,
     { id: account }: MailAccount,
@@ -76,7 +76,7 @@ export class LostMessages {
     );
   }
 
-  /** All messages of a mailbox get other UIDs, or the server does not have the mailbox any more. */
+  /** Marks all messages of a mailbox as lost: they get other UIDs, or the server no longer has the mailbox. */
   async markMailbox(mail: MailTransaction, { id: account }: MailAccount, mailbox: number): Promise<void> {
     const rows = new ServerPlacementRows(mail.database, mail.transaction);
     await rows.markMailboxLost(account, mailbox, readNow(mail));
@@ -87,7 +87,10 @@ export class LostMessages {
     await queue.flush();
   }
 
-  /** The server does not list a mailbox any more. It is deleted when its messages are, unless mail was moved there from here. */
+  /**
+   * Marks a mailbox that the server no longer lists. It is deleted when its messages are, unless mail was moved there
+   * from here.
+   */
   async markVanishedMailbox(mail: MailTransaction, account: MailAccount, row: MailboxRow): Promise<void> {
     await this.markMailbox(mail, account, row.id);
     await new MailboxRows(mail.database, mail.transaction).markLost(row.id, readNow(mail));
@@ -159,7 +162,10 @@ export class LostMessages {
     return deleted;
   }
 
-  /** Operations whose message the server does not show anywhere have nothing to do. What they were to move is lost. */
+  /**
+   * Removes operations whose message the server does not show anywhere. The placements that their moves were to fill
+   * are marked as lost.
+   */
   async #removeUnplaced(account: MailAccount, before: string): Promise<void> {
     await runServerTransaction(this.#parts, account, async (mail) => {
       const { database, transaction } = mail;
@@ -234,8 +240,8 @@ function rescueByCopy(
 }
 
 /**
- * Ends the queued operations of an e-mail whose message is not at its place any more. Flags are set, and deletions for ever are done, where
- * the message is found. Its move by another program counts, not the one here.
+ * Ends the queued operations of an e-mail whose message is no longer at its position. Changes of flags and permanent
+ * deletions are carried out where the message is found. A move by another program overrides a move from here.
  */
 function dropVanished(
   queue: OperationQueue,
@@ -245,7 +251,7 @@ function dropVanished(
 ): void {
   const isForLost = ({ kind, targetId }: MailOperation): boolean =>
     kind === 'move' && vanished.some(({ mailboxId }) => mailboxId === targetId);
-  // Where nothing brings the message any more.
+  // Mailboxes to which no operation brings the message any more.
   const abandoned = new Set<number | null>(vanished.map(({ mailboxId }) => mailboxId));
   for (const each of queue.ofEmail(email)) {
     if (each.status !== 'queued' || each.kind === 'flags' || !(isVanished(each) || isForLost(each))) continue;
@@ -255,7 +261,7 @@ function dropVanished(
       if (each.kind === 'move') abandoned.add(each.targetId);
     }
   }
-  // What was to delete the messages that these moves bring.
+  // Removes operations that were to delete the messages which these moves would have brought.
   for (const each of queue.ofEmail(email))
     if (isCopyDeletion(each) && each.status === 'queued' && each.uid === null && abandoned.has(each.mailboxId))
       if (
@@ -277,7 +283,10 @@ function dropVanished(
 
 type Place = Pick<MailOperation, 'mailboxId' | 'uidvalidity' | 'uid'>;
 
-/** Where operations on the flags of an e-mail continue: at a message that the server still has, or where the lost message was. */
+/**
+ * The position where operations on the flags of an e-mail continue: a message that the server still has, or the
+ * position of the lost message.
+ */
 function findPlace(
   remaining: readonly ServerPlacement[],
   vanished: readonly ServerPlacement[],
@@ -289,7 +298,7 @@ function findPlace(
   return { mailboxId, uidvalidity, uid };
 }
 
-/** The operation continues at another place. If one waits there already, they become one. */
+/** Moves an operation on flags to another position. If an operation already waits there, the two are merged. */
 function moveFlags(queue: OperationQueue, operation: MailOperation, place: Place): void {
   const { id, kind, emailId } = operation;
   const isSame = (each: MailOperation): boolean =>
@@ -300,7 +309,7 @@ function moveFlags(queue: OperationQueue, operation: MailOperation, place: Place
     return;
   }
   const [earlier, later] = id < same.id ? [operation, same] : [same, operation];
-  // The outcome of an earlier attempt is not known: that remains so.
+  // The operation with more attempts is kept, because the outcome of its attempts is still unknown.
   const [kept, other] = operation.attempts > same.attempts ? [operation, same] : [same, operation];
   queue.remove(other);
   queue.replace(kept, { ...place, flags: mergeFlags(earlier.flags, later.flags) });
@@ -349,7 +358,7 @@ async function removeBatch(
   return { deleted, isLast: lost.length < batchSize };
 }
 
-/** Lost messages of which another copy was to be deleted are not lost: that copy takes their place. */
+/** A message is not lost if another copy of it was to be deleted: that copy takes its place. */
 async function rescueLost(
   mail: MailTransaction,
   account: number,

@@ -48,7 +48,7 @@ export async function removeEmptyConversations(
   await destroyRecords(tx, context.registry.get('conversations'), request, { rules });
 }
 
-/** Whoever may delete the e-mails of a conversation needs no grant on the conversation. */
+/** Deleting the e-mails of a conversation needs no grant on the conversation. */
 const anyConversationGrant: Grant = { identity: 'emptied', rows: null, may: (field) => !field.hidden };
 
 /** @throws ApiError `MAIL_QUEUED` where one of some e-mails waits in the outbox, which it leaves only by `emails:cancelSend`. */

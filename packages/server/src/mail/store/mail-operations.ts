@@ -51,7 +51,7 @@ export interface OperationResult {
 
 const noChange = { placed: [], fields: new Map<number, string[]>() };
 
-/** How long an e-mail that was deleted for ever is remembered. */
+/** How long the tombstone of a permanently deleted e-mail is kept. */
 const tombstoneMilliseconds = 30 * 86_400_000;
 
 /** A message to be stored on the server. */
@@ -159,8 +159,8 @@ export class MailOperations {
   }
 
   /**
-   * Gives up an operation that the server does not do: what it has counts again. A message that was moved here is shown where
-   * it is on the server; a message that was deleted here is shown again when the mailbox is read.
+   * Gives up an operation that the server does not carry out: the server's state counts again. A message that was moved
+   * here is shown where it is on the server; a message that was deleted here is shown again when the mailbox is read.
    */
   async drop(account: MailAccount, id: number): Promise<void> {
     await this.#run(account, async (mail) => {
@@ -284,7 +284,8 @@ async function confirmArrival(mail: MailTransaction, operation: MailOperation, r
   const waiting = placements.find((each) => each.mailboxId === mailboxId && each.uid === null);
   const isCurrent = waiting && findBringing(waiting, queue.ofEmail(email))?.id === operation.id;
   queue.remove(operation);
-  // The message may have been found in the mailbox before the server's answer was, also where it has been moved on here since.
+  // The message may have been found in the mailbox before the server's reply was handled, even if it has been moved on
+  // here since.
   const found = waiting
     ? undefined
     : (placements.find((each) => each.mailboxId === mailboxId) ??
@@ -295,7 +296,8 @@ async function confirmArrival(mail: MailTransaction, operation: MailOperation, r
     (kind === 'move' && isAt(each, operation)) ||
     (each.mailboxId === mailboxId && each.uid === null && each.kind !== 'append');
   const following = queue.ofEmail(email).filter(isFollowing);
-  // It was to delete what an earlier operation brings there. This message is shown, so it is no surplus copy.
+  // This operation was to delete the message that an earlier operation brings. The message is shown now, so it is not a
+  // surplus copy.
   for (const each of following)
     if (isCurrent && isCopyDeletion(each)) queue.remove(each);
     else queue.replace(each, { mailboxId, ...position });
@@ -303,7 +305,7 @@ async function confirmArrival(mail: MailTransaction, operation: MailOperation, r
   const sent = result.flags ? normaliseFlags(result.flags, result.labels) : [];
   const flags = kind === 'move' ? (waiting?.flags ?? null) : sent;
   if (isCurrent) await rows.setPosition(waiting.id, { ...position, modseq: result.modseq ?? null, flags });
-  // The next look at the mailbox finds the message, unless somebody moves it on before.
+  // The next look at the mailbox finds the message, unless somebody moves it before.
   if (kind === 'move' && position.uid === null) {
     const shown = isCurrent ? [waiting] : findTargets(placements, following);
     await rows.markLost(

@@ -48,7 +48,7 @@ export async function queueMailboxDeletion(
     if (each.kind === 'renameMailbox' || each.kind === 'createMailbox') {
       if (each.status === 'queued') queue.remove(each);
     } else if (each.mailboxId === id && rawPath !== null)
-      // Messages that are still moved out of it or deleted in it are found by the server's name.
+      // Operations that still move messages out of the mailbox, or delete messages in it, find it by the server's name.
       queue.replace(each, { payload: { ...each.payload, rawPath } });
   }
   if (rawPath !== null || creation?.status === 'running')

@@ -100,7 +100,7 @@ class MessageLinking {
       await this.#place(message, placements, operations);
   }
 
-  /** Gives the UID to an operation that took the message away before its UID was known. */
+  /** Gives the UID to an operation that moved or deleted the message here before its UID was known. */
   async #giveUid(
     message: KnownMessage,
     placements: readonly ServerPlacement[],
@@ -146,7 +146,7 @@ class MessageLinking {
       if (each.uid !== null || each.status !== 'queued') continue;
       if (each.kind === 'flags' && isFor(each.mailboxId))
         this.#queue.replace(each, { mailboxId: this.#mailbox, uid, uidvalidity });
-      // The message is not where it was to be moved from: where it is now counts.
+      // The message is no longer where it was to be moved from; its present position counts.
       if (each.kind === 'move' && lost.some(({ mailboxId }) => mailboxId === each.targetId)) this.#queue.remove(each);
     }
     await this.#rows.remove(lost.map(({ id }) => id));

@@ -31,13 +31,13 @@ export class MissingBodies {
     return readMissingBodies(this.#parts.database, selection, now, max);
   }
 
-  /** Counts an attempt before it begins, so that a message at which the server fails does not stop the others for ever. */
+  /** Counts an attempt before it begins, so that a message at which the server fails does not block the others. */
   async begin(emails: readonly number[], notBefore: string): Promise<void> {
     const { database } = this.#parts;
     await database.write((transaction) => beginBodies(database, transaction, emails, notBefore));
   }
 
-  /** Bodies are not downloaded any more, unless somebody opens the e-mails. */
+  /** Stops the download of bodies. They are then only read if somebody opens the e-mails. */
   async giveUp(emails: readonly number[]): Promise<void> {
     const { database } = this.#parts;
     await database.write((transaction) => removeMissingBodies(database, transaction, emails));
@@ -48,7 +48,7 @@ export class MissingBodies {
     return countMissingBodies(this.#parts.database, selection);
   }
 
-  /** Of some Message-IDs those of e-mails that are stored completely. */
+  /** The given Message-IDs that belong to completely stored e-mails. */
   findCompleteMessageIds({ id }: MailAccount, messageIds: readonly string[]): Promise<Set<string>> {
     return findCompleteMessageIds(this.#parts.database, id, messageIds);
   }

@@ -30,7 +30,7 @@ export function findPosition(
   if (uid !== null) return { placement, mailboxId, uidvalidity, uid, flags, operation: null };
   const operation = findBringing(placement, operations);
   const there = { mailboxId, uidvalidity: null, uid: null };
-  // The server has taken the message there without saying its UID.
+  // The server has received the message there without reporting its UID.
   if (!operation) return flags === null ? null : { placement, ...there, flags, operation: null };
   const isRunning = operation.status === 'running';
   const source = { mailboxId: operation.mailboxId, uidvalidity: operation.uidvalidity, uid: operation.uid };

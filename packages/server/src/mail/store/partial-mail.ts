@@ -1,4 +1,4 @@
-/** E-mails of which only headers and structure are stored: their body is read from the mail server later. */
+/** E-mails that are stored with headers and structure only: their body is read from the mail server later. */
 import type { NewAttachment } from '../../database/mail/mail-writer.ts';
 import type { ParsedMail } from '../parse/parsed-mail.ts';
 

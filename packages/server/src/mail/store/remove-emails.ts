@@ -6,10 +6,11 @@ import { refuseQueued, removeEmptyConversations } from './mail-changes.ts';
 import { MailboxCounts } from './mailbox-counts.ts';
 
 /**
- * What goes with e-mails that are deleted for ever: content, full-text entries, counts, and conversations that are empty then.
+ * Removes what belongs to e-mails that are being permanently deleted: content, full-text entries, counts, and
+ * conversations that become empty.
  *
- * @returns what is to be done after they are deleted.
- * @throws ApiError `MAIL_QUEUED` where one of them waits to be sent.
+ * @returns what must run after the e-mails are deleted.
+ * @throws ApiError `MAIL_QUEUED` if one of them waits to be sent.
  */
 export async function prepareRemoval(
   context: RecordContext,

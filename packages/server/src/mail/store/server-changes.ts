@@ -51,9 +51,9 @@ export async function changeEmails(
 }
 
 /**
- * Gives e-mails the flags that the mail server has confirmed, where nothing else is possible: all their messages are known and have the
- * same flags, and no change of flags waits. Without this, an e-mail of which two copies had different flags would keep those of the copy
- * that is gone.
+ * Sets the flags of e-mails to those that the mail server has confirmed, if nothing else is possible: all their
+ * messages are known and have the same flags, and no change of flags is waiting. Without this, an e-mail with two
+ * copies whose flags differed would keep the flags of a copy that no longer exists.
  *
  * @returns the fields that changed, by e-mail.
  */

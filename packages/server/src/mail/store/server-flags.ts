@@ -23,7 +23,7 @@ const canonicalNames = new Map(
   [...Object.keys(fieldByFlag), '\\Draft'].map((name) => [name.toLowerCase(), name] as const),
 );
 const ignoredFlags: ReadonlySet<string> = new Set(['\\recent', '\\*']);
-/** Keywords that mail programs set without asking anybody: they are no labels. */
+/** Keywords that mail programs set on their own: they are not labels. */
 const technicalKeywords: ReadonlySet<string> = new Set([
   'junk',
   'nonjunk',

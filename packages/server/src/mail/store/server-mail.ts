@@ -1,4 +1,7 @@
-/** What the mail server of an account says, as the synchronisation reads it. Each method is one transaction, with its cursor. */
+/**
+ * Stores what the mail server of an account reports, as the synchronisation reads it. Each method is one transaction,
+ * which includes the cursor.
+ */
 import { isoTime } from '../../base/clock.ts';
 import { processCounters } from '../../base/metrics.ts';
 import { type AccountServer, readAccountServers } from '../../database/mail/account-server-rows.ts';
@@ -102,11 +105,11 @@ export interface ServerMailParts extends ServerParts {
 
 const serverActor = { actor: null, requestId: null };
 
-/** The mail of one application's accounts as their mail servers say it. */
+/** The mail of one application's accounts, as their mail servers report it. */
 export class ServerMail {
   readonly #parts: ServerMailParts;
   readonly #lost: LostMessages;
-  /** E-mails of which only the headers are stored. */
+  /** E-mails that are stored with their headers only. */
   readonly bodies: MissingBodies;
   /** The stored messages by UID. */
   readonly uids: StoredUids;
@@ -136,7 +139,7 @@ export class ServerMail {
     return selectSynchronised(await readMailboxRows(this.#parts.database, null, account));
   }
 
-  /** Of some UIDs those whose messages are to be read: neither stored, nor moved away or deleted here. */
+  /** Selects the UIDs whose messages are to be read: neither stored, nor moved away or deleted here. */
   findUnknownUids(mailbox: SyncMailbox, uids: readonly number[]): Promise<number[]> {
     return findUnknownUids(this.#parts.database, mailbox.id, requireValidity(mailbox), uids);
   }
@@ -230,8 +233,8 @@ export class ServerMail {
   }
 
   /**
-   * Messages are not in a mailbox any more. E-mails that the server has nowhere else are lost: they are still shown, until the server
-   * shows them in another mailbox, or {@link removeLost} deletes them.
+   * Stores that messages are no longer in a mailbox. E-mails that the server has nowhere else are lost: they are still
+   * shown, until the server shows them in another mailbox, or {@link removeLost} deletes them.
    */
   applyVanished(
     account: MailAccount,
@@ -247,8 +250,8 @@ export class ServerMail {
   }
 
   /**
-   * The message of a running operation is not where it was: another program has moved or deleted it. Its flags are set, and it is
-   * deleted for ever, where it is found; a move is given up.
+   * Stores that the message of a running operation was moved or deleted by another program. Changes of its flags and
+   * its permanent deletion are carried out where it is found; a move is given up.
    */
   reportMissing(account: MailAccount, { id, mailboxId, uidvalidity, uid }: MailOperation): Promise<void> {
     return this.#run(account, async (mail) => {
@@ -259,8 +262,8 @@ export class ServerMail {
   }
 
   /**
-   * Deletes the e-mails that were lost, when all mailboxes have been read since. With them go their notes and history. Deletions that
-   * wait for their message to be shown are confirmed.
+   * Deletes lost e-mails after all mailboxes have been read, with their notes and history. Deletions that wait for
+   * their message to be shown are confirmed.
    *
    * @param before ISO 8601: when the reading of the mailboxes began.
    * @returns the keys of the deleted e-mails.
@@ -275,7 +278,8 @@ export class ServerMail {
   }
 
   /**
-   * The server has numbered a mailbox again: its messages are lost until they are linked to their new UIDs. Nothing is deleted.
+   * Handles a new UIDVALIDITY of a mailbox: its messages are lost until they are linked to their new UIDs. Nothing is
+   * deleted.
    *
    * @returns the mailbox with its new UIDVALIDITY, and nothing read.
    */

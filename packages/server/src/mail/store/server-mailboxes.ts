@@ -22,7 +22,10 @@ export interface ServerMailbox {
   readonly selectable: boolean;
   /** MAILBOXID of OBJECTID, by which a rename is recognised. */
   readonly objectId?: string | null;
-  /** From STATUS, for mailboxes that are not stored yet: by both a rename is recognised on servers without OBJECTID. */
+  /**
+   * From STATUS, for mailboxes that are not stored yet. Together, both values identify a renamed mailbox on servers
+   * without OBJECTID.
+   */
   readonly uidvalidity?: string | null;
   readonly uidnext?: number | null;
 }
@@ -92,7 +95,7 @@ function matchMailboxes(stored: readonly MailboxRow[], listed: readonly ServerMa
   return matches;
 }
 
-/** Whether a UIDVALIDITY that no other mailbox has names the same mailbox: no UIDs were taken back. */
+/** Whether a UIDVALIDITY that no other mailbox has names the same mailbox: its UIDNEXT has not decreased. */
 function isSameContent(row: MailboxRow, { uidvalidity, uidnext }: ServerMailbox): boolean {
   if (!uidvalidity || row.uidvalidity !== uidvalidity || row.uidnext === null) return false;
   return (uidnext ?? 0) >= row.uidnext;
@@ -128,7 +131,7 @@ class NameChooser {
     const isTaken = role !== null && [...this.#roles].some(([id, each]) => id !== key && each === role);
     const chosenRole = row?.role ?? (isTaken ? null : role);
     if (chosenRole !== null) this.#roles.set(key, chosenRole);
-    // A rename here that the server does not have yet stays.
+    // A rename that was made here and is not on the server yet is kept.
     const isRenamedHere = row !== null && row.rawPath === rawPath;
     const chosenPath = isRenamedHere ? row.path : this.#choosePath(path, chosenRole, key);
     this.#owners.delete(this.#paths.get(key) ?? '');

@@ -1,4 +1,7 @@
-/** Stores the body of an e-mail of which only the headers were stored, inside a transaction that holds the lock of its account. */
+/**
+ * Stores the body of an e-mail that was stored with its headers only, in a transaction that holds the lock of its
+ * account.
+ */
 import type { Transaction } from '../../database/database.ts';
 import { findOwnAddresses } from '../../database/mail/account-rows.ts';
 import { EmailRows } from '../../database/mail/email-rows.ts';

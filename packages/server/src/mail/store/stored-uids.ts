@@ -1,4 +1,7 @@
-/** The stored messages of a mailbox by UID, to be compared with the server's list. A mailbox may have 100,000, so they are read in portions. */
+/**
+ * The stored messages of a mailbox by UID, to be compared with the server's list. A mailbox may have 100,000, so they
+ * are read in batches.
+ */
 import type { Database } from '../../database/database.ts';
 import { countStoredUids, readStoredUids, type StoredUid } from '../../database/mail/server-placement-rows.ts';
 import type { SyncMailbox } from './server-mail.ts';
@@ -16,7 +19,7 @@ export class StoredUids {
     this.#database = database;
   }
 
-  /** How many messages the server must have, by what is stored. */
+  /** The number of messages that the server must have according to the store. */
   count(mailbox: MailboxUids): Promise<number> {
     return countStoredUids(this.#database, mailbox.id, requireValidity(mailbox));
   }

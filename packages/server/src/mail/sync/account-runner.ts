@@ -72,7 +72,7 @@ export class AccountRunner {
   #failures: number;
   /** When everything was stored for the first time on the present connection, by `performance.now()`; null: not yet. */
   #synchronisedAt: number | null = null;
-  /** By `performance.now()`: when a retry that a user asks for may begin. */
+  /** By `performance.now()`: when a retry that a user requests may begin. */
   #nextRequest = 0;
   #sync: AccountSync | null = null;
   #client: ImapFlow | null = null;
@@ -164,7 +164,7 @@ export class AccountRunner {
       await this.#synchronise(new SyncSession(client, services.sync.times), slot);
     } catch (error) {
       if (login === null || error instanceof LeaseLost || signal.aborted) throw error;
-      // The command under way only says that the connection was closed.
+      // The error of the running command only says that the connection was closed.
       throw toMailServerProblem(isNoConnection(error) ? (connectionError ?? error) : error, login);
     } finally {
       this.#client?.close();
@@ -270,7 +270,7 @@ export class AccountRunner {
     const wait = computeSyncPause(problem.retry, this.#failures, services.sync.times.retryMilliseconds);
     const pause = wait === null ? null : Math.max(wait, problem.waitMilliseconds ?? 0);
     this.#requireLease();
-    // The first lost connection is opened again before anyone is told.
+    // After the first loss of a connection, the account is reconnected before a problem is reported.
     const isQuiet = this.#failures === 1 && problem.retry === 'soon' && this.#status === 'live';
     if (!isQuiet) {
       await this.#report('connect', problem);
@@ -292,7 +292,12 @@ export class AccountRunner {
     return true;
   }
 
-  /** Users who ask for a retry again and again do not make this server sign in again and again. @param latest the planned retry. */
+  /**
+   * Delays a retry that a user requests, but not beyond the planned retry: repeated requests do not cause repeated
+   * sign-ins.
+   *
+   * @param latest the planned retry.
+   */
   async #waitForRequest(latest: number): Promise<void> {
     const wait = Math.min(this.#nextRequest, latest) - performance.now();
     if (wait > 0) await pauseFor(wait, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => {});
@@ -305,7 +310,7 @@ export class AccountRunner {
   }
 }
 
-/** IDLE is begun anew before servers and network devices drop a quiet connection. */
+/** IDLE is restarted before servers and network devices drop an idle connection. */
 const connectionOptions = {
   qresync: true,
   disableAutoIdle: true,

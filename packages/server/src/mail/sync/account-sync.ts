@@ -1,6 +1,6 @@
 /**
- * The work of one connection to an account's server: a look at all mailboxes, the first synchronisation of those that are not complete,
- * then waiting for new mail in IDLE, with looks at the other mailboxes: regularly, and when the server reports a change (NOTIFY).
+ * The work of one connection to an account's server: polls ("looks at") all mailboxes, completes their first
+ * synchronisation, waits for new mail in IDLE, and polls the others regularly and after reported changes (NOTIFY).
  */
 import { isoTime } from '../../base/clock.ts';
 import { mailLimits } from '../../protocol/mail-limits.ts';
@@ -59,7 +59,7 @@ export class AccountSync {
   readonly #wakeup = new Wakeup();
   readonly #openedAt = performance.now();
   #states: MailboxState[] = [];
-  /** The list that the mailboxes of the store agree with, as text. */
+  /** The list of mailboxes that the store was last updated with, as text. */
   #appliedList = '';
   /** How often a mailbox of the present list could not be selected, because it does not exist. */
   #missing = 0;
@@ -158,7 +158,7 @@ export class AccountSync {
     } else if (this.#notifications.isActive && !earlier) this.#noteNotification();
   }
 
-  /** A mailbox that is not selected may have changed. IDLE goes on until the look is due. */
+  /** A mailbox that is not selected may have changed. IDLE continues until the look is due. */
   #noteNotification(isReported = true): void {
     const now = performance.now();
     this.#looks.note(now, isReported);
@@ -180,14 +180,14 @@ export class AccountSync {
   }
 
   /**
-   * Looks at all mailboxes that have changed since the last look. Then it is known of every message that is gone whether it was moved, and
-   * the e-mails of the others are deleted.
+   * Looks at all mailboxes that have changed since the last look. It is then known for each missing message whether it
+   * was moved; the e-mails of those that were not moved are deleted.
    */
   async #poll(): Promise<void> {
     const { serverMail, account, clock, times } = this.#parts;
     this.#isPollWanted = false;
     this.#areOperationsWanted = true;
-    // What was lost in this millisecond may have been lost by this look.
+    // Messages that were lost in this millisecond may have been lost by this look.
     const begunAt = isoTime(clock.now() - 1);
     this.#looks.begin(performance.now());
     const list = await this.#readMailboxes();
@@ -208,7 +208,7 @@ export class AccountSync {
     this.#nextPoll = now + pause;
     this.#nextProbe = now + times.probeMilliseconds;
     if (list !== 'changed') return;
-    // Dovecot does not report changes of mailboxes that were renamed until it is asked again, and misses changes at that moment.
+    // Dovecot reports no changes of renamed mailboxes until NOTIFY is sent again, and misses changes at that moment.
     await this.#notifications.begin();
     if (this.#notifications.isActive) this.#noteNotification(false);
   }
@@ -386,7 +386,7 @@ export class AccountSync {
     const inbox = this.#inbox;
     if (!inbox || session.selected?.path === inbox.mailbox.rawPath) return inbox;
     const { exists, uidnext, highestmodseq } = await session.select(inbox.mailbox.rawPath ?? 'INBOX');
-    // Of a mailbox that was selected, a change just before that is not reported any more.
+    // The server no longer reports a change that happened just before the mailbox was selected.
     if (this.#notifications.isActive) this.#noteNotification(false);
     const { seen } = inbox;
     this.#isInboxChanged ||=

@@ -79,7 +79,7 @@ export class BodyDownload {
       return true;
     }
     const selected = await session.select(first.rawPath).catch(ignoreRefusal);
-    // The mailbox was numbered again: the next look at all mailboxes finds its messages.
+    // The UIDVALIDITY has changed: the next look at all mailboxes finds the messages.
     if (selected !== null && selected.uidvalidity !== first.uidvalidity) return false;
     await this.#download(batch, first, selected !== null);
     return true;

@@ -1,7 +1,7 @@
 /**
- * Reads the body of an e-mail of which only the headers are stored, when somebody opens it. A short connection of its own is used, so
- * that it works on each server, whichever synchronises the account. No transaction is open during the fetch, and a fetch that fails
- * changes nothing.
+ * Reads the body of an e-mail that is stored with its headers only, when somebody opens it. It uses a short connection
+ * of its own, so that it works on each server, whichever synchronises the account. No transaction is open during the
+ * fetch, and a fetch that fails changes nothing.
  */
 import { raceAbort } from '../../base/outbound-resolver.ts';
 import { readAccountLogin } from '../../database/mail/account-login-rows.ts';
@@ -93,7 +93,7 @@ export class BodyFetcher {
         'Its mailbox on the mail server is not known at present. Try again after the next synchronisation.',
       );
     try {
-      // The size is only what the server named before.
+      // The size is only what the server has reported before.
       const release = await services.sync.bytes.acquire(Math.min(remote.size, mailLimits.rawBytes), signal);
       try {
         const raw = await this.#read(remote, signal);
@@ -134,7 +134,9 @@ async function readMessage(session: SyncSession, { rawPath, uidvalidity, uid }: 
   });
   // The UID means another message now.
   if (selected.uidvalidity !== uidvalidity)
-    throw bodyRemoteError('The mail server has numbered its messages again. Try again after the next synchronisation.');
+    throw bodyRemoteError(
+      'The mail server has renumbered its messages (new UIDVALIDITY). Try again after the next synchronisation.',
+    );
   const [message] = await session.fetchMessages([uid]);
   if (message) return message.raw;
   if ((await session.findExisting([uid])).has(uid))

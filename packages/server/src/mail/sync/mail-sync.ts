@@ -84,7 +84,8 @@ export class MailSync {
   /**
    * Synchronises an account now, wherever it runs: one that waits after a failure or was refused is tried again.
    *
-   * @returns false where this server does not synchronise it, so that its lease was ended for whichever server claims it first.
+   * @returns false if this server does not synchronise the account. Its lease was then ended, so that any server can
+   * claim it.
    */
   async retry(accountId: number): Promise<boolean> {
     const runner = this.#runners.get(accountId);

@@ -45,7 +45,10 @@ export class MailboxNotifications {
     return this.#isActive;
   }
 
-  /** Asks the server for notifications, if it offers them, or asks again. After a refusal or an overflow it is not asked again. */
+  /**
+   * Requests notifications, if the server offers them, or requests them again. After a refusal or an overflow they are
+   * not requested again.
+   */
   async begin(): Promise<void> {
     if (this.#isRefused || !this.#session.has('NOTIFY')) return;
     const { untaggedHandlers, sectionHandlers } = this.#connection;
@@ -72,7 +75,10 @@ export class MailboxNotifications {
     }
   }
 
-  /** The server reports nothing any more, also not about the selected mailbox, until it is asked again. */
+  /**
+   * The server no longer reports anything, not even about the selected mailbox, until notifications are requested
+   * again.
+   */
   #handleOverflow(): void {
     if (!this.#isActive) return;
     this.#isActive = false;

@@ -61,7 +61,7 @@ export class MailboxState {
     return this.remaining?.length ?? this.total;
   }
 
-  /** Messages of the mailbox, as far as the server has told. */
+  /** Messages of the mailbox, as far as the server has reported them. */
   get total(): number {
     return this.seen?.messages ?? this.reported?.messages ?? 0;
   }

@@ -100,8 +100,8 @@ export class MailboxSync {
   }
 
   /**
-   * Marks messages that are gone from the server. The server is asked for each of them again: only those that a search does not find are
-   * marked. The loss of most of a mailbox is believed only when it lasts.
+   * Marks messages that are gone from the server. Each of them is searched for again, and only those that are not found
+   * are marked. The loss of most of a mailbox is only believed if it lasts.
    *
    * @returns whether messages are gone.
    */
@@ -134,7 +134,7 @@ export class MailboxSync {
     if (uidvalidity !== null && uidvalidity !== selected.uidvalidity) {
       state.validityChanges += 1;
       if (state.validityChanges > maxValidityChanges)
-        throw Object.assign(new Error('The UIDVALIDITY changes all the time.'), { code: 'InvalidResponse' });
+        throw Object.assign(new Error('The UIDVALIDITY of the mailbox keeps changing.'), { code: 'InvalidResponse' });
       // All UIDs are new. The messages are linked again while they are listed, as in a first synchronisation.
       state.mailbox = await serverMail.beginNewValidity(account, state.mailbox, selected.uidvalidity);
       state.count = null;
@@ -279,7 +279,7 @@ export class MailboxSync {
   }
 }
 
-/** The cursors of a mailbox of which nothing is stored. */
+/** The cursors of a mailbox before any of its messages is stored. */
 function createFirstCursor({ uidvalidity, uidnext, exists, highestmodseq }: SelectedMailbox): MailboxCursor {
   return {
     uidvalidity,

@@ -77,15 +77,15 @@ export class MessageDownload {
     }
     const counts = { stored: linked, duplicates: linked };
     rest = await this.#refuseTooLarge(state, rest);
-    // Before the others: the position that is stored with those counts for all messages above it.
+    // Headers are stored first: the position that is stored with the other messages covers all messages above it.
     if (options.headersFirst === true) rest = await this.#storeHeads(state, rest, { options, counts });
     await this.#download(state, rest, { options, counts });
     return counts;
   }
 
   /**
-   * Links messages of the selected mailbox that the server did not give, where they turn out to be e-mails that were lost in another mailbox:
-   * then nobody needs their bytes.
+   * Links messages of the selected mailbox whose bytes the server did not send, if they turn out to be e-mails that
+   * were lost in another mailbox. Their bytes are then not needed.
    */
   async linkSkipped(state: MailboxState): Promise<void> {
     const { session, serverMail, account, requireLease } = this.#parts;

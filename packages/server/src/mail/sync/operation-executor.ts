@@ -1,7 +1,7 @@
 /**
- * Sends the waiting operations of an account to its server: flags, moves, deletions, new messages, and changes of mailboxes. Operations of
- * one kind on one mailbox share a command. After a crash, an operation may have been done already: what must not be done twice is
- * looked for on the server first.
+ * Sends the waiting operations of an account to its server: flags, moves, deletions, new messages, and changes of
+ * mailboxes. Operations of one kind on one mailbox share a command. After a crash, an operation may already have been
+ * done. Before an operation that must not be done twice is repeated, its result is searched for on the server.
  */
 import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import type { DueOperation } from '../../database/mail/operation-rows.ts';
@@ -13,7 +13,7 @@ import { changeMailbox } from './send-mailbox-changes.ts';
 import { moveMessages } from './send-moves.ts';
 import { isRefusal } from './sync-session.ts';
 
-/** Operations of one look at the queue. */
+/** Maximum operations that are read from the queue at once. */
 const maxOperations = 500;
 /** Operations of one command. */
 const maxGroup = 200;

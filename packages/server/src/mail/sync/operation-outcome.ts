@@ -29,7 +29,9 @@ export interface SendContext extends ExecutorParts {
   readonly outcome: OperationOutcome;
 }
 
-/** After so many failed attempts, an operation is given up and the server's state counts. That takes about two days. */
+/**
+ * After this many failed attempts, an operation is given up and the server's state counts. That takes about two days.
+ */
 const maxAttempts = 60;
 
 /** Settles the operations of a group one by one. */
@@ -48,7 +50,7 @@ export class OperationOutcome {
     await this.#parts.operations.complete(this.#parts.account, id, result);
   }
 
-  /** The server cannot do an operation: its own state counts. @param problem null: nobody needs to know. */
+  /** The server cannot do an operation: its own state counts. @param problem null: no problem is reported. */
   async drop({ id }: DueOperation, problem: ReportedProblem | null): Promise<void> {
     this.#open.delete(id);
     if (problem) await this.#parts.report(problem);

@@ -4,7 +4,7 @@ import { type SendContext, selectForGroup } from './operation-outcome.ts';
 import { CommandRefused, type SyncSession } from './sync-session.ts';
 import { formatUidSet } from './uid-set.ts';
 
-/** Deletes messages for ever, by UID only. Messages that do not exist any more are done. */
+/** Deletes messages permanently, by UID only. Messages that no longer exist count as deleted. */
 export async function deleteMessages(context: SendContext, all: readonly DueOperation[]): Promise<void> {
   const { session, outcome } = context;
   const group = all[0]?.targetId === null ? all : await requireCopies(context, all);
@@ -17,8 +17,8 @@ export async function deleteMessages(context: SendContext, all: readonly DueOper
 }
 
 /**
- * Of deletions of copies those whose e-mail the server has elsewhere too. Another program may have moved or deleted that one: then the
- * others wait until the store knows.
+ * Selects the deletions of copies whose e-mail the server also has elsewhere. The others wait until the store knows
+ * where their messages are, because another program may have moved or deleted them.
  */
 async function requireCopies(
   { session, operations, outcome }: SendContext,

@@ -20,7 +20,7 @@ export async function storeFlags(context: SendContext, group: readonly DueOperat
   const set = formatUidSet(uids);
   const [add, remove] = [splitLabels(change.add), splitLabels(change.remove)];
   const { client } = session;
-  // A refusal of the server shows when the flags are read.
+  // A refusal of the server is detected when the flags are read.
   if (add.flags.length > 0) await client.messageFlagsAdd(set, add.flags, { uid: true });
   if (remove.flags.length > 0) await client.messageFlagsRemove(set, remove.flags, { uid: true });
   if (add.labels.length > 0) await client.messageFlagsAdd(set, add.labels, { uid: true, useLabels: true });

@@ -90,7 +90,7 @@ async function findMoved(
 async function moveAll({ session, outcome }: SendContext, group: readonly DueOperation[]): Promise<void> {
   const moved = await transfer(session, 'MOVE', group);
   const isConfirmed = (each: DueOperation): boolean => readPosition(moved, each).uid !== undefined;
-  // Not every server says where the messages are. One that is still where it was is moved again later.
+  // Not every server reports where the messages are. A message that has not left its mailbox is moved again later.
   const unconfirmed = group.filter((each) => !isConfirmed(each)).flatMap(({ uid }) => uid ?? []);
   const left = await session.findExisting(unconfirmed);
   for (const each of group) if (!left.has(each.uid ?? 0)) await outcome.complete(each, readPosition(moved, each));
@@ -116,8 +116,9 @@ async function copyAll(context: SendContext, group: readonly DueOperation[], isR
 }
 
 /**
- * Another program has moved or deleted a message after it was copied. If the message is in another mailbox now, that counts, and the
- * copy is deleted. If it is nowhere else, the copy is the last one, and stays. Nothing but the position that COPYUID has named is deleted.
+ * Handles messages that another program has moved or deleted after they were copied. If such a message is in another
+ * mailbox now, that move counts, and the copy is deleted. If it is nowhere else, the copy is the last one, and stays.
+ * Only the position that COPYUID has named is deleted.
  */
 async function settleTaken(context: SendContext, operation: DueOperation, position: Position): Promise<void> {
   const { session, outcome } = context;

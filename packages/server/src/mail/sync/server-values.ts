@@ -4,7 +4,7 @@ export function readMessageId(header: Buffer): string | null {
   return /^message-id:\s*(<[^>]*>)/im.exec(text)?.[1] ?? null;
 }
 
-/** A date of the server as ISO 8601. Null without one, and for one whose year has not four digits. */
+/** A date of the server as ISO 8601. Null without one, and if the year does not have four digits. */
 export function toIsoTime(date: Date | string | undefined): string | null {
   const time = date === undefined ? Number.NaN : new Date(date).getTime();
   const text = Number.isNaN(time) ? '' : new Date(time).toISOString();

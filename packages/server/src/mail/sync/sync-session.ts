@@ -45,7 +45,7 @@ export interface PartBeginnings {
   readonly bytes: number;
 }
 
-/** What tells a message from others, on servers without ids. */
+/** What distinguishes a message from others, on servers without ids. */
 export interface MessageIdentity {
   readonly uid: number;
   readonly size: number;
@@ -413,7 +413,7 @@ type FetchOptions = Omit<NonNullable<Parameters<ImapFlow['fetch']>[2]>, 'uid'> &
 
 /** Messages that one answer may be about, whatever number the server names. */
 const maxMessages = 500_000;
-/** Rows of one answer that are about other messages than those that were asked for. */
+/** Rows of one answer about other messages than those that were requested. */
 const spareRows = 10_000;
 
 const commonQuery = { uid: true, flags: true, internalDate: true, threadId: true, labels: true } as const;

@@ -66,7 +66,7 @@ function prepareState(body: Body, now: number): Body {
   if (state === undefined || state === 'snoozed')
     return { ...rest, state: 'snoozed', snoozedUntil: parseSnoozeEnd(snoozedUntil, now) };
   if (snoozedUntil == null) return { ...rest, state };
-  throw invalidValues({ snoozedUntil: 'Leave this out, or give "state" the value snoozed.' });
+  throw invalidValues({ snoozedUntil: 'Omit "snoozedUntil", or set "state" to "snoozed".' });
 }
 
 /** @throws ApiError 422 for anything but a time in the future. */

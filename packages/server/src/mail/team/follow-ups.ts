@@ -1,4 +1,7 @@
-/** Reminders of conversations that nobody answers: they end by an answer, by the time, or because the message is not sent. */
+/**
+ * Reminders of conversations that nobody answers. A reminder ends when an answer arrives, when it is due, or when its
+ * message is not sent.
+ */
 import { isoTime } from '../../base/clock.ts';
 import {
   areDue,

@@ -171,10 +171,10 @@ class MatchSearch {
   /**
    * Which ranges must be read beyond the rows that were read. Distances are in seconds from the message.
    *
-   * Before the message, hubs are replies. A reply at the distance `d` belongs to all messages before it in the window;
-   * a reply after the message at the distance `d` belongs to all messages up to `replyWindowSeconds - d` before it.
-   * After the message, the messages are replies themselves, and hubs are messages to which they belong; the distances
-   * are the same.
+   * A hub is a message that joins the messages beyond it into one conversation. Before the message, hubs are replies. A
+   * reply at the distance `d` belongs to all messages before it in the window; a reply after the message at the
+   * distance `d` belongs to all messages up to `replyWindowSeconds - d` before it. After the message, the messages are
+   * replies themselves, and hubs are messages to which they belong; the distances are the same.
    */
   async #readBeyond(side: Side, kind: PartyKind, readDistance: number): Promise<number[]> {
     const { key } = this.#entry;

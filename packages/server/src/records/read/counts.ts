@@ -15,8 +15,9 @@ export interface CountedPage {
 }
 
 /**
- * Reads a page with its count. A count is cached until one of its tables changes. Concurrent requests for the same count
- * share it: a hundred clients that open the same list make the server count once. Threads tell each other what they have counted.
+ * Reads a page with its count. A count is cached until one of its tables changes. Concurrent requests for the same
+ * count share it: a hundred clients that open the same list make the server count once. Threads share the counts that
+ * they have read.
  *
  * @param tables that the count reads.
  */

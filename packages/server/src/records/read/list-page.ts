@@ -2,14 +2,14 @@ import type { Row } from '../../database/database.ts';
 import { pageSeparator } from '../../database/dialect.ts';
 import type { ListPlan } from '../../query/read-plan.ts';
 
-/** The records of one page, from the rows of a {@link ListPlan} of one record more. */
+/** The records of one page, made from the rows of a {@link ListPlan}, which reads one record more than the page has. */
 export interface ListPage {
   /** The records as JSON text, without brackets around them. */
   readonly text: string;
   readonly hasNext: boolean;
-  /** What the last record is sorted by: where the next page starts. */
+  /** The sort values of the last record, after which the next page starts. */
   lastKeys(): unknown[];
-  /** The write counter of each record by its key, where they were asked for. */
+  /** The write counter of each record by its key, if the request asks for it. */
   versions(): Record<string, number>;
 }
 
@@ -18,7 +18,7 @@ export function buildPage(rows: readonly Row[], plan: ListPlan, size: number): L
   return plan.keyNames ? buildTextPage(rows[0]!, plan.keyNames, size) : buildRowPage(rows, plan, size);
 }
 
-/** The sort values that a row carries beside its object. */
+/** The sort values that a row contains in addition to its object. */
 export function readSortKeys(row: Row, plan: ListPlan): unknown[] {
   return plan.keys.map((_, index) => row[1 + index]);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads: a normalised request becomes a cached plan, and the plan one statement whose rows hold finished JSON text.
- * A missing record is 404, or 403 if the role has a row filter; the planner refuses all else.
+ * Reads: a normalised request becomes a cached plan, and the plan one statement whose rows hold finished JSON text. A
+ * missing record is 404, or 403 if the role has a row filter; the planner refuses everything else.
  */
 import { bind, createBindEnvironment, type Row } from '../../database/database.ts';
 import type { PageTotal } from '../../database/page-query.ts';
@@ -162,7 +162,10 @@ export function recordNotFound(collection: Collection, grant: Grant, byFilter = 
   );
 }
 
-/** What a statement is bound to: the values of the request, the caller's variables, the time and the snapshot version. */
+/**
+ * The environment that a statement is bound to: the values of the request, the caller's variables, the time and the
+ * snapshot version.
+ */
 export function buildRequestEnvironment(
   context: RecordContext,
   request: RecordRequest,
@@ -185,7 +188,7 @@ export function buildRequestEnvironment(
   });
 }
 
-/** What a list is planned from. */
+/** The input for planning a list. */
 export interface ListQuery {
   readonly collection: Collection;
   readonly grant: Grant;
@@ -228,7 +231,7 @@ export function prepareList(
 export interface PreparedList {
   readonly plan: RecordedPlan<ListPlan>;
   readonly environment: BindEnvironment;
-  /** What the cursors of this list begin with, so that no other list takes them. */
+  /** The prefix of the cursors of this list. Other lists refuse these cursors. */
   readonly fingerprint: () => string;
 }
 

@@ -18,7 +18,7 @@ import { getCachedPlan, type RecordContext, toPlanContext } from '../record-cont
 import { parseKey } from '../record-key.ts';
 import { runReadStatement } from './read-statements.ts';
 
-/** Who uploads: a user with all credentials, or a key that belongs to no user. */
+/** The uploader: a user with all credentials, or a key that belongs to no user. */
 export function formatUploader(caller: Caller): string | null {
   return caller.user ? `user:${caller.user['id']}` : formatActor(caller);
 }
@@ -27,8 +27,8 @@ export function formatUploader(caller: Caller): string | null {
 const permissionsLength = 22;
 
 /**
- * Who owns a stored export: an uploader, as long as the permissions of the role are those with which it was read. A key of the same
- * user with another role must not read it, nor anybody after a permission was withdrawn.
+ * Who owns a stored export: an uploader, as long as the permissions of the role are those with which it was read. A key
+ * of the same user with another role must not read it, and nobody may read it after a permission was withdrawn.
  */
 export function formatExporter({ caller, access }: Pick<RecordContext, 'caller' | 'access'>): string | null {
   const uploader = formatUploader(caller);
@@ -43,7 +43,7 @@ function isOwnFile({ isAttached, uploader }: FileRecord, context: RecordContext)
   );
 }
 
-/** Those of some files that the caller may read, by id. */
+/** The files with some of these ids that the caller may read, by id. */
 export async function readReadableFiles(
   context: RecordContext,
   ids: readonly number[],
@@ -57,7 +57,7 @@ export async function readReadableFiles(
   return new Map(files.filter(isReadable).map((file) => [file.id, file]));
 }
 
-/** Those of some attached files that the caller sees in a record, however many records refer to them. */
+/** The attached files with some of these ids that the caller sees in a record, however many records refer to them. */
 async function readShownFileIds(context: RecordContext, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const fields = ids.length === 0 ? [] : listShownFields(context);
   if (fields.length === 0) return new Set();

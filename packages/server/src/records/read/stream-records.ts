@@ -33,7 +33,7 @@ export interface StreamOptions {
   readonly firstChunk: number;
 }
 
-/** How often a chunk is read while definitions or grants change concurrently. */
+/** How many times a chunk is tried while definitions or grants change concurrently. */
 const maxAttempts = 5;
 
 /**
@@ -63,7 +63,7 @@ const listOptions: StreamOptions = { readGrant: requireListGrant, firstChunk: li
 
 /** The records of the next chunk: fewer if the previous ones were long, so that a chunk needs bounded memory. */
 class ChunkSize {
-  /** A chunk of each size has a plan of its own, so there are few. */
+  /** Each size has its own plan, so there are few sizes. */
   static readonly #sizes = [limits.streamChunk, limits.streamChunk / 10, 1];
   current: number;
 
@@ -77,7 +77,7 @@ class ChunkSize {
   }
 }
 
-/** As whom a stream reads, and how much at once. */
+/** The caller's access with which a stream reads, and the size of its chunks. */
 interface StreamAccess {
   readonly now: ContextProvider;
   readonly readGrant: GrantReader;
@@ -95,7 +95,7 @@ class RecordStream {
     this.#request = request;
   }
 
-  /** For an order by key: page after page. */
+  /** For an order by key: reads page after page. */
   async *readInOrder(): JsonChunks {
     for await (const { text } of this.#pages('text')) yield text;
   }

@@ -33,8 +33,8 @@ export function createVisibilityQuery(filter: unknown, { shows = false, trashed 
 }
 
 /**
- * Reads those of some records that a get of the caller would find: their JSON text by key, or null if that is longer than
- * {@link limits.recordInEvent}. It takes one statement, whatever the number of keys.
+ * Of the records with these keys, reads the ones that a get of the caller would find: their JSON text by key, or null
+ * if that is longer than {@link limits.recordInEvent}. It takes one statement, whatever the number of keys.
  *
  * @param keys canonical, at most {@link maxVisibleKeys}.
  * @param grant of the caller on `get`.

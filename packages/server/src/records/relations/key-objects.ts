@@ -6,8 +6,9 @@ import type { RecordContext } from '../record-context.ts';
 import { canNestRecords, type RelationField } from './nested-check.ts';
 
 /**
- * Replaces objects that only hold a key, `{"author": {"id": 7}}`, by the key: `{"author": 7}`. Then only the foreign key is
- * written. If the record does not exist and the caller may create one, the object stays: it is a new record with that key.
+ * Replaces objects that only hold a key, `{"author": {"id": 7}}`, by the key: `{"author": 7}`. Then only the foreign
+ * key is written. If the record does not exist and the caller may create one, the object is kept: it describes a new
+ * record with that key.
  *
  * @param bodies they are checked with one statement for each relation.
  */

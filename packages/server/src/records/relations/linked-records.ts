@@ -71,7 +71,7 @@ export async function updateLinked(
   const wanted = await resolveTarget(tx, related, request);
   if (wanted) return updateWithNested(tx, target, wanted, update);
   if (update.match !== null)
-    throw new ApiError('VERSION_STALE', `"${field.name}" refers to no record that could match.`);
+    throw new ApiError('VERSION_STALE', `"${field.name}" is empty, so no record matches "If-Match".`);
   if (relation.kind === 'belongsTo') throw new ApiError('RECORD_UNKNOWN', `"${field.name}" refers to no record.`);
   return createLinked(tx, related, normaliseRequest('create', {}, false), update.body);
 }

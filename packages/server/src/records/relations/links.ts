@@ -170,7 +170,7 @@ async function linkBelongsTo(
   else if (action === 'toggle') wanted = named[0] === current ? null : named[0];
   else wanted = named[0] ?? (action === 'set' ? null : current);
   const unchanged = (wanted ?? null) === (current ?? null);
-  // An existing link needs no write, but still the grant for one.
+  // If the link exists already, nothing is written, but the caller still needs the grant for the write.
   if (unchanged) await readSourceValue(tx, related, requireWritableRelation(tx, related));
   else
     await updateByRules(tx, source, key, {

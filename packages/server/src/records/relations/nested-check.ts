@@ -1,7 +1,7 @@
 /**
- * The check of nested values before anything is written, so that all problems are reported together. It only covers what
- * will certainly be written: a record with a key may exist, which the write itself finds out. Names, grants and links are
- * checked by the write.
+ * The check of nested values before anything is written, so that all problems are reported together. It only covers
+ * what will certainly be written: a record with a key may already exist, and only the write determines whether it does.
+ * Names, grants and links are checked by the write.
  */
 import { ApiError, type ErrorDetails, invalidValues } from '../../protocol/api-error.ts';
 import { joinErrorPath } from '../../protocol/error-path.ts';

@@ -56,7 +56,7 @@ export function requireLinkable(value: unknown, field: Field): unknown {
   if (value === null)
     throw new ApiError(
       'REFERENCE_MISSING',
-      `"${field.name}" cannot link this record: the field by which the relation references it is empty.`,
+      `"${field.name}" cannot link this record: the field that the relation references is null.`,
     );
   return value;
 }

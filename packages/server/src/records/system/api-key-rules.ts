@@ -131,7 +131,8 @@ function readOverlapEnd(overlap: unknown, now: number): number {
   const end = overlap === 'never' ? null : parseExpiry(overlap, now, 'overlap');
   if (end === null)
     throw invalidDefinition({
-      overlap: 'Give a duration such as 1h, or none. An overlap must end; for a second permanent key, create one.',
+      overlap:
+        'Give a duration such as 1h, or none. An overlap cannot be unlimited. For a second permanent key, use apiKeys:create.',
     });
   return end;
 }
@@ -175,7 +176,9 @@ function checkKeyInput(body: unknown, known: readonly string[]): Record<string, 
   if (!isObject(body)) throw invalidDefinition({ role: 'Give {"role": {"name": "…"}}.' });
   for (const name of Object.keys(body))
     if (!known.includes(name))
-      throw invalidDefinition({ [name.slice(0, 60)]: `An API key has no such property; give ${known.join(', ')}.` });
+      throw invalidDefinition({
+        [name.slice(0, 60)]: `An API key has no such property. Its properties are ${known.join(', ')}.`,
+      });
   return body;
 }
 

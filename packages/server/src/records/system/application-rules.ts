@@ -57,7 +57,9 @@ function optionProblems(options: unknown): Record<string, string> {
     } else if (name === 'metadata') {
       const problem = isObject(value) ? (findMalformedText(value) ?? jsonSizeProblem(value)) : 'Give an object.';
       if (problem !== null) details['options.metadata'] = problem;
-    } else details[`options.${name.slice(0, 60)}`] = 'Applications have no such option; give autoStart or metadata.';
+    } else
+      details[`options.${name.slice(0, 60)}`] =
+        'Applications have no such option. The options are autoStart and metadata.';
   }
   return details;
 }

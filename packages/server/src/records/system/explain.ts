@@ -86,7 +86,7 @@ function filterNote({ row }: Decision): string {
   return row?.filter ? ' Its row filter narrows that to some records.' : '';
 }
 
-/** A filter with variables of the user matches nothing if the question names no user. */
+/** A filter with variables of the user matches nothing if the request names no user. */
 function userNote({ filter }: Permission, { caller }: RecordContext): string {
   const usesUserVariable = (filter?.values ?? []).some((value) => parseVariable(value)?.startsWith('$user.'));
   return usesUserVariable && caller.user === null ? ' (it uses $user; name a user by user=<id>)' : '';

@@ -22,7 +22,7 @@ export async function prepareBody(
   return operation.rules?.prepare?.(hookedBody, key, operation.context) ?? { body: hookedBody as Body };
 }
 
-/** Asks the before hooks about a write. @returns the values as the hooks leave them. */
+/** Runs the before hooks of a write. @returns the values as the hooks leave them. */
 export async function applyBeforeHook(
   { context, collection, key: keys }: Pick<WriteOperation, 'context' | 'collection' | 'key'>,
   action: HookedAction,
@@ -43,7 +43,9 @@ export interface CascadedChange {
   readonly values: Body;
 }
 
-/** Asks the before hooks about cascaded changes, one by one. A hook may refuse a change; it cannot give it other values. */
+/**
+ * Runs the before hooks for cascaded changes, one by one. A hook may refuse a change; it cannot give it other values.
+ */
 export async function askCascadeHooks(
   { hooks, caller, requestId }: RecordContext,
   { collection: { name, system }, action, keys, values }: CascadedChange,

@@ -37,7 +37,10 @@ interface CascadeGroup {
   /** The foreign keys that are set to null; none: the children are deleted. */
   readonly fields: readonly Field[];
   readonly keys: readonly unknown[];
-  /** Keys that the event lists; deleted children in the trash have had theirs. */
+  /**
+   * Keys that the event lists. Deleted children that were in the trash are not among them, because they had their event
+   * then.
+   */
   readonly reported: readonly unknown[];
   readonly before: States | null;
 }
@@ -93,7 +96,10 @@ export function hasCascades(collection: Collection, registry: Registry): boolean
   return findReferencesTo(collection, registry).some(isReported);
 }
 
-/** That `createdBy` loses a deleted user has no event: no client has written it. */
+/**
+ * Whether a change has an event. If `createdBy` loses a deleted user, there is none, because no client has written the
+ * field.
+ */
 function isReported({ child, field }: Reference): boolean {
   return (
     requireReference(field).onDelete !== 'restrict' &&
@@ -104,10 +110,11 @@ function isReported({ child, field }: Reference): boolean {
 }
 
 /**
- * Collects what a destroy will cascade to, asks the hooks, and sets the links of the children that stay to null.
+ * Collects what a destroy will cascade to, runs the hooks, and sets to null the links of the children that are not
+ * deleted.
  *
- * @returns what appends the events and history of the children, once the records are destroyed.
- * @throws ApiError `LIMIT_EXCEEDED` past {@link limits.maxCascade} records, and what hooks refuse.
+ * @returns a function that appends the events and history of the children, once the records are destroyed.
+ * @throws ApiError `LIMIT_EXCEEDED` past {@link limits.maxCascade} records, and the refusals of hooks.
  */
 export async function prepareCascade(write: Omit<BoundWrite, 'rules' | 'key' | 'match'>): Promise<() => Promise<void>> {
   const { context, collection, transaction, maxCascade } = write;

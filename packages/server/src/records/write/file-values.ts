@@ -20,7 +20,7 @@ export function describeFile(file: FileRecord): Record<string, unknown> {
   return { id, name, contentType: getEffectiveType(file), size, width, height, url: `/api/files/${id}` };
 }
 
-/** Types that are only believed if they are detected, because browsers show them. */
+/** Types that are only accepted if they are detected, because browsers show them. */
 const detectableTypes = /^(?:image\/(?:png|jpeg|gif|webp|bmp|avif|tiff)|application\/pdf|(?:audio|video)\/.*)$/;
 
 /** The detected type, else the declared one, unless that would have been detected. */

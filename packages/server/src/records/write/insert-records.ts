@@ -34,8 +34,8 @@ interface Insert {
 }
 
 /**
- * Inserts checked records, all or none. The steps are those of {@link runWrite} without key, guard and reach: new records
- * have neither.
+ * Inserts checked records, all or none. The steps are those of {@link runWrite} without key, guard and reach: new
+ * records have none of these.
  *
  * @returns the rows written, in the order of the records.
  */

@@ -132,7 +132,7 @@ function setValue({ name, type }: Field, given: unknown, values: Record<string, 
   values[name] = value;
 }
 
-/** @param make whether to generate values too. The check does without: generated values are valid. */
+/** @param make whether to generate values too. The check does not generate them, because generated values are valid. */
 function addDefaults(values: Record<string, unknown>, collection: Collection, stamp: Stamp, make: boolean): void {
   for (const field of collection.fields) {
     if (field.column === null) continue;

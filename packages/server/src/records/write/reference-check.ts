@@ -26,14 +26,14 @@ type RunStatement = (statement: BoundStatement) => Promise<Row[]>;
 /** The rules of a collection have checked the reference themselves. */
 const allRecords: Pick<Grant, 'rows'> = { rows: null };
 
-/** Who writes records, and of which collection. */
+/** The parts of a write that a check of its references needs. */
 type Writer = Pick<WriteOperation, 'context' | 'collection' | 'rules'>;
 
 /**
- * Checks that foreign keys name records that exist and that the caller may get. Both failures have the same error, so that
- * it does not reveal which records exist.
+ * Checks that foreign keys name records that exist and that the caller may get. Both failures have the same error, so
+ * that it does not reveal which records exist.
  *
- * @param always also if the caller sees every record, and the database's constraint would be check enough.
+ * @param always checks even if the caller sees every record, so that the database's constraint would be enough.
  * @throws ApiError `REFERENCE_MISSING` naming the field, or 403 without a get grant on the target.
  */
 export async function checkReferences(

@@ -13,7 +13,7 @@ export interface Reference {
   readonly isJoinKey: boolean;
 }
 
-/** Records of which the children are looked for. */
+/** Records whose children are searched for. */
 export interface ParentRecords {
   readonly collection: Collection;
   readonly keys: readonly unknown[];

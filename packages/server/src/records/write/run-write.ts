@@ -33,9 +33,9 @@ import {
   type WriteVerb,
 } from './write-steps.ts';
 
-/** What one kind of write does in the steps of {@link runWrite}. */
+/** The parts of {@link runWrite}'s steps that differ between the kinds of writes. */
 export interface WriteDescription {
-  /** The action that before hooks and the collection's rules are told. */
+  /** The action that is passed to before hooks and to the collection's rules. */
   readonly action: 'update' | 'destroy' | 'restore';
   /** The verb of its event and of its history. */
   readonly verb: WriteVerb;
@@ -68,11 +68,12 @@ interface ReadyWrite {
 }
 
 /**
- * Runs a write: hooks, prepare and check before the transaction, all other steps in it. What any step refuses undoes all
- * of them. On engines that can, a write of one record that needs none of the steps between commits with its statement.
+ * Runs a write: hooks, prepare and check before the transaction, all other steps in it. If any step refuses, all of
+ * them are undone. On engines that support it, a write of one record that needs none of the other steps commits with
+ * its statement.
  *
  * @returns the rows written, in the order in which the request names their keys, else by primary key.
- * @throws ApiError what the steps refuse.
+ * @throws ApiError the refusals of the steps.
  */
 export async function runWrite(operation: WriteOperation, description: WriteDescription): Promise<Row[]> {
   const { action, body } = description;

@@ -25,7 +25,7 @@ export function hashBodySecrets(context: RecordContext, collection: Collection, 
 export interface SecretBody {
   readonly collection: Collection;
   readonly body: unknown;
-  /** What a text of the body stands for; null where that is not known yet. */
+  /** What a text of the body stands for; null if that is not known yet. */
   readonly resolveText?: (text: string) => string | null;
 }
 
@@ -43,7 +43,10 @@ export async function hashAllSecrets(context: RecordContext, parts: readonly Sec
   return { ...context, secrets: new HashedSecrets(hashes) };
 }
 
-/** The passwords that the write may store. Left out are those of collections that the caller may not write, and invalid ones. */
+/**
+ * The passwords that the write may store. Invalid ones, and those of collections that the caller may not write, are
+ * left out.
+ */
 export function collectSecrets(
   context: RecordContext,
   { collection, body, resolveText = (text) => text }: SecretBody,

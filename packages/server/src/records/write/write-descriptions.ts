@@ -1,4 +1,4 @@
-/** What the five kinds of write to existing records do in the steps of {@link runWrite}. */
+/** Describes the five kinds of write to existing records for the steps of {@link runWrite}. */
 import { isoTime } from '../../base/clock.ts';
 import { readStamp } from '../record-context.ts';
 import type { Body } from '../record-rules.ts';
@@ -47,8 +47,8 @@ export function describeDestroy(operation: WriteOperation): WriteDescription {
 }
 
 /**
- * Deferred delete: the records are marked and immediately hidden. A background task of their owner deletes them with all
- * that depends on them, which may be more than one transaction should.
+ * Deferred delete: the records are marked and immediately hidden. A background task of their owner deletes them with
+ * all that depends on them, which may be too much for one transaction.
  */
 export function describeDeferredDelete(mark: Body): WriteDescription {
   return {

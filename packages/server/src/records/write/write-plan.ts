@@ -44,25 +44,25 @@ export const resultColumns = { key: 0, counter: 1, passes: 2, visible: 3, object
 /** Columns of {@link planDiagnosis}. */
 export const diagnosisColumns = { key: 0, counter: 1, isReached: 2, isCurrent: 3 } as const;
 
-/** What a write is planned from. */
+/** The input for planning a write. */
 export type PlannedWrite = Pick<WriteOperation, 'context' | 'collection' | 'request' | 'grant'>;
 
 interface ResultShape {
-  /** What the new row must still match; null: anything. */
+  /** The condition that the new row must still match; null: none. */
   readonly passes: Predicate | null;
-  /** What the caller's get grant shows; undefined without such a grant. */
+  /** The rows that the caller's get grant shows; null: all. Undefined without such a grant. */
   readonly visible: Predicate | null | undefined;
   readonly object: (alias: string, scope: StatementScope) => Sql;
   readonly isLocal: boolean;
 }
 
-/** An INSERT of `rows` records that give these fields. */
+/** An INSERT of `rows` records that specify these fields. */
 export function planInsert(write: PlannedWrite, names: readonly string[], rows: number): WritePlan {
   const { collection } = write;
   const result = planResult(write);
   const sortFields = findSortFields(collection).filter((field) => !names.includes(field.name));
   const all = [...names, ...sortFields.map((field) => field.name)];
-  // A record that gives nothing still has a write counter.
+  // An INSERT needs a column: a record without values still has a write counter.
   const columns = all.map((name) => identifier(requireColumn(getField(collection, name)))).join(',') || '_v';
   const values = Array.from({ length: rows }, (_, row) => {
     const given = names.map((name) => sql`${valueParam(collection, name, row)}`);
@@ -128,7 +128,7 @@ export function planReach(write: PlannedWrite, max: number): Statement {
   );
 }
 
-/** What {@link planReach} needs of an index; null for a write by key. */
+/** What an index must provide for {@link planReach}; null for a write by key. */
 export function planWriteNeed({ request, collection, grant, context }: PlannedWrite): IndexNeed | null {
   if (request.filterByTk !== undefined) return null;
   const condition = planWriteCondition(request, collection, grant, toPlanContext(context));
@@ -255,7 +255,7 @@ function compileReadBack(result: ResultShape, collection: Collection, context: P
   return compile(dialect, sql`SELECT ${columns} FROM ${identifier(collection.table)} WHERE ${isWritten}`);
 }
 
-/** One round trip instead of four, where a network lies between. */
+/** One round trip instead of four, for engines that are reached over a network. */
 function compileWithEvent(
   write: ReturningWrite,
   verb: string,

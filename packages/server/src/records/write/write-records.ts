@@ -202,7 +202,7 @@ function beginWrite(
   if (key === undefined && request.filter === null)
     throw new ApiError('TARGET_MISSING', `${action} needs "filterByTk" or a filter with a condition.`);
   if (match !== null && !isSingleKey(key))
-    throw new ApiError('HEADER_INVALID', 'If-Match needs a "filterByTk" with one key.');
+    throw new ApiError('HEADER_INVALID', 'The header "If-Match" needs a "filterByTk" with one key.');
   return { context, collection, request, rules, grant, key, match };
 }
 

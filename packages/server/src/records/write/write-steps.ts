@@ -59,7 +59,7 @@ export interface OpenWrite extends WriteOperation {
 
 /** An open write with its values. */
 export interface BoundWrite extends OpenWrite {
-  /** What the statements of the write are bound to. */
+  /** The environment that the statements of the write are bound to. */
   readonly environment: BindEnvironment;
   /** How many records a cascade may reach in this transaction. */
   readonly maxCascade: number;
@@ -108,7 +108,7 @@ export async function autocommit(
 }
 
 /**
- * Reads back what RETURNING cannot say.
+ * Reads the result columns that RETURNING cannot return.
  *
  * @throws ApiError `NO_PERMISSION` if the row filter of the grant does not match a record any more.
  */
@@ -195,7 +195,7 @@ export async function readReachedKeys(
  * Checks a write of several records. By filter it reaches at most {@link limits.recordsByFilter} records. By keys it
  * reaches every one of them, or nothing is written.
  *
- * @throws ApiError `LIMIT_EXCEEDED`, or what {@link recordNotFound} answers.
+ * @throws ApiError `LIMIT_EXCEEDED`, or the error of {@link recordNotFound}.
  */
 export async function checkReach(write: BoundWrite): Promise<void> {
   const { context, collection, request, grant, transaction, environment } = write;
@@ -253,7 +253,7 @@ export function sortByKeyOrder(rows: readonly Row[], { key }: BindEnvironment): 
 }
 
 /**
- * Ends every write: appends its event, and moves the version of definitions and access on if the rules say so.
+ * Ends every write: appends its event, and increments the version of definitions and access if the rules require it.
  *
  * @param named fields that the client has named; the event lists those that are no secrets.
  */
@@ -276,7 +276,9 @@ export async function finishWrite(
   if (context.tx) context.snapshotVersion.version = version;
 }
 
-/** What a statement that writes its own event is bound to. @param changed fields that the client has named. */
+/**
+ * The event values that a statement with its own event is bound to. @param changed fields that the client has named.
+ */
 export function buildWriteEvent({ context }: WriteOperation, changed: readonly string[]): BindEnvironment['event'] {
   return {
     at: isoTime(context.clock.now()),
@@ -286,7 +288,7 @@ export function buildWriteEvent({ context }: WriteOperation, changed: readonly s
   };
 }
 
-/** What a statement of a write is bound to. */
+/** The environment that the statements of a write are bound to. */
 export function buildWriteEnvironment(operation: WriteOperation, parts: BindParts): BindEnvironment {
   return buildRequestEnvironment(operation.context, operation.request, parts);
 }

@@ -28,7 +28,7 @@ export class NewOptions {
           if (found.size <= maxNewOptions && !column.field.definition.enum?.includes(each)) found.add(each);
   }
 
-  /** Reads cells as if the fields had the new options already: in their place, it gives options that they have. */
+  /** Reads cells as if the fields already had the new options: each new option is replaced by an existing one. */
   accept(readCell: ColumnReader): ColumnReader {
     const byIndex = new Map(this.#columns.map((each) => [each.column.index, each]));
     return (cell, index, field) => {

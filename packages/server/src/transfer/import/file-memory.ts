@@ -10,7 +10,7 @@ import { toSearchKey } from './found-records.ts';
 import type { ImportPlan } from './import-plan.ts';
 import type { AcceptedRow, FileMemory, RowRefusal } from './import-row.ts';
 
-/** A set of hashes, in one array. Zero marks a free place. */
+/** A set of hashes, in one array. Zero marks a free slot. */
 class HashSet {
   #places = new Float64Array(1024);
   #size = 0;

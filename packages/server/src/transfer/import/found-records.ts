@@ -6,9 +6,12 @@ import type { RecordContext } from '../../records/record-context.ts';
 import { toExactValue } from '../../schema/field-type.ts';
 import type { Collection, ColumnField } from '../../schema/registry.ts';
 
-/** A page of a list: a query for more records is made again for each value. */
+/**
+ * Maximum records of one query, which is one page of a list. If there are more, each value is searched with its own
+ * query.
+ */
 const maxFound = 1000;
-/** Conditions of one filter. */
+/** Maximum conditions of one filter. */
 const maxConditions = 400;
 
 /** What is looked for, and in which collection. */
@@ -37,7 +40,7 @@ function readCanonical(field: ColumnField | undefined, value: unknown): unknown 
 /**
  * Finds the keys of records.
  *
- * @returns for each {@link toSearchKey} the keys of the records that have the values, two at most.
+ * @returns for each {@link toSearchKey} the keys of the records that have the values, at most two.
  * @throws ApiError 403 without the grant to list the records and to read the fields.
  */
 export async function findKeys(

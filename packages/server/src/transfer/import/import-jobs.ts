@@ -1,7 +1,7 @@
 /**
- * The imports of one application that are too long for a request. They run in the background, in transactions that contain the
- * records of a part of the file and how far the import has got: if the process is killed, the next one goes on after the last
- * part. Of several servers, one leases an import at a time.
+ * The imports of one application that are too long for a request. They run in the background. Each transaction contains
+ * the records of a part of the file and the progress of the import: if the process is killed, the next one continues
+ * after the last part. If there are several servers, one of them leases an import at a time.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -34,15 +34,16 @@ import { getImportLock } from './import-transaction.ts';
 import { continueImport, type ImportRun, ImportStopped, type RunImportParts } from './run-import.ts';
 
 /**
- * How long a lease holds, how often it is renewed, how often the leases of other servers are looked at, and how often it is checked
- * whether there are any, in milliseconds. After a kill, an import goes on when the lease of the dead process has ended.
+ * Times of leases in milliseconds: how long a lease is valid, how often it is renewed, how often the leases of other
+ * servers are checked, and how often it is checked whether such leases exist. If a process is killed, another one
+ * continues its import when the lease has expired.
  */
 const leaseTimes = { lease: 5000, renew: 1500, recheck: 1000, check: 5000 } as const;
-/** The pause after a failure that may pass, such as that of the connection to the database. */
+/** The pause after a temporary failure, such as that of the connection to the database. */
 const retryMilliseconds = 1000;
-/** How often a request that waits for an import looks at it. */
+/** How often a request that waits for an import checks its state. */
 const pollMilliseconds = 200;
-/** Imports that are looked at to find those that can run. */
+/** Maximum number of imports that are examined to find those that can run. */
 const maxOpen = 1000;
 const deletedAtOnce = 1000;
 
@@ -99,7 +100,7 @@ export class ImportJobs {
     );
   }
 
-  /** An import waits. */
+  /** Call it when an import is waiting to be run. */
   wake(): void {
     this.#hasOpen = true;
     this.#worker.wake();
@@ -166,7 +167,7 @@ export class ImportJobs {
     for (const { id, owner } of leased) this.#start(id, owner);
   }
 
-  /** The oldest imports that no server runs, as many as may run at the same time. */
+  /** The oldest imports that no server runs, up to the number that may run at the same time. */
   #selectStartable(open: readonly OpenImport[]): OpenImport[] {
     const now = isoTime(this.#parts.clock.now());
     const isRunning = ({ id, leasedBy, leasedUntil }: OpenImport): boolean =>
@@ -251,10 +252,11 @@ export class ImportJobs {
     return processed;
   }
 
-  /** Keeps the leases of imports between whose transactions much time passes. */
+  /** Renews the leases of imports whose transactions are far apart. */
   async #renewLeases(): Promise<void> {
+    // If a lease was lost, the next transaction of the import finds out.
     for (const id of this.#running.keys())
-      await this.#parts.database.write((transaction) => this.#requireLease(transaction, id)).catch(() => {}); // the next transaction of the import finds out
+      await this.#parts.database.write((transaction) => this.#requireLease(transaction, id)).catch(() => {});
   }
 }
 

@@ -1,4 +1,4 @@
-/** Rows of a file on their way into records: their cells as the values of fields, or why they are refused. */
+/** Rows of a file before they become records: their cells as the values of fields, or why they are refused. */
 import type { RefusedRow } from '../../database/import-rows.ts';
 import { ApiError, type RowError, type RowProblem } from '../../protocol/api-error.ts';
 import type { Body } from '../../records/record-rules.ts';
@@ -145,7 +145,7 @@ export function findRefusals({ details = {}, code }: ApiError): ReadonlyMap<numb
   );
 }
 
-/** Why a record is refused that was written alone. */
+/** Why a record that was written on its own was refused. */
 export function toRefusal({ details = {}, message }: ApiError): RowRefusal {
   const problems = Object.entries(details).map(([path, reason]) => {
     const match = indexedPath.exec(path);

@@ -168,7 +168,7 @@ export async function importAtOnce(
   return inTransaction(hashed, work, { heavy: isHeavy(plan) });
 }
 
-/** Refuses an import of which no row may be left out, without changing anything. @throws ApiError `IMPORT_INVALID` */
+/** Refuses an import that may not skip rows, without changing anything. @throws ApiError `IMPORT_INVALID` */
 export async function checkImport(
   ready: ReadyPlan,
   { skipInvalid }: Pick<ImportOptions, 'skipInvalid'>,
@@ -178,7 +178,7 @@ export async function checkImport(
   if (refused.length > 0 && !skipInvalid) throw importInvalid(refused);
 }
 
-/** The error of an import of which no row may be left out. */
+/** The error of an import that may not skip rows. */
 function importInvalid(refused: readonly RefusedRow[]): ApiError {
   const shown = refused.slice(0, limits.importErrors).map(toRowError);
   const details = Object.fromEntries(shown.map(({ path, reason }) => [path, reason]));
@@ -223,7 +223,7 @@ async function storeOutcome(
 export interface ImportPart extends ImportProgress {
   readonly id: number;
   readonly source: readonly SourceRow[];
-  /** Whether listeners are told how far the import has got. */
+  /** Whether progress is reported to listeners. */
   readonly isReported: boolean;
   /** Makes sure that the import still runs on this server. It is the first step of the transaction. */
   requireLease(transaction: Transaction): Promise<void>;
@@ -254,7 +254,7 @@ export function getImportLock(id: number): string {
   return `import ${id}`;
 }
 
-/** Tells listeners that an import has changed. */
+/** Reports to listeners that an import has changed. */
 export async function reportImport(
   { changes, clock, caller, requestId }: Pick<RecordContext, 'changes' | 'clock' | 'caller' | 'requestId'>,
   transaction: Transaction,

@@ -14,7 +14,7 @@ import { type ImportTable, openImportTable, prepareImport } from './import-table
 import { importPart, type StoredCaller } from './import-transaction.ts';
 import { groupIntoParts } from './row-parts.ts';
 
-/** Listeners are told of progress at most this often. */
+/** Minimum time between two progress reports to listeners. */
 const reportMilliseconds = 500;
 
 /** The import has ended, another server runs it, or this one is stopping. */

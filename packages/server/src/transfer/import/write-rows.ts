@@ -86,7 +86,7 @@ class RowWriter {
   readonly #memory: FileMemory | null;
   readonly #refused: RefusedRow[] = [];
   readonly #accepted: AcceptedRow[] = [];
-  /** Updates that follow each other and are not written yet. */
+  /** Consecutive updates that are not written yet. */
   #updates: ReadyRow[] = [];
   #created = 0;
   #updated = 0;
@@ -236,12 +236,12 @@ class RowWriter {
     }
   }
 
-  /** Whether a row changes a record. In a dry run, this can be one that an earlier row has created, of which only the match fields are known. */
+  /** Whether a row changes a record. In a dry run, it may be of an earlier row: only its match fields are known. */
   #isUpdate({ key, matchKey }: ReadyRow): boolean {
     return key !== undefined || (matchKey !== null && this.#memory?.hasWritten(matchKey) === true);
   }
 
-  /** Writes creates that follow each other at once. */
+  /** Writes consecutive creates together. */
   async #writeResolved(resolved: readonly Resolution[]): Promise<void> {
     let creates: ReadyRow[] = [];
     for (const each of resolved) {
@@ -304,8 +304,9 @@ class RowWriter {
   }
 
   /**
-   * The rows whose value of a unique field another record has, if that was the error. Without this, each of them would need several
-   * attempts, which takes seconds if a file is imported twice. Rules of system collections can change values, so then it is not known.
+   * The rows whose value of a unique field another record already has, if that was the error. Without this, each of
+   * them would need several attempts: importing a file twice would take seconds. Unknown if rules of system collections
+   * can change values.
    */
   async #findTaken(rows: readonly ReadyRow[], error: ApiError): Promise<ReadonlyMap<number, RowRefusal>> {
     const { collection } = this.#plan;
@@ -367,7 +368,7 @@ class RowWriter {
   }
 
   async #updateRecord(tx: TransactionContext, { body, key }: ReadyRow): Promise<void> {
-    // Without a key, the record is one of the file that a dry run has not kept.
+    // Without a key, the record was created by an earlier row of a dry run, and was rolled back.
     if (key === undefined) return;
     const { collection, match } = this.#plan;
     const matched = new Set(match.map(({ field }) => field.name));
@@ -377,7 +378,7 @@ class RowWriter {
     await updateRecords(tx, collection, request, options);
   }
 
-  /** Runs a write of which nothing remains if it fails. */
+  /** Runs a write that leaves no changes if it fails. */
   async #attempt(write: (tx: TransactionContext) => Promise<unknown>): Promise<void> {
     const { snapshotVersion } = this.#tx;
     const { version } = snapshotVersion;

@@ -4,10 +4,10 @@ import { type MovedRow, type MovedTable, readRowKey } from '../../database/move/
 import { movePieceLength } from './move-protocol.ts';
 import { digestRows, type RowsDigest } from './sync-table.ts';
 
-/** Removed rows that are sent and removed at once. */
+/** Maximum number of removed rows that are sent and removed at once. */
 const removedAtOnce = 1000;
 
-/** First all removals: an added row may have a unique value that another one had. */
+/** Removals come first: an added row may have a unique value that a removed row had. */
 export function* splitChanges({ removed, added }: RowChanges): Generator<RowChanges> {
   for (let at = 0; at < removed.length; at += removedAtOnce)
     yield { removed: removed.slice(at, at + removedAtOnce), added: [] };
@@ -25,7 +25,7 @@ export function* splitChanges({ removed, added }: RowChanges): Generator<RowChan
 /** @returns the digest of the rows that the table now has with the keys of the changes. */
 export async function applyChanges(target: MoveTarget, table: MovedTable, changes: RowChanges): Promise<RowsDigest> {
   const { removed, added } = changes;
-  // Also what is added: the reply to an earlier call may have been lost.
+  // Added rows are removed first too: the reply to an earlier call may have been lost.
   await target.apply(table, { removed: [...removed, ...added], added });
   const keys = [...removed, ...added].map((row) => String(readRowKey(table, row)[0]));
   return digestRows([await target.rowsOf(table, [...new Set(keys)])]);

@@ -20,9 +20,12 @@ export interface CopyPass {
   readonly changedTables: readonly MovedTable[];
 }
 
-/** The source was written while it should not have been, or the target does not take what it is given. */
+/**
+ * Maximum passes over a stopped source. Reaching it means that the source was written to although it is stopped, or
+ * that the target does not store the rows that it receives.
+ */
 const maxFinalPasses = 8;
-/** The definitions may change while they are copied. */
+/** Maximum plans: the definitions may change while they are copied. */
 const maxPlans = 8;
 
 /** Compares all tables once, and writes the differences to the target. @throws Error if the stores cannot be copied. */
@@ -90,10 +93,11 @@ export interface EqualCopy {
 }
 
 /**
- * Copies what has changed since the snapshot, or since the last call, while the source serves requests. Other rows are not read again by
- * the target.
+ * Copies what has changed since the snapshot, or since the last call, while the source serves requests. The target does
+ * not read other rows again.
  *
- * @returns the number of rows that were added or removed; null if the definitions have changed, so that all must be compared again.
+ * @returns the number of rows that were added or removed; null if the definitions have changed, so that all rows must
+ * be compared again.
  */
 export async function copyChanges(copy: EqualCopy, parts: CopyParts): Promise<number | null> {
   if (!(await hasSameDefinitions(copy, parts))) return null;
@@ -110,11 +114,12 @@ export async function copyChanges(copy: EqualCopy, parts: CopyParts): Promise<nu
 }
 
 /**
- * Copies what has changed since the snapshot or the last call of {@link copyChanges}, while nothing writes to the source, and completes
- * the target.
+ * Copies what has changed since the snapshot or the last call of {@link copyChanges}, while nothing writes to the
+ * source, and completes the target.
  *
  * @param deadline by performance.now().
- * @returns the number of rows that were added or removed; null if the definitions have changed, so that all must be compared again.
+ * @returns the number of rows that were added or removed; null if the definitions have changed, so that all rows must
+ * be compared again.
  */
 export async function copyLastChanges(
   copy: EqualCopy,

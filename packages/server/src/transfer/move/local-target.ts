@@ -39,7 +39,8 @@ export class LocalCopyTarget implements CopyTarget {
   async createTables(plan: TablePlan, { created, save }: CreatedParts): Promise<boolean> {
     const changes = listTableChanges(plan, created);
     if (changes.dropped.length + changes.missing.length === 0) return true;
-    // A table is only noted while it is exactly as noted, so that an interruption cannot leave a wrong one.
+    // A table is only listed as created while it matches its stored definition exactly, so that an interruption cannot
+    // leave a wrong entry.
     for (const table of changes.dropped) delete created[table];
     await save();
     Object.assign(created, await recreateTables(this.#opened.target, plan, changes));
@@ -85,7 +86,7 @@ export class LocalCopyTarget implements CopyTarget {
 }
 
 export interface TableChanges {
-  /** Tables that are not as the plan describes them, or that it does not have. */
+  /** Tables that differ from the plan, or that the plan does not have. */
   readonly dropped: readonly string[];
   readonly missing: readonly string[];
 }

@@ -52,7 +52,8 @@ export class RemoteCopyTarget implements CopyTarget {
   async createTables(plan: TablePlan, { created, save }: CreatedParts): Promise<boolean> {
     const tables = Object.fromEntries(plan.created.map(({ table }) => [table, describeTable(plan, table) ?? '']));
     const changes = listTableChanges(plan, created);
-    // A table is only noted while it is exactly as noted, so that an interruption cannot leave a wrong one.
+    // A table is only listed as created while it matches its stored definition exactly, so that an interruption cannot
+    // leave a wrong entry.
     for (const table of changes.dropped) delete created[table];
     await save();
     const reply = await this.#channel.send('create', { tables, ...changes });

@@ -34,8 +34,8 @@ export interface TableSync {
 }
 
 /**
- * Compares all rows in the order of their keys and writes the differences to the target. The source may be written meanwhile. A call that
- * was interrupted is continued by the next one, because rows that are equal are not written again.
+ * Compares all rows in the order of their keys and writes the differences to the target. The source may be written
+ * meanwhile. If a call is interrupted, the next call continues its work, because equal rows are not written again.
  */
 export async function syncTable({ table, rows, target, range = wholeTable }: TableSync): Promise<TableComparison> {
   const [sourceRows, targetRows] = [new RowReader(rows), new RowReader(target.rows(table, range))];
@@ -46,7 +46,7 @@ export async function syncTable({ table, rows, target, range = wholeTable }: Tab
       const order = from === null ? 1 : to === null ? -1 : compareRowKeys(table, from, to);
       if (order !== 0 || !isEqual(from, to))
         await pending.add({ removed: order >= 0 ? to : null, added: order <= 0 ? from : null });
-      // Both are read on if their keys are equal.
+      // If the keys are equal, both readers advance.
       const [readSource, readTarget] = [order <= 0, order >= 0];
       if (readSource) from = await sourceRows.next();
       if (readTarget) to = await targetRows.next();
@@ -152,8 +152,8 @@ class PendingChanges {
   }
 
   /**
-   * A row may have a unique value that another row had before, which is only removed later. Only the removals are written then, and the
-   * next pass adds the rows.
+   * An added row may have a unique value of a row that is only removed later. Then only the removals are written, and
+   * the next pass adds the rows.
    */
   async flush(): Promise<void> {
     const [removed, added] = [this.#removed, this.#added];

@@ -1,6 +1,6 @@
 /**
- * What the values of one column have in common: the types that all of them fit, and the form of its numbers and dates, which a few other
- * texts do not hide.
+ * What the values of one column have in common: the types that all of them fit, and the form of its numbers and dates.
+ * The form is found even if a few texts are neither.
  */
 import { textFormats } from '../../schema/types/formatted-text.ts';
 import type { CellFormat, DateOrder, NumberFormat } from './cell-format.ts';
@@ -22,7 +22,7 @@ const codeForm = /^(?:[+-]?0\d|\+)/;
 /** Orders of dates; null: dates that cannot mean two days. */
 const dateOrders: readonly (DateOrder | null)[] = [null, 'dmy', 'mdy', 'ymd'];
 const allFormats: readonly (NumberFormat | null)[] = [null, ...numberFormats];
-/** Other texts among the numbers or dates of a column: so many at most, or this share of its texts. */
+/** Maximum number of other texts among the numbers or dates of a column, or their maximum share of its texts. */
 const maxOthers = { count: 20, share: 0.1 } as const;
 
 export type SimpleType = 'boolean' | 'uid' | 'time' | 'email' | 'url' | 'array' | 'json';
@@ -68,7 +68,7 @@ export class ColumnProfile {
   /** Texts that are no number, date or date-time in any form. */
   readonly #others = { numbers: 0, dates: 0, datetimes: 0 };
 
-  /** @param hasTypes the file distinguishes texts from numbers, so a text is none. */
+  /** @param hasTypes the file distinguishes texts from numbers, so a text is never a number. */
   constructor(hasTypes: boolean) {
     this.#hasTypes = hasTypes;
     this.#numbers = allFormats.map((format) => ({
@@ -104,12 +104,14 @@ export class ColumnProfile {
     return this.count === 0 ? [] : this.#simple;
   }
 
-  /** The numbers of the column; null if some value is none, or if the signs can be read in two ways. */
+  /** The numbers of the column; null if some value is not a number, or if the signs can be read in two ways. */
   get numbers(): NumberShape | null {
     return this.count === 0 || this.#others.numbers > 0 ? null : this.#numberShape;
   }
 
-  /** The type of the dates of the column; null if some value is none, or if its order is not known. */
+  /**
+   * The type of the dates of the column; null if some value is not a date, or if the order of its dates is not known.
+   */
   get dateType(): 'date' | 'datetime' | null {
     if (this.count === 0) return null;
     if (this.#others.dates === 0 && chooseOrder(this.#dates) !== undefined) return 'date';
@@ -160,7 +162,10 @@ export class ColumnProfile {
     return this.#noteOther(kind) ? orders : [];
   }
 
-  /** A text is no number or date. @returns whether there are so few of them that the others still have a form. */
+  /**
+   * Counts a text that is not a number or a date. @returns whether there are so few of them that the others still have
+   * a form.
+   */
   #noteOther(kind: 'numbers' | 'dates' | 'datetimes'): boolean {
     this.#others[kind] += 1;
     return this.#others[kind] <= Math.max(maxOthers.count, maxOthers.share * this.count);
@@ -193,7 +198,10 @@ function extendShape(shape: NumberShape, digits: string): void {
   shape.size = Math.max(shape.size, Math.abs(Number(digits)));
 }
 
-/** The order that all dates have; null for dates that need none, undefined if there is none or more than one. */
+/**
+ * The order that fits all dates; null if they can be read without one, undefined if no order fits or more than one
+ * does.
+ */
 function chooseOrder(orders: readonly (DateOrder | null)[]): DateOrder | null | undefined {
   const [first, second] = orders.filter((order) => order !== null);
   if (first !== undefined && second === undefined) return first;

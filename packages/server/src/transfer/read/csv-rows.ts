@@ -7,7 +7,9 @@ const carriageReturn = 0x0d;
 const quote = 0x22;
 const apostrophe = 0x27;
 
-/** The place in a cell: before it, in it, within quotation marks, or after a quotation mark that may have closed it. */
+/**
+ * The position in a cell: before it, in it, within quotation marks, or after a quotation mark that may have closed it.
+ */
 type Position = 'start' | 'plain' | 'quoted' | 'closed';
 
 /**

@@ -7,7 +7,7 @@ import { detectHeader } from './detect-header.ts';
 import { openText, type SourceText } from './source-text.ts';
 import { type SourceCell, type SourceRow, sourceLimits, type TableOptions, type TableSource } from './table-source.ts';
 
-/** If several delimiters fit equally, the first one. A comma also separates decimals, so it is the last. */
+/** If several delimiters fit equally, the first one is taken. A comma also separates decimals, so it is the last. */
 const delimiters = ['\t', ';', '|', ','] as const;
 const sampleLength = 128 * 1024;
 const sampleRows = 100;
@@ -137,7 +137,7 @@ async function* readRows(
   yield* toBatches(parser.end());
 }
 
-/** With a single column, an empty line is a null; otherwise, it is nothing. */
+/** With a single column, an empty line is a null; otherwise, it is ignored. */
 function withoutBlankLines(rows: SourceRow[], hasSeveralColumns: boolean): SourceRow[] {
   return hasSeveralColumns ? rows.filter(({ cells }) => cells.length > 1 || cells[0] !== null) : rows;
 }

@@ -72,7 +72,9 @@ function splitLocal(
   return { date, clock: match[5] };
 }
 
-/** The date if the parts of a text are in this order; null if it does not exist or the year has not four digits. */
+/**
+ * The date if the parts of a text are in this order; null if it does not exist or its year does not have four digits.
+ */
 function orderDate([, first = '', , second = '', third = '']: RegExpExecArray, order: DateOrder): string | null {
   const [year, month, day] =
     order === 'dmy' ? [third, second, first] : order === 'mdy' ? [third, first, second] : [first, second, third];

@@ -10,7 +10,7 @@ import type { SourceRow, TableSource } from './table-source.ts';
 
 const defaultMaxRows = 1_000_000;
 const sampleCount = 20;
-/** Texts become a selection if there are few of them and each occurs often. */
+/** Texts become a select field if few of them are distinct and each occurs often. */
 const choices = { rows: 30, repeats: 5, length: 60, max: 20 } as const;
 const maxStringLength = 255;
 const maxDecimalDigits = 18;

@@ -35,7 +35,10 @@ const hebrew = /^[\u05D0-\u05D9\u05DB\u05DC\u05DE\u05E0-\u05E2\u05E4\u05E6-\u05E
 const thai =
   /^(?:[\u0E40-\u0E44]?[\u0E01-\u0E2E][\u0E31\u0E34-\u0E3A\u0E47-\u0E4E]{0,2}[\u0E2F\u0E30\u0E32\u0E33\u0E45\u0E46]*)+$/;
 
-/** Encodings of scripts without ASCII letters, and whether a word is possible in them. If several fit equally, the first one. */
+/**
+ * Encodings of scripts without ASCII letters, and whether a word is possible in them. If several fit equally, the first
+ * one is taken.
+ */
 const scripts: readonly (readonly [encoding: string, isWord: (word: string) => boolean])[] = [
   ['windows-1255', (word) => hebrew.test(word)],
   ['windows-1251', (word) => cyrillic.test(word)],

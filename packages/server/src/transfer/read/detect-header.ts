@@ -1,6 +1,6 @@
 import type { SourceCell } from './table-source.ts';
 
-/** Rows that are looked at. */
+/** Rows that are examined. */
 const sampleRows = 20;
 /** Texts that are data: numbers, dates, times, e-mail addresses, URLs, UUIDs and truth values. */
 const dataForm =
@@ -8,8 +8,9 @@ const dataForm =
 const maxFormLength = 300;
 
 /**
- * Whether the first row has the names of columns: its cells are texts. It is data if one of them looks like data, unless more columns
- * have a text only there.
+ * Whether the first row contains the names of columns. Its cells must be texts. A name above data is evidence for a
+ * header; a cell that looks like data is evidence against it. Without evidence, it is a header if most of its cells are
+ * filled.
  */
 export function detectHeader(rows: readonly (readonly SourceCell[])[]): boolean {
   const [first, ...rest] = rows.slice(0, sampleRows + 1);

@@ -170,7 +170,7 @@ export class JsonRecords {
     this.#found.push({ text: this.#record, line: this.#recordLine });
     this.#record = '';
     if (this.#layout === 'records') return;
-    // Equal neighbours say no more than one of them.
+    // Several equal neighbours are collected as one: they mean the same.
     if (this.#outside.endsWith('{},')) this.#outside = this.#outside.slice(0, -1);
     else this.#outside += '{}';
   }

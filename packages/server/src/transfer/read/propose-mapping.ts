@@ -14,7 +14,10 @@ export interface MappingTarget {
 export interface ProposedColumn {
   readonly field: string | null;
   readonly lookup: string | null;
-  /** The column is no field and can be left out: `line` and `reason` of refused rows, and `author.name` beside `authorId`. */
+  /**
+   * The column is not a field and can be left out: `line` and `reason` of refused rows, and `author.name` next to
+   * `authorId`.
+   */
   readonly ignored: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** The entries of a ZIP archive, read where they lie in a file. The content of an entry is bounded before it is unpacked. */
+/**
+ * The entries of a ZIP archive, read at their positions in a file. The content of an entry is bounded before it is
+ * unpacked.
+ */
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { Entry, RandomAccessReader, ZipFile } from 'yauzl';

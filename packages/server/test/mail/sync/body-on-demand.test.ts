@@ -141,7 +141,7 @@ if (hasDovecot())
       const before = await readState();
       const reply = await world.server.call(`GET /api/emails/${id}`);
       expect([reply.status, reply.body.code]).toEqual([503, 'MAIL_BODY_REMOTE']);
-      expect(reply.text).toContain('numbered its messages again');
+      expect(reply.text).toContain('renumbered its messages');
       expect(await readState()).toEqual(before);
       await run(
         `UPDATE "mailPlacements" SET uidvalidity=(SELECT m.uidvalidity FROM mailboxes m WHERE m.id="mailboxId") WHERE "emailId"=${id}`,

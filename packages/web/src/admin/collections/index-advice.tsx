@@ -1,4 +1,4 @@
-/** The indexes that the requests on a collection miss, and those that they do not need. */
+/** The indexes that requests to a collection lack, and those that they do not need. */
 import { Box, Button, Stack, Text } from '@mantine/core';
 import { type Collection, Failure, type IndexAdvice, type MissingIndex, type UnneededIndex } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';
@@ -96,7 +96,7 @@ function MissingName({ missing: { type, fields } }: { missing: MissingIndex }): 
   );
 }
 
-/** The requests that miss the index. */
+/** The requests that lack the index. */
 function Reason({ missing }: { missing: MissingIndex }): ReactNode {
   const t = useTexts().data.indexAdvice;
   return (

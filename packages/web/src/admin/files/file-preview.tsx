@@ -1,4 +1,7 @@
-/** One file on the whole screen: a picture, PDF, text, audio or video. The server runs no scripts of any of them. */
+/**
+ * One file on the whole screen: a picture, PDF, text, audio or video. The server sends all of them with a policy that
+ * forbids scripts.
+ */
 import { Text } from '@mantine/core';
 import { buildThumbnailUrl, type StoredFile } from '@tablinum/client';
 import { type ReactNode, useState } from 'react';

@@ -70,7 +70,7 @@ function Row({
   const problems = error === null ? [] : [error, ...error.others];
   const listProblems = (column: CheckedColumn): readonly RowProblem[] =>
     problems.filter(({ field }) => field === column.field);
-  // Problems of the whole row, or of a field of which the file has no column.
+  // Problems of the whole row, or of a field that has no column in the file.
   const rowProblems = problems.filter((each) => !columns.some(({ field }) => field === each.field));
   return (
     <Table.Tr data-bad={error !== null || undefined}>

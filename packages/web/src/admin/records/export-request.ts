@@ -2,7 +2,7 @@ import type { Collection, ExportParameters, Field, Key } from '@tablinum/client'
 import { findKeyField, findLabelField } from '../../data/records/label.ts';
 import type { ListQuery } from '../../data/records/row-window.ts';
 
-/** What the export dialog asks. */
+/** The choices of the export dialog. */
 export interface ExportChoice {
   /** The records that the list shows, the selected ones, or all. */
   readonly records: 'shown' | 'selected' | 'all';

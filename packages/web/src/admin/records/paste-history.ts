@@ -43,7 +43,7 @@ export class PasteHistory {
     if (taken) this.#onTaken.get(taken)?.();
   }
 
-  /** Has a function called when a paste is taken to be undone, such as one that removes the button for it. */
+  /** Registers a function that is called when a paste is taken to be undone, for example to remove its button. */
   onTaken(receipt: PasteReceipt, call: () => void): void {
     this.#onTaken.set(receipt, call);
   }
@@ -52,12 +52,12 @@ export class PasteHistory {
     return this.#undone.pop() ?? null;
   }
 
-  /** A paste has been written, again. */
+  /** Records that a paste has been written again. */
   putBack(receipt: PasteReceipt): void {
     this.#done = [...this.#done, receipt].slice(-maxSteps);
   }
 
-  /** A paste has been undone. */
+  /** Records that a paste has been undone. */
   putUndone(receipt: PasteReceipt): void {
     this.#undone = [...this.#undone, receipt].slice(-maxSteps);
   }

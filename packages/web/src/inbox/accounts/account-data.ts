@@ -32,7 +32,7 @@ export interface AccountRecord extends Account {
   /** Messages of the first synchronisation: how many are stored, and how many there are. */
   readonly backfillDone: number;
   readonly backfillTotal: number;
-  /** Messages of which only the headers are stored yet. */
+  /** Messages that are stored with their headers only so far. */
   readonly bodiesWaiting?: number;
   readonly lastSyncAt: string | null;
   /** Names of the receiving servers whose Authentication-Results headers count; null: they are learned. */

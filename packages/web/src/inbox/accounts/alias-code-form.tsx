@@ -15,7 +15,10 @@ interface AliasCodeFormProps {
   readonly done: () => void;
 }
 
-/** Has a code sent to an alias and takes the code: it proves that the account receives mail there. */
+/**
+ * Requests a code for an alias, and checks the code that the user enters: it proves that the account receives mail
+ * there.
+ */
 export function AliasCodeForm({ account, alias, done }: AliasCodeFormProps): ReactNode {
   const t = useInboxTexts().accounts.identities;
   const [code, setCode] = useState('');

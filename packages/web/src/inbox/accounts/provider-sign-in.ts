@@ -26,7 +26,7 @@ export function claimReply(state: string): boolean {
 }
 
 /**
- * Finishes the sign-in with what the provider has put into the address of the page.
+ * Finishes the sign-in with the parameters that the provider has added to the URL of the page.
  *
  * @returns the id of the account.
  */

@@ -16,7 +16,7 @@ interface SyncSectionProps {
   readonly isMember: boolean;
 }
 
-/** What `accounts:sync` replies: the changes of users that are not sent to the mail server yet are counted. */
+/** The reply to `accounts:sync`: the number of changes that have not been sent to the mail server yet. */
 interface SyncReply {
   readonly waiting: number;
 }

@@ -25,7 +25,7 @@ export interface CalendarPerson {
 
 /** A time of an event. */
 export interface EventTime {
-  /** A day (`2026-03-01`), or a date and time: ISO 8601 with `Z`; without it, the time is that of wherever the reader is. */
+  /** A day (`2026-03-01`), or a date and time: ISO 8601 with `Z`; without `Z`, the time is local to the reader. */
   readonly iso: string;
   readonly isDay: boolean;
 }

@@ -64,7 +64,7 @@ export function CampaignResults({ campaign }: { readonly campaign: Campaign }): 
   );
 }
 
-/** Only all of them are 100 %. */
+/** Shares between 99 and 100 % are rounded down: only a complete share is shown as 100 %. */
 function formatShare(share: number): string {
   if (share < 100 && share > 99) return (Math.floor(share * 10) / 10).toFixed(1);
   return share.toFixed(share < 10 ? 1 : 0);

@@ -9,7 +9,7 @@ import type { DraftSession } from './draft-session.ts';
 import type { DraftOrigin } from './draft-state.ts';
 
 export interface OpenMessage {
-  /** Tells it from those before. */
+  /** Distinguishes this message from earlier ones. */
   readonly id: number;
   readonly beginning: DraftOrigin;
   readonly session: DraftSession;

@@ -1,7 +1,7 @@
 /**
- * Messages whose sending waits for the connection. They are sent in their order when the server is reachable again, each
- * once: the session repeats the same request with the same idempotency key. They are lost with the page, which therefore asks
- * before it is closed; what was saved until then is a draft.
+ * Messages whose sending waits for the connection. They are sent in their order when the server is reachable again,
+ * each once: the session repeats the same request with the same idempotency key. They are lost when the page is closed,
+ * so the page asks for a confirmation first. What was saved until then remains as a draft.
  */
 import { onReconnect } from '../../data/reachability.ts';
 import { session as login } from '../../data/session.ts';

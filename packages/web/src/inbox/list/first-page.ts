@@ -52,7 +52,7 @@ export function readFirstPage({ client, role, view }: ListSource, readsState: bo
   return isUsable ? found.reply : readPage(client, query);
 }
 
-/** The page that was requested is of another user. */
+/** Drops the requested page, because it belongs to another user. */
 export function forgetFirstPage(): void {
   started = null;
 }

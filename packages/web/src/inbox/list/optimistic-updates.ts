@@ -40,7 +40,7 @@ export class OptimisticUpdates {
     }
   }
 
-  /** Whether a read that began at a version may tell of a row what was true before its pending change. */
+  /** Whether a read that began at a version may return the state of a row from before its pending change. */
   isOutdated(id: number, began: number): boolean {
     return (this.#shownAt.get(id) ?? 0) > began;
   }

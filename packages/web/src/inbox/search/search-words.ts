@@ -2,13 +2,13 @@
 
 /** The word at the end of a search text. */
 export interface TypedWord {
-  /** What stands before the word, with the space. */
+  /** The text before the word, including the space. */
   readonly before: string;
   /** `-` if the word excludes messages. */
   readonly minus: '' | '-';
   /** The operator without its colon, in lower case; null if the word has none. */
   readonly operator: string | null;
-  /** What is written of the value, without quotation marks. */
+  /** The text of the value, without quotation marks. */
   readonly value: string;
 }
 

@@ -4,7 +4,7 @@ import { useInboxTexts } from '../../ui/i18n/inbox-texts.ts';
 import type { Conversation } from '../mail-types.ts';
 import { formatMoment } from '../times.ts';
 
-/** What the state of a conversation is, unless it is open and not muted. */
+/** Badges for the state of a conversation; none if it is open and not muted. */
 export function StateBadges({ conversation }: { conversation: Conversation }): ReactNode {
   const t = useInboxTexts().team;
   const { state, snoozedUntil, muted } = conversation;

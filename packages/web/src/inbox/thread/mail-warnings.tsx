@@ -6,7 +6,7 @@ import classes from './mail-warnings.module.css';
 
 /** Warnings that only inform: most of these messages are honest. */
 const notices: ReadonlySet<string> = new Set(['firstTimeSender']);
-/** What the sentence about the authenticity of a checked message says already. */
+/** Warnings that the sentence about the authenticity of a checked message already includes. */
 const authenticationWarnings: ReadonlySet<string> = new Set(['spfFailed', 'dkimFailed', 'dmarcFailed']);
 
 /** What a reader should know of a message before trusting it. */

@@ -18,7 +18,7 @@ import {
 import { findExchangers, findServiceCandidates } from './service-records.ts';
 
 export const discoveryLimits = {
-  /** Everything together. */
+  /** The whole discovery. */
   totalMilliseconds: 25_000,
   /** Reading what the domain publishes by HTTP. */
   publishedMilliseconds: 6000,
@@ -97,7 +97,9 @@ class Search {
   readonly #found: { imap: DiscoveredServer | null; smtp: DiscoveredServer | null } = { imap: null, smtp: null };
   #provider: MailProvider | null = null;
   #exchangers: readonly string[] = [];
-  /** What the domain publishes is read at the same time, because a domain without name servers takes seconds. */
+  /**
+   * The published settings of the domain are read concurrently, because a domain without name servers takes seconds.
+   */
   #published: { readonly [Source in 'srv' | 'autoconfig']: Promise<readonly Candidate[]> } | null = null;
 
   constructor(address: AddressParts, services: ConnectServices, signal: AbortSignal, probe: Probe) {

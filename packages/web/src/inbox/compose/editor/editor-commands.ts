@@ -1,11 +1,11 @@
-/** What the toolbar and the keys of the editor do, and what holds at the cursor. */
+/** The commands of the toolbar and the keys of the editor, and the formatting at the cursor. */
 import { lift, setBlockType, toggleMark, wrapIn } from 'prosemirror-commands';
 import type { Attrs, NodeType, ResolvedPos } from 'prosemirror-model';
 import { liftListItem, sinkListItem, wrapInList } from 'prosemirror-schema-list';
 import { type Command, type EditorState, TextSelection } from 'prosemirror-state';
 import { type MarkName, mailSchema, nodeType } from './mail-schema.ts';
 
-/** What holds at the cursor or for the selection. */
+/** The formatting at the cursor or of the selection. */
 export interface Formatting {
   readonly strong: boolean;
   readonly em: boolean;

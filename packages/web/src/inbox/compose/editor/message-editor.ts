@@ -55,7 +55,7 @@ export class MessageEditor extends ObservableState<Formatting> {
     });
   }
 
-  /** Shows other HTML. Undo brings the former back. */
+  /** Shows other HTML. Undo restores the previous HTML. */
   setHtml(html: string): void {
     if (html === this.#html) return;
     const { state } = this.#view;

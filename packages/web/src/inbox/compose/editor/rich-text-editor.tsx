@@ -18,7 +18,7 @@ interface RichTextEditorProps {
   /** The accessible name; the text of a message by default. */
   readonly label?: string;
   readonly html: string;
-  /** Another one: the HTML was changed outside of the editor. */
+  /** A new number means that the HTML was changed outside of the editor. */
   readonly version: number;
   readonly change: (html: string) => void;
   readonly pictures: PictureSource;

@@ -29,7 +29,7 @@ export const access = {
     details: 'Details',
     configure: 'May configure',
     configureHint:
-      'Collections, roles, users, keys, webhooks: everything but other people’s power. Only admin gives it.',
+      'Collections, roles, users, keys, webhooks: everything except granting permissions to others, which only the role admin can do.',
     byDefault: 'Given to new users',
     byDefaultHint: 'To users who are created without roles.',
     builtIn: 'built in',
