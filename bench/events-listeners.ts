@@ -5,7 +5,7 @@
 import { WebSocket } from 'ws';
 
 const [port, token, count] = process.argv.slice(2) as [string, string, string];
-let heard = 0;
+let received = 0;
 
 /** Only the beginning of each message is examined: a client that parsed them all would itself be measured. */
 function listener(): Promise<void> {
@@ -15,7 +15,7 @@ function listener(): Promise<void> {
     socket.on('open', () => socket.send(JSON.stringify({ type: 'authenticate', token })));
     socket.on('message', (data: Buffer) => {
       const type = data.toString('latin1', 9, 12);
-      if (type === 'eve') heard += 1;
+      if (type === 'eve') received += 1;
       else if (type === 'aut') socket.send(JSON.stringify({ type: 'subscribe', id: 'a', resource: 'things' }));
       else if (type === 'sub') resolve();
     });
@@ -25,9 +25,9 @@ function listener(): Promise<void> {
 for (let open = 0; open < Number(count); open += 50)
   await Promise.all(Array.from({ length: Math.min(50, Number(count) - open) }, listener));
 process.stdout.write('ready\n');
-let told = -1;
+let printed = -1;
 setInterval(() => {
-  if (heard === told) return;
-  told = heard;
-  process.stdout.write(`${heard}\n`);
+  if (received === printed) return;
+  printed = received;
+  process.stdout.write(`${received}\n`);
 }, 5);

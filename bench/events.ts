@@ -30,7 +30,7 @@ async function signedIn(served: Served): Promise<Api> {
 
 /** Listeners that report how many messages they have received. */
 class Listeners {
-  heard = 0;
+  received = 0;
   readonly #child;
   readonly ready: Promise<void>;
 
@@ -44,12 +44,12 @@ class Listeners {
     this.#child.stdout.on('data', (text: Buffer) => {
       for (const line of String(text).trim().split('\n'))
         if (line === 'ready') resolve();
-        else this.heard = Number(line);
+        else this.received = Number(line);
     });
   }
 
   async until(count: number): Promise<void> {
-    while (this.heard < count) await pause(2);
+    while (this.received < count) await pause(2);
   }
 
   end(): void {
@@ -91,7 +91,7 @@ async function fanOut(served: Served, api: Api, subscribers: number, events: num
   const messages = events * subscribers;
   const each = (cpuMicroseconds(served.child)! - cpu) / messages;
   console.log(
-    `  ${subscribers} subscribers: ${Math.round(events / seconds)} events/s, ${Math.round(messages / seconds)} messages/s, ${each.toFixed(1)} µs of processor each (written in ${written.toFixed(1)} s, heard after ${seconds.toFixed(1)} s)`,
+    `  ${subscribers} subscribers: ${Math.round(events / seconds)} events/s, ${Math.round(messages / seconds)} messages/s, ${each.toFixed(1)} µs of processor each (written in ${written.toFixed(1)} s, received after ${seconds.toFixed(1)} s)`,
   );
   listeners.end();
 }

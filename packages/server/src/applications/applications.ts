@@ -125,8 +125,8 @@ export class Applications {
   /** The store of an application that can be moved to another node. @throws ApiError */
   async requireMovable(name: string): Promise<string> {
     await this.#requireNotRestored(name);
-    const { store, born } = await this.#list.findRow(name);
-    if (born) return store;
+    const { store, isBootstrapped } = await this.#list.findRow(name);
+    if (isBootstrapped) return store;
     throw new ApiError('MOVE_REFUSED', `The application "${name}" was never started. Start it, and try again.`);
   }
 
@@ -235,7 +235,7 @@ export class Applications {
     await this.#requireNotRestored(name);
     const row = await this.#list.findRow(name);
     this.#open.clearFailure(name);
-    if (row.born) await this.#list.setStatus(name, 'running', requester);
+    if (row.isBootstrapped) await this.#list.setStatus(name, 'running', requester);
     const opened = await this.#open.open({ ...row, status: 'starting' }).catch(ignoreRecordedFailure);
     opened?.release();
   }
@@ -366,7 +366,7 @@ export class Applications {
     await this.#list.setStatus(name, status, requester, by);
     await this.#open.close(name);
     // Other servers with the same store then read the state again before their next reply.
-    if (this.isShared && row.born)
+    if (this.isShared && row.isBootstrapped)
       await this.#open
         .withTemporaryApplication(row, ({ database }) => database.write((transaction) => bumpVersion(transaction)))
         .catch((error: unknown) => this.#warn(error, 'Other servers could not be notified of a stopped application.'));

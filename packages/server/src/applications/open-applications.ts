@@ -187,7 +187,7 @@ export class OpenApplications {
     try {
       application = await this.#createApplication(row, (database) => this.#requireServed(row, database));
       // Another server may have stopped it before this one had noted that it opens the store.
-      if (row.born && this.#parts.stores.group()) await this.#requireStillServed(row, application.database);
+      if (row.isBootstrapped && this.#parts.stores.group()) await this.#requireStillServed(row, application.database);
       await this.#bootstrap(application, row, stage);
       await this.#requireStillServed(row, application.database);
       application.webhooks.begin();
@@ -216,11 +216,11 @@ export class OpenApplications {
   }
 
   async #createApplication(
-    { name, store, born }: ApplicationRow,
+    { name, store, isBootstrapped }: ApplicationRow,
     requireServed: ((database: Database) => Promise<void>) | null,
   ): Promise<Application> {
     const { stores, common } = this.#parts;
-    const database = await stores.open(store, !born, requireServed !== null);
+    const database = await stores.open(store, !isBootstrapped, requireServed !== null);
     const blobs = stores.blobs(store, database);
     const parts = {
       ...{ name, database, blobs },
@@ -237,12 +237,13 @@ export class OpenApplications {
     await database.withStartupLock(async () => {
       stage.name = 'reading the catalogue';
       const saveStore = (version: number): Promise<string | null> => stores.saveBeforeUpgrade(row.store, version);
-      const prepared = await prepareStore(database, { ...common, name, mayCreate: !row.born, saveStore });
+      const prepared = await prepareStore(database, { ...common, name, mayCreate: !row.isBootstrapped, saveStore });
       if (!prepared) throw new Error('the store is empty');
       await application.open();
       stage.name = 'completing the definitions';
       await migrateSystemCollections(application);
-      const owner = row.born || row.ownerId === null ? null : await readUser(this.#parts.main.database, row.ownerId);
+      const owner =
+        row.isBootstrapped || row.ownerId === null ? null : await readUser(this.#parts.main.database, row.ownerId);
       if (owner) await addFirstAdmin(application, owner);
     });
     if (row.status === 'starting' || row.status === 'failed') {

@@ -17,7 +17,7 @@ export interface ApplicationRow {
   readonly store: string;
   readonly status: ApplicationStatus;
   /** Whether the store was once created completely. After that, an empty or missing store is an error. */
-  readonly born: boolean;
+  readonly isBootstrapped: boolean;
   /** The user of `main` who created it. */
   readonly ownerId: number | null;
 }
@@ -127,14 +127,14 @@ export async function writeRestoredApplication(
   { store, at, status }: { readonly store: string; readonly at: string; readonly status?: 'running' | 'stopped' },
 ): Promise<void> {
   const time = value('datetime', at);
-  const born = value('boolean', true);
+  const bootstrapped = value('boolean', true);
   const described = sql`${value('text', name)},${value('text', displayName)},${value('json', JSON.parse(options ?? '{}'))}`;
   const next = status
     ? value('text', status)
     : sql`CASE WHEN applications.status='stopped' THEN 'stopped' ELSE 'running' END`;
   const insert = sql`INSERT INTO applications (name,"displayName",options,status,born,store,"createdAt","updatedAt")
-VALUES (${described},'running',${born},${value('uuid', store)},${time},${time})
-ON CONFLICT (name) DO UPDATE SET store=excluded.store,status=${next},born=${born},"updatedAt"=${time}`;
+VALUES (${described},'running',${bootstrapped},${value('uuid', store)},${time},${time})
+ON CONFLICT (name) DO UPDATE SET store=excluded.store,status=${next},born=${bootstrapped},"updatedAt"=${time}`;
   transaction.touch('applications');
   await runInTransaction(database, transaction, insert);
 }
@@ -174,9 +174,9 @@ export async function setApplicationStatus(
   name: string,
   { status, updatedAt }: { readonly status: ApplicationStatus; readonly updatedAt: string },
 ): Promise<boolean> {
-  const setBorn = status === 'running' ? sql`,born=${value('boolean', true)}` : sql``;
+  const setBootstrapped = status === 'running' ? sql`,born=${value('boolean', true)}` : sql``;
   transaction.touch('applications');
-  const set = sql`status=${value('text', status)}${setBorn},"updatedAt"=${value('datetime', updatedAt)}`;
+  const set = sql`status=${value('text', status)}${setBootstrapped},"updatedAt"=${value('datetime', updatedAt)}`;
   const isOther = sql`name=${value('text', name)} AND status NOT IN (${value('text', status)},'destroying')`;
   const update = sql`UPDATE applications SET ${set} WHERE ${isOther} RETURNING name`;
   const rows = await runInTransaction(database, transaction, update);
@@ -309,8 +309,14 @@ export async function findTokenApplication(database: Database, tokenHashes: read
   return row ? row[0] : null;
 }
 
-type ListedRow = [name: string, store: string | null, status: ApplicationStatus, born: unknown, ownerId: number | null];
+type ListedRow = [
+  name: string,
+  store: string | null,
+  status: ApplicationStatus,
+  isBootstrapped: unknown,
+  ownerId: number | null,
+];
 
-function toApplicationRow([name, store, status, born, ownerId]: ListedRow): ApplicationRow {
-  return { name, store: store ?? '', status, born: Boolean(born), ownerId };
+function toApplicationRow([name, store, status, isBootstrapped, ownerId]: ListedRow): ApplicationRow {
+  return { name, store: store ?? '', status, isBootstrapped: Boolean(isBootstrapped), ownerId };
 }

@@ -13,7 +13,7 @@ export interface StoredReply {
   /** Hash of path, query, role and body. */
   readonly request: string;
   /** The access fingerprint of the role when the reply was created. */
-  readonly power: string;
+  readonly accessFingerprint: string;
   /** False while the request runs, and forever if its process was stopped. */
   readonly ended: boolean;
   /** Null if the reply is not stored. */
@@ -48,13 +48,13 @@ export async function findReply(
   since: string,
 ): Promise<StoredReply | null> {
   const run = createRunner(database, transaction);
-  const [row] = await run<[request: string, power: string, ended: unknown, reply: string | null]>(
+  const [row] = await run<[request: string, accessFingerprint: string, ended: unknown, reply: string | null]>(
     sql`SELECT request,power,ended,reply FROM _replies WHERE ${matchesReplyKey(replyKey)}
 AND at>${value('datetime', since)}`,
   );
   if (!row) return null;
-  const [request, power, ended, reply] = row;
-  return { request, power, ended: Boolean(ended), reply };
+  const [request, accessFingerprint, ended, reply] = row;
+  return { request, accessFingerprint, ended: Boolean(ended), reply };
 }
 
 /** Stores a reply, or the claim of a request that is running. It replaces an expired reply of the same key. */
@@ -62,13 +62,13 @@ export async function insertReply(
   database: Database,
   transaction: Transaction,
   replyKey: ReplyKey,
-  { request, power, ended, reply, storedAt }: StoredReply & { readonly storedAt: string },
+  { request, accessFingerprint, ended, reply, storedAt }: StoredReply & { readonly storedAt: string },
 ): Promise<void> {
   const run = createTxRunner(database, transaction);
   await run(sql`DELETE FROM _replies WHERE ${matchesReplyKey(replyKey)}`);
   const key = sql`${value('text', replyKey.credential)},${value('text', replyKey.key)}`;
   const state = sql`${value('datetime', storedAt)},${value('boolean', ended)},${value('text', reply)}`;
-  const values = sql`${key},${value('text', request)},${value('text', power)},${state}`;
+  const values = sql`${key},${value('text', request)},${value('text', accessFingerprint)},${state}`;
   await run(
     sql`INSERT INTO _replies (credential,key,request,power,at,ended,reply) VALUES (${values}) ON CONFLICT DO NOTHING`,
   );

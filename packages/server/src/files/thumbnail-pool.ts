@@ -69,7 +69,7 @@ export class ThumbnailPool {
     if (this.#isClosed) throw new ThumbnailPoolClosed('the pool of thumbnails is closed');
     if (this.#senders.acquire(sender, 1) < 1) throw busyError();
     try {
-      await this.#waitForTurn();
+      await this.#waitForProcess();
       try {
         return await work((picture, size) => this.#make(picture, size));
       } finally {
@@ -91,7 +91,7 @@ export class ThumbnailPool {
     for (const process of this.#processes) this.#end(process);
   }
 
-  async #waitForTurn(): Promise<void> {
+  async #waitForProcess(): Promise<void> {
     if (this.#running < this.#maxProcesses) this.#running += 1;
     else
       await new Promise<void>((resolve, reject) => {

@@ -173,15 +173,15 @@ function toReplyKey({ idempotencyKey, caller }: RequestContext): ReplyKey | null
     : { credential: `${caller.type}:${caller.credentialId}`, key: idempotencyKey!.key };
 }
 
-function buildClaim(request: RequestContext): Pick<StoredReply, 'request' | 'power'> {
+function buildClaim(request: RequestContext): Pick<StoredReply, 'request' | 'accessFingerprint'> {
   return {
     request: request.idempotencyKey!.requestHash,
-    power: computeAccessFingerprint(request.caller.role, getRecordContext(request).access),
+    accessFingerprint: computeAccessFingerprint(request.caller.role, getRecordContext(request).access),
   };
 }
 
 function replayResult(stored: StoredReply, request: RequestContext): ActionResult {
-  const { request: requestHash, power: accessFingerprint } = buildClaim(request);
+  const { request: requestHash, accessFingerprint } = buildClaim(request);
   if (stored.request !== requestHash)
     throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used for another request. Use a new key.', {
       details: { 'Idempotency-Key': 'This key belongs to a request with another path, query, role or body.' },
@@ -197,7 +197,7 @@ function replayResult(stored: StoredReply, request: RequestContext): ActionResul
       'REPLY_NOT_KEPT',
       'The request was executed. Its reply contains a secret or is too long to be stored. Check the data.',
     );
-  if (stored.power !== accessFingerprint)
+  if (stored.accessFingerprint !== accessFingerprint)
     throw new ApiError(
       'REPLY_NOT_KEPT',
       'The request was executed. Its reply is not sent again, because the permissions of the role have changed since.',

@@ -12,7 +12,7 @@ interface Waiter {
  * without a slot wait, and are not read meanwhile.
  */
 export class LargeBodies {
-  readonly #turns = new ConcurrencyLimiter(limits.largeBodiesOfSender, limits.largeBodies);
+  readonly #limiter = new ConcurrencyLimiter(limits.largeBodiesOfSender, limits.largeBodies);
   readonly #waiting = new Set<Waiter>();
 
   /**
@@ -23,7 +23,7 @@ export class LargeBodies {
    * @throws ApiError 503 `BUSY` without a slot in {@link limits.largeBodyWaitMilliseconds}, or if too many requests wait.
    */
   async acquire(sender: string, abortSignal: AbortSignal): Promise<void> {
-    if (this.#turns.acquire(sender, 1) === 1) return;
+    if (this.#limiter.acquire(sender, 1) === 1) return;
     if (this.#waiting.size >= limits.largeBodiesWaiting) throw bodiesBusyError();
     await new Promise<void>((resolve, reject) => {
       const stop = (): void => {
@@ -47,8 +47,8 @@ export class LargeBodies {
   }
 
   release(sender: string): void {
-    this.#turns.release(sender);
-    for (const waiter of this.#waiting) if (this.#turns.acquire(waiter.sender, 1) === 1) waiter.start();
+    this.#limiter.release(sender);
+    for (const waiter of this.#waiting) if (this.#limiter.acquire(waiter.sender, 1) === 1) waiter.start();
   }
 }
 

@@ -79,8 +79,8 @@ function findRequests(socket: Socket & { [running]?: RunningRequests }): Running
   return requests;
 }
 
-function mayRun({ count, early, write: isAlone }: RunningRequests, write: boolean): boolean {
-  return early < maxWaitingReplies && (count === 0 || !(write || isAlone));
+function mayRun({ count, early, write: isExclusive }: RunningRequests, write: boolean): boolean {
+  return early < maxWaitingReplies && (count === 0 || !(write || isExclusive));
 }
 
 /** Counts a request until its reply has been sent, or the connection has ended. */

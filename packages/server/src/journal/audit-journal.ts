@@ -382,13 +382,13 @@ function listIds(adminActions: readonly StoredAdminAction[]): number[] {
 }
 
 function mergeReports(reports: readonly ChainReport[]): ChainReport {
-  const findLeast = <T extends string | number>(values: readonly (T | null)[]): T | null =>
+  const findMinimum = <T extends string | number>(values: readonly (T | null)[]): T | null =>
     values.reduce((one, other) => (one === null || (other !== null && other < one) ? other : one), null);
   return {
     entries: reports.reduce((sum, { entries }) => sum + entries, 0),
-    from: findLeast(reports.map(({ from }) => from)),
+    from: findMinimum(reports.map(({ from }) => from)),
     to: reports.reduce<string | null>((one, { to }) => (one === null || (to !== null && to > one) ? to : one), null),
     valid: reports.every(({ valid }) => valid),
-    firstBroken: findLeast(reports.map(({ firstBroken }) => firstBroken)),
+    firstBroken: findMinimum(reports.map(({ firstBroken }) => firstBroken)),
   };
 }

@@ -31,7 +31,7 @@ const collectionName: Parameter = {
 };
 const dryRunParameter = parameterRef('dryRun');
 const ifMatchParameter = parameterRef('If-Match');
-const orDryRun = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionTrial')] });
+const orDryRun = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, schemaRef('DefinitionDryRun')] });
 const collectionReply = jsonReply('The collection, with its fields.', orDryRun(schemaRef('Collection')));
 const fieldReply = jsonReply('The field.', orDryRun(schemaRef('Field')));
 const destroyedReply = jsonReply('1: the number of destroyed collections or fields.', orDryRun(oneSchema));

@@ -175,7 +175,7 @@ export const definitionSchemas: Readonly<Record<string, JsonSchema>> = {
     options: { type: 'object' },
   }),
   DefinitionEvent: schema.object({ name: schema.string, tk: schema.string }),
-  DefinitionTrial: schema.object(
+  DefinitionDryRun: schema.object(
     {
       dryRun: { const: true },
       changes: schema.array(schemaRef('DefinitionEvent')),

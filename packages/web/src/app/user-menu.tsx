@@ -33,7 +33,7 @@ export function UserMenu({ compact = false }: { compact?: boolean }): ReactNode 
           data-compact={compact || undefined}
           {...(compact && { 'aria-label': `${t.account}: ${name}` })}
         >
-          <span className={classes.face} aria-hidden="true">
+          <span className={classes.avatar} aria-hidden="true">
             {name.slice(0, 1).toUpperCase()}
           </span>
           {!compact && (

@@ -7,7 +7,7 @@ export function Avatar({ name }: { name: string }): ReactNode {
   for (const letter of name) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 4093;
   const first = [...name.replace(/[^\p{L}\p{N}]/gu, '')][0] ?? '?';
   return (
-    <span className={classes.face} data-ground={sum % 8} aria-hidden="true">
+    <span className={classes.avatar} data-ground={sum % 8} aria-hidden="true">
       {first.toUpperCase()}
     </span>
   );

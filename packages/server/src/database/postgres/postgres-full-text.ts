@@ -149,11 +149,11 @@ function listScopes(columns: readonly FullTextColumn[]): Scope[] {
   const firstPrefix = columns.length === 1 && first && columnPrefixes[first];
   if (firstPrefix) return [{ prefix: firstPrefix, weights: '' }];
   if (columns.length === columnOrder.length) return [{ prefix: '', weights: '' }];
-  const alone = columns.filter((each) => columnOrder.some((other) => isWeightShared(each, other, columns)));
-  const rest = columns.filter((each) => !alone.includes(each));
+  const separate = columns.filter((each) => columnOrder.some((other) => isWeightShared(each, other, columns)));
+  const rest = columns.filter((each) => !separate.includes(each));
   return [
     { prefix: '', weights: [...new Set(rest.map((each) => weights[each]))].join('') },
-    ...alone.map((each) => ({ prefix: columnPrefixes[each] ?? '', weights: '' })),
+    ...separate.map((each) => ({ prefix: columnPrefixes[each] ?? '', weights: '' })),
   ];
 }
 

@@ -360,11 +360,11 @@ export class SqliteDatabase implements Database {
   async #checkpoint(mode: CheckpointMode): Promise<Row | undefined> {
     const statement = { text: `PRAGMA wal_checkpoint(${mode})`, values: [] };
     const run = (): Promise<Row[][]> => this.#checkpointer.run({ kind: 'run', statement });
-    const runAlone = (): Promise<Row[][]> => {
+    const runExclusively = (): Promise<Row[][]> => {
       this.#group.commit();
       return run();
     };
-    const [rows] = await (mode === 'PASSIVE' ? run() : this.#queue.run(runAlone));
+    const [rows] = await (mode === 'PASSIVE' ? run() : this.#queue.run(runExclusively));
     return rows![0];
   }
 }

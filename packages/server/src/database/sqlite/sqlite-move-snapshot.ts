@@ -21,8 +21,8 @@ export class SqliteMoveSource extends SqliteMoveReader implements MoveSource {
 }
 
 /**
- * Each moment is the file opened once more on the same connection, so one statement can compare two of them. A moment is that of the
- * first statement that reads it. The server cannot reset the write-ahead log until the snapshot is closed.
+ * For each snapshot, the file is attached once more to the same connection, so one statement can compare two snapshots. A snapshot is
+ * taken by the first statement that reads it. The server cannot reset the write-ahead log until the snapshot is closed.
  */
 class SqliteMoveSnapshot extends SqliteMoveReader implements MoveSnapshot {
   readonly #files: SqliteMoveFiles;
@@ -37,7 +37,7 @@ class SqliteMoveSnapshot extends SqliteMoveReader implements MoveSnapshot {
     this.#pastJournal = this.journal;
     for (const each of [this.main, this.#pastJournal]) {
       each?.script('BEGIN');
-      if (each) beginMoment(each, 'main');
+      if (each) beginSnapshot(each, 'main');
     }
   }
 
@@ -51,8 +51,8 @@ class SqliteMoveSnapshot extends SqliteMoveReader implements MoveSnapshot {
     ];
     for (const [connection, path] of connections) {
       if (!connection) continue;
-      run(connection, `ATTACH ? AS ${this.#momentName(0)}`, [path]);
-      beginMoment(connection, this.#momentName(0));
+      run(connection, `ATTACH ? AS ${this.#snapshotName(0)}`, [path]);
+      beginSnapshot(connection, this.#snapshotName(0));
     }
   }
 
@@ -60,7 +60,7 @@ class SqliteMoveSnapshot extends SqliteMoveReader implements MoveSnapshot {
     const connection = this.connectionOf(table);
     const column = findPlainKey(table);
     if (!connection || !column || !hasTable(connection, table.table)) return null;
-    const [past, present] = [this.#momentName(1), this.#momentName(0)];
+    const [past, present] = [this.#snapshotName(1), this.#snapshotName(0)];
     const [name, key] = [identifier(table.table), identifier(column.name)];
     const differs = table.columns
       .filter((each) => each !== column)
@@ -97,12 +97,12 @@ WHERE ${deadlineCheck('o', 1).parts.join('')} AND NOT EXISTS (SELECT 1 FROM ${pr
     return isJournal ? this.#pastJournal : this.main;
   }
 
-  /** The schema of a moment. @param before how many moments before the present one. */
-  #momentName(before: number): string {
-    return this.#advances === before ? 'main' : `moment_${this.#advances - before}`;
+  /** The schema name of a snapshot. @param before how many snapshots before the present one. */
+  #snapshotName(before: number): string {
+    return this.#advances === before ? 'main' : `snapshot_${this.#advances - before}`;
   }
 }
 
-function beginMoment(connection: SqliteConnection, schema: string): void {
+function beginSnapshot(connection: SqliteConnection, schema: string): void {
   run(connection, `SELECT count(*) FROM ${schema}.sqlite_master`);
 }

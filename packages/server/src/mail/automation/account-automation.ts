@@ -34,6 +34,6 @@ export async function readAccountAutomation(database: Database, id: number): Pro
 
 /** How many characters of the text of messages the conditions of some rules look at. */
 export function getComparedTextLength(rules: readonly Pick<MailRule, 'conditions'>[]): number {
-  const looksAtText = rules.some(({ conditions }) => conditions.some(({ field }) => field === 'body'));
-  return looksAtText ? automationLimits.bodyLength : 0;
+  const readsText = rules.some(({ conditions }) => conditions.some(({ field }) => field === 'body'));
+  return readsText ? automationLimits.bodyLength : 0;
 }

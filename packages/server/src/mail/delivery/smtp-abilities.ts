@@ -17,7 +17,7 @@ export interface SmtpAbilities {
 }
 
 /** Every server must accept at least this many (RFC 5321, 4.5.3.1.8). */
-const leastRecipients = 100;
+const minRecipients = 100;
 
 /** What a connection says of its server. */
 export function readSmtpAbilities({
@@ -27,7 +27,7 @@ export function readSmtpAbilities({
 }: Pick<SmtpClient, 'extensions' | 'maxSize' | 'maxRecipients'>): SmtpAbilities {
   return {
     maxBytes: maxSize,
-    maxRecipients: maxRecipients ?? leastRecipients,
+    maxRecipients: maxRecipients ?? minRecipients,
     smtpUtf8: extensions.has('SMTPUTF8'),
     eightBitMime: extensions.has('8BITMIME'),
     dsn: extensions.has('DSN'),

@@ -272,12 +272,12 @@ function dropVanished(
       )
         queue.remove(each);
   const place = findPlace(remaining, vanished, queue.ofEmail(email));
-  const isStray = ({ mailboxId, uid }: MailOperation): boolean =>
+  const isMisplaced = ({ mailboxId, uid }: MailOperation): boolean =>
     uid === null &&
     abandoned.has(mailboxId) &&
     !remaining.some((each) => each.uid === null && each.mailboxId === mailboxId);
   for (const each of queue.ofEmail(email))
-    if (each.kind === 'flags' && each.status === 'queued' && (isVanished(each) || isStray(each)))
+    if (each.kind === 'flags' && each.status === 'queued' && (isVanished(each) || isMisplaced(each)))
       moveFlags(queue, each, place);
 }
 

@@ -28,10 +28,10 @@ export class StoredUids {
   async list(mailbox: MailboxUids): Promise<Set<number>> {
     const uids = new Set<number>();
     for (let below: number | null = null; ; ) {
-      const portion = await this.readNewest(mailbox, below, maxRows);
-      for (const { uid } of portion) uids.add(uid);
-      const last = portion.at(-1);
-      if (!last || portion.length < maxRows) return uids;
+      const batch = await this.readNewest(mailbox, below, maxRows);
+      for (const { uid } of batch) uids.add(uid);
+      const last = batch.at(-1);
+      if (!last || batch.length < maxRows) return uids;
       below = last.uid;
       // A short read does not leave the event loop by itself.
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
 /**
- * The work of one connection to an account's server: polls ("looks at") all mailboxes, completes their first
+ * The work of one connection to an account's server: polls all mailboxes, completes their first
  * synchronisation, waits for new mail in IDLE, and polls the others regularly and after reported changes (NOTIFY).
  */
 import { isoTime } from '../../base/clock.ts';
@@ -12,7 +12,7 @@ import type { ConnectionSlot } from './connection-slots.ts';
 import { MailboxNotifications, type ReportedChange } from './mailbox-notifications.ts';
 import { MailboxState } from './mailbox-state.ts';
 import { MailboxSync, type SyncParts } from './mailbox-sync.ts';
-import { NotifiedLooks } from './notified-looks.ts';
+import { NotifiedPolls } from './notified-polls.ts';
 import type { OperationExecutor } from './operation-executor.ts';
 import { compareByImportance, readServerMailboxes } from './server-mailboxes.ts';
 import { isMailboxMissing } from './sync-session.ts';
@@ -41,7 +41,7 @@ const renamedMilliseconds = 3000;
 const maxMissing = 5;
 /** How often the inbox of a server without IDLE is looked at. */
 const noIdleMilliseconds = 15_000;
-/** When the mailboxes are looked at again if messages were lost during a look: they may have been moved meanwhile. */
+/** When the mailboxes are polled again if messages were lost during a poll: they may have been moved meanwhile. */
 const lostMilliseconds = 1000;
 /** The largest number of messages that can be stored, whatever number the server names. */
 const maxCount = 2 ** 31 - 1;
@@ -55,7 +55,7 @@ export class AccountSync {
   readonly #executor: OperationExecutor;
   readonly #progress: ProgressReporter;
   readonly #notifications: MailboxNotifications;
-  readonly #looks: NotifiedLooks;
+  readonly #polls: NotifiedPolls;
   readonly #wakeup = new Wakeup();
   readonly #openedAt = performance.now();
   #states: MailboxState[] = [];
@@ -66,9 +66,9 @@ export class AccountSync {
   #isInboxChanged = false;
   #isPollWanted = true;
   #areOperationsWanted = true;
-  #lookTimer: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
   #nextPoll = 0;
-  #nextInboxLook = 0;
+  #nextInboxPoll = 0;
   #nextProbe = 0;
   #lastSyncStored = 0;
 
@@ -77,7 +77,7 @@ export class AccountSync {
     this.#mailboxes = new MailboxSync(parts);
     this.#executor = parts.createExecutor();
     this.#progress = new ProgressReporter(parts.reports, parts.account.id);
-    this.#looks = new NotifiedLooks(parts.times.pollMilliseconds);
+    this.#polls = new NotifiedPolls(parts.times.pollMilliseconds);
     this.#notifications = new MailboxNotifications(parts.session, parts.times, () => this.#noteNotification());
     const { client } = parts.session;
     for (const event of ['exists', 'expunge', 'flags'] as const)
@@ -88,7 +88,7 @@ export class AccountSync {
 
   readonly #signal = (): void => this.#wakeup.signal();
 
-  /** Looks at all mailboxes soon. */
+  /** Polls all mailboxes soon. */
   wake(): void {
     this.#isPollWanted = true;
     this.wakeOperations();
@@ -102,7 +102,7 @@ export class AccountSync {
 
   /** Works until the connection is given up for another account. @throws when the connection fails or the signal is aborted. */
   async run(): Promise<void> {
-    // Before the first look, so that no change comes between the two.
+    // Before the first poll, so that no change comes between the two.
     await this.#notifications.begin();
     await this.#poll();
     await this.#sendOperations();
@@ -123,8 +123,8 @@ export class AccountSync {
     const hasDownloaded = await this.#parts.bodies.step();
     await this.#reportBodies();
     const now = performance.now();
-    if (hasDownloaded && now >= this.#nextInboxLook) {
-      this.#nextInboxLook = now + bodyInboxMilliseconds;
+    if (hasDownloaded && now >= this.#nextInboxPoll) {
+      this.#nextInboxPoll = now + bodyInboxMilliseconds;
       await this.#selectInbox();
     }
     return hasDownloaded;
@@ -139,7 +139,7 @@ export class AccountSync {
   /** Stores what is not stored yet about the progress. */
   async end(): Promise<void> {
     this.#parts.signal.removeEventListener('abort', this.#signal);
-    clearTimeout(this.#lookTimer);
+    clearTimeout(this.#pollTimer);
     await this.#parts.bodies.settle().catch(() => {}); // what could not be stored is downloaded again
     await this.#progress.flush();
   }
@@ -154,25 +154,25 @@ export class AccountSync {
     if (path === this.#inbox?.mailbox.rawPath) {
       this.#isInboxChanged = true;
       this.#wakeup.signal();
-      // The server will not report it again when another mailbox is selected. Without NOTIFY, the next regular look finds it.
+      // The server will not report it again when another mailbox is selected. Without NOTIFY, the next regular poll finds it.
     } else if (this.#notifications.isActive && !earlier) this.#noteNotification();
   }
 
-  /** A mailbox that is not selected may have changed. IDLE continues until the look is due. */
+  /** A mailbox that is not selected may have changed. IDLE continues until the poll is due. */
   #noteNotification(isReported = true): void {
     const now = performance.now();
-    this.#looks.note(now, isReported);
-    clearTimeout(this.#lookTimer);
-    this.#lookTimer = setTimeout(this.#signal, Math.max(0, this.#looks.dueAt - now)).unref();
+    this.#polls.note(now, isReported);
+    clearTimeout(this.#pollTimer);
+    this.#pollTimer = setTimeout(this.#signal, Math.max(0, this.#polls.dueAt - now)).unref();
   }
 
   get #isPollDue(): boolean {
-    return this.#isPollWanted || performance.now() >= this.#nextLook;
+    return this.#isPollWanted || performance.now() >= this.#pollDueAt;
   }
 
   /** When the mailboxes are to be looked at, by `performance.now()`. */
-  get #nextLook(): number {
-    return Math.min(this.#nextPoll, this.#looks.dueAt);
+  get #pollDueAt(): number {
+    return Math.min(this.#nextPoll, this.#polls.dueAt);
   }
 
   get #inbox(): MailboxState | undefined {
@@ -180,16 +180,16 @@ export class AccountSync {
   }
 
   /**
-   * Looks at all mailboxes that have changed since the last look. It is then known for each missing message whether it
+   * Polls all mailboxes that have changed since the last poll. It is then known for each missing message whether it
    * was moved; the e-mails of those that were not moved are deleted.
    */
   async #poll(): Promise<void> {
     const { serverMail, account, clock, times } = this.#parts;
     this.#isPollWanted = false;
     this.#areOperationsWanted = true;
-    // Messages that were lost in this millisecond may have been lost by this look.
+    // Messages that were lost in this millisecond may have been lost by this poll.
     const begunAt = isoTime(clock.now() - 1);
-    this.#looks.begin(performance.now());
+    this.#polls.begin(performance.now());
     const list = await this.#readMailboxes();
     const { hasChanged, hasLost } = await this.#pullChanged();
     const unread = this.#states.filter(({ skipped, mailbox }) => skipped.size > 0 && mailbox.selectable);
@@ -199,12 +199,12 @@ export class AccountSync {
     if (this.#states.every(({ isComplete }) => isComplete)) {
       const mayHaveMoved = await this.#mayHaveMoved();
       if (!mayHaveMoved) await serverMail.removeLost(account, begunAt);
-      // The next look removes what this one has lost.
+      // The next poll removes what this one has lost.
       const isWaiting = (hasLost || list !== 'same') && (await serverMail.countLost(account)) > 0;
       if (mayHaveMoved || isWaiting) pause = Math.min(pause, lostMilliseconds);
     }
     const now = performance.now();
-    this.#looks.end(now, list === 'changed' || hasChanged);
+    this.#polls.end(now, list === 'changed' || hasChanged);
     this.#nextPoll = now + pause;
     this.#nextProbe = now + times.probeMilliseconds;
     if (list !== 'changed') return;
@@ -213,7 +213,7 @@ export class AccountSync {
     if (this.#notifications.isActive) this.#noteNotification(false);
   }
 
-  /** Synchronises the mailboxes that have changed since the last look. */
+  /** Synchronises the mailboxes that have changed since the last poll. */
   async #pullChanged(): Promise<{ readonly hasChanged: boolean; readonly hasLost: boolean }> {
     let [hasChanged, hasLost] = [false, false];
     for (const state of this.#states) {
@@ -253,7 +253,7 @@ export class AccountSync {
     );
   }
 
-  /** Looks at the inbox, and at the other mailboxes if something was moved. */
+  /** Polls the inbox, and the other mailboxes if something was moved. */
   async #pullInbox(): Promise<void> {
     const inbox = this.#inbox;
     this.#isInboxChanged = false;
@@ -324,8 +324,8 @@ export class AccountSync {
     const now = performance.now();
     if (this.#areOperationsWanted) await this.#sendOperations();
     if (this.#isPollDue) return this.#poll();
-    if (this.#isInboxChanged || now >= this.#nextInboxLook) {
-      this.#nextInboxLook = now + inboxMilliseconds;
+    if (this.#isInboxChanged || now >= this.#nextInboxPoll) {
+      this.#nextInboxPoll = now + inboxMilliseconds;
       await this.#pullInbox();
     }
   }
@@ -380,7 +380,7 @@ export class AccountSync {
     );
   }
 
-  /** Selects the inbox, so that the server reports its changes, and notes what has changed since the last look. */
+  /** Selects the inbox, so that the server reports its changes, and notes what has changed since the last poll. */
   async #selectInbox(): Promise<MailboxState | undefined> {
     const { session } = this.#parts;
     const inbox = this.#inbox;
@@ -404,7 +404,7 @@ export class AccountSync {
     const untilProbe = canIdle ? this.#nextProbe - now : Math.min(noIdleMilliseconds, this.#nextProbe - now);
     // The next command ends IDLE.
     if (canIdle) session.client.idle().catch(() => this.#wakeup.signal());
-    const isSignalled = await this.#wakeup.wait(Math.max(0, Math.min(untilProbe, this.#nextLook - now)));
+    const isSignalled = await this.#wakeup.wait(Math.max(0, Math.min(untilProbe, this.#pollDueAt - now)));
     if (isSignalled) return;
     this.#requireOpen();
     await session.probe(times.probeTimeoutMilliseconds);

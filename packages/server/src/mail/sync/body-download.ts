@@ -79,7 +79,7 @@ export class BodyDownload {
       return true;
     }
     const selected = await session.select(first.rawPath).catch(ignoreRefusal);
-    // The UIDVALIDITY has changed: the next look at all mailboxes finds the messages.
+    // The UIDVALIDITY has changed: the next poll of all mailboxes finds the messages.
     if (selected !== null && selected.uidvalidity !== first.uidvalidity) return false;
     await this.#download(batch, first, selected !== null);
     return true;
@@ -168,9 +168,9 @@ function selectBatch(due: readonly MissingBody[]): MissingBody[] {
   const batch: MissingBody[] = [];
   let size = 0;
   for (const each of due) {
-    const isTogether =
+    const fitsBatch =
       each.attempts === 0 && each.mailboxId === first.mailboxId && each.uidvalidity === first.uidvalidity;
-    if (!isTogether) continue;
+    if (!fitsBatch) continue;
     size += each.size;
     if (batch.length > 0 && size > batchBytes) break;
     batch.push(each);

@@ -23,7 +23,7 @@ import {
 } from '../../database/mail/lease-rows.ts';
 import type { AccountRunner, RunnerParts, SyncStore } from './account-runner.ts';
 
-/** Accounts that a server with more than its share gives to others at each look. */
+/** Accounts that a server with more than its share gives to others at each poll. */
 const maxReleased = 5;
 
 /** Supervises the accounts of one application. */

@@ -1,7 +1,7 @@
 /**
  * NOTIFY (RFC 5465): the server reports changes of all mailboxes on one connection. Changes of the selected mailbox are reported as
  * without NOTIFY, those of the others by STATUS, and new, renamed and deleted mailboxes by LIST. What the lines say is not used: they
- * only cause a look at all mailboxes, as it happens regularly anyway.
+ * only cause a poll of all mailboxes, as it happens regularly anyway.
  */
 import type { SyncTimes } from './sync-services.ts';
 import { isRefusal, type SyncSession } from './sync-session.ts';

@@ -1,10 +1,10 @@
 import type { MailboxCursor, SyncMailbox } from '../store/server-mail.ts';
 import type { ListedMailbox, MailboxStatus } from './server-mailboxes.ts';
 
-/** What a connection knows about one mailbox: the stored cursors, and the server's counters at the last look. */
+/** What a connection knows about one mailbox: the stored cursors, and the server's counters at the last poll. */
 export class MailboxState {
   mailbox: SyncMailbox;
-  /** Counters at the last look; null: not looked at on this connection. */
+  /** Counters at the last poll; null: not polled on this connection. */
   seen: MailboxStatus | null = null;
   /** Counters that the server reported last. */
   reported: MailboxStatus | null;
@@ -18,7 +18,7 @@ export class MailboxState {
   validityChanges = 0;
   /** When most of the mailbox was found missing, in milliseconds since the epoch; null: it is not. */
   massLossSince: number | null = null;
-  /** By how many messages the server's number differed from what is stored, at the last two looks and at the last comparison. */
+  /** By how many messages the server's number differed from what is stored, at the last two polls and at the last comparison. */
   readonly differences = { before: 0, last: 0, compared: 0 };
   /** Messages that the server lists but does not give, or that cannot be stored. They are not tried again on this connection. */
   readonly skipped = new Set<number>();
@@ -33,13 +33,13 @@ export class MailboxState {
     return this.mailbox.backfillUid === 1 || !this.mailbox.selectable;
   }
 
-  /** Whether the server reports other counters than at the last look. */
+  /** Whether the server reports other counters than at the last poll. */
   get isChanged(): boolean {
     const { seen, reported, mailbox } = this;
     if (!mailbox.selectable) return false;
     if (reported === null || this.hasDifference) return true;
     if (seen !== null) return JSON.stringify(seen) !== JSON.stringify(reported);
-    // The first look on this connection: the stored cursors tell whether anything has changed, if the server counts all changes.
+    // The first poll on this connection: the stored cursors tell whether anything has changed, if the server counts all changes.
     const { uidvalidity, uidnext, highestmodseq } = mailbox;
     return (
       highestmodseq === null ||

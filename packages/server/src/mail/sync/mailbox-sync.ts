@@ -38,7 +38,7 @@ export interface SyncParts {
   readonly requireLease: () => void;
 }
 
-/** What a look at a mailbox found. */
+/** What a poll of a mailbox found. */
 export interface PullResult {
   /** Messages are gone: the other mailboxes must be looked at before their e-mails are deleted. */
   readonly hasLost: boolean;
@@ -46,7 +46,7 @@ export interface PullResult {
   readonly hasMoved: boolean;
 }
 
-/** For servers that do not report changed flags: how many of the newest messages are compared at each look. */
+/** For servers that do not report changed flags: how many of the newest messages are compared at each poll. */
 const comparedFlags = 1000;
 /** Messages whose flags are compared or stored at once. */
 const messagesPerStep = 200;
@@ -159,7 +159,7 @@ export class MailboxSync {
     }
     if (highestmodseq === current) return session.hasQresync ? [] : null;
     const { changes, vanished } = await session.fetchChanges(highestmodseq);
-    // Also of UIDs that no look has seen yet: a message that was moved from here to this mailbox is stored with its new UID at once.
+    // Also of UIDs that no poll has seen yet: a message that was moved from here to this mailbox is stored with its new UID at once.
     const known = changes.filter(({ uid }) => isReached(state, uid));
     for (const chunk of splitIntoChunks(known, messagesPerStep))
       await serverMail.applyFlags(account, state.mailbox, chunk, {});
@@ -182,7 +182,7 @@ export class MailboxSync {
     }
   }
 
-  /** Stores messages that arrived since the last look. @returns whether some of them were in the account already. */
+  /** Stores messages that arrived since the last poll. @returns whether some of them were in the account already. */
   async #storeNew(state: MailboxState, selected: SelectedMailbox): Promise<boolean> {
     const { session, download } = this.#parts;
     const from = state.mailbox.uidnext ?? 1;
@@ -200,7 +200,7 @@ export class MailboxSync {
   }
 
   /**
-   * Whether the server's number of messages has differed from what is stored at two looks in succession, for servers that report all
+   * Whether the server's number of messages has differed from what is stored at two polls in succession, for servers that report all
    * changes: then something was missed. A difference that a comparison has not removed is not compared again.
    */
   async #isDifferent(state: MailboxState, { exists }: SelectedMailbox): Promise<boolean> {
@@ -245,7 +245,7 @@ export class MailboxSync {
   async #hasMassLossLasted(state: MailboxState, lost: number): Promise<boolean> {
     const { clock, times, report } = this.#parts;
     const now = clock.now();
-    // The next look finds the loss again.
+    // The next poll finds the loss again.
     state.seen = null;
     if (state.massLossSince !== null) return now - state.massLossSince >= times.massLossMilliseconds;
     state.massLossSince = now;
@@ -289,7 +289,7 @@ function createFirstCursor({ uidvalidity, uidnext, exists, highestmodseq }: Sele
   };
 }
 
-/** The counters at the moment of the selection: what happens later is found by the next look. */
+/** The counters at the moment of the selection: what happens later is found by the next poll. */
 function readCursor({ mailbox }: MailboxState, { uidnext, highestmodseq }: SelectedMailbox): MailboxCursor {
   return {
     uidnext: Math.max(uidnext, mailbox.uidnext ?? 0),

@@ -90,8 +90,8 @@ export function groupOperations(due: readonly DueOperation[]): DueOperation[][] 
     // Operations of different kinds depend on each other: a mailbox is created before a message is moved into it.
     if (each.kind !== lastKind) part += 1;
     lastKind = each.kind;
-    const isAlone = each.kind.endsWith('Mailbox') || each.kind === 'append';
-    const key = isAlone
+    const isSeparate = each.kind.endsWith('Mailbox') || each.kind === 'append';
+    const key = isSeparate
       ? `${part} ${each.id}`
       : JSON.stringify([
           part,

@@ -69,7 +69,7 @@ export class OperationOutcome {
     await operations.retry(account, id, problem.message, isoTime(now() + wait));
   }
 
-  /** An operation is queued again at once: the next look at its mailbox finds out what became of its message. */
+  /** An operation is queued again at once: the next poll of its mailbox finds out what became of its message. */
   async requeue({ id }: DueOperation): Promise<void> {
     this.#open.delete(id);
     await this.#parts.operations.retry(this.#parts.account, id, null, null);

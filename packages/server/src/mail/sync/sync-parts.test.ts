@@ -3,7 +3,7 @@ import { splitIntoChunks } from '../../base/split-into-chunks.ts';
 import { computeSyncPause } from './backoff.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { ConnectionSlots } from './connection-slots.ts';
-import { NotifiedLooks } from './notified-looks.ts';
+import { NotifiedPolls } from './notified-polls.ts';
 import { compareByImportance, readServerMailboxes } from './server-mailboxes.ts';
 import { formatUidSet } from './uid-set.ts';
 import { Wakeup } from './wakeup.ts';
@@ -134,32 +134,32 @@ describe('the list of mailboxes', () => {
   });
 });
 
-test('looks that notifications cause are rare where they find nothing, and prompt again when they find something', () => {
-  const looks = new NotifiedLooks(45_000);
-  expect(looks.dueAt).toBe(Number.POSITIVE_INFINITY);
-  looks.note(1000);
-  looks.note(1050);
-  expect(looks.dueAt).toBe(1100);
-  const look = (from: number, to: number, hasFound: boolean): number => {
-    looks.begin(from);
-    looks.note(to);
-    looks.end(to, hasFound);
-    return looks.dueAt - to;
+test('polls that notifications cause are rare where they find nothing, and prompt again when they find something', () => {
+  const polls = new NotifiedPolls(45_000);
+  expect(polls.dueAt).toBe(Number.POSITIVE_INFINITY);
+  polls.note(1000);
+  polls.note(1050);
+  expect(polls.dueAt).toBe(1100);
+  const poll = (from: number, to: number, hasFound: boolean): number => {
+    polls.begin(from);
+    polls.note(to);
+    polls.end(to, hasFound);
+    return polls.dueAt - to;
   };
-  expect(look(1100, 1110, true)).toBe(250);
-  expect(look(2000, 2500, true)).toBe(500);
-  expect(look(3000, 9000, true)).toBe(2000);
-  expect([0, 1, 2, 3, 4, 5, 6].map((round) => look(10_000 + round, 10_000 + round, false))).toEqual([
+  expect(poll(1100, 1110, true)).toBe(250);
+  expect(poll(2000, 2500, true)).toBe(500);
+  expect(poll(3000, 9000, true)).toBe(2000);
+  expect([0, 1, 2, 3, 4, 5, 6].map((round) => poll(10_000 + round, 10_000 + round, false))).toEqual([
     4000, 8000, 16_000, 32_000, 45_000, 45_000, 45_000,
   ]);
-  expect(look(99_000, 99_000, true)).toBe(250);
-  // A regular look that finds nothing changes nothing.
-  looks.begin(200_000);
-  looks.end(200_000, false);
-  looks.begin(200_001);
-  looks.end(200_001, false);
-  looks.note(200_002);
-  expect(looks.dueAt).toBe(200_001 + 500);
+  expect(poll(99_000, 99_000, true)).toBe(250);
+  // A regular poll that finds nothing changes nothing.
+  polls.begin(200_000);
+  polls.end(200_000, false);
+  polls.begin(200_001);
+  polls.end(200_001, false);
+  polls.note(200_002);
+  expect(polls.dueAt).toBe(200_001 + 500);
 });
 
 test('a mailbox that is named twice is one mailbox, and a deleted one is none', () => {

@@ -7,7 +7,7 @@ export interface JoinCandidate {
   /** Conversations to which the message belongs by its subject. */
   readonly conversations: readonly number[];
   /** Indexes of other messages in the same list to which it belongs by its subject. */
-  readonly mates: readonly number[];
+  readonly matchedIndexes: readonly number[];
 }
 
 /** Where a message belongs: an existing conversation, or the index of the first message of a new one. */
@@ -28,7 +28,7 @@ export interface Groups {
  */
 export function groupIntoConversations(messages: readonly JoinCandidate[], known: ReadonlyMap<string, number>): Groups {
   const sets = new DisjointSets();
-  messages.forEach(({ keys, conversations, mates: matchedIndexes }, index) => {
+  messages.forEach(({ keys, conversations, matchedIndexes }, index) => {
     const self = `m${index}`;
     for (const key of keys) {
       sets.join(self, `k${key}`);

@@ -13,7 +13,7 @@ import { collectSubjectParties, type SubjectParties, shareParty } from './subjec
 import { computePartyKey, type ThreadIndexKeys } from './thread-index-keys.ts';
 import { isInWindow, replyWindowSeconds } from './thread-key.ts';
 
-type SubjectMatches = Pick<JoinCandidate, 'conversations' | 'mates'>;
+type SubjectMatches = Pick<JoinCandidate, 'conversations' | 'matchedIndexes'>;
 
 /**
  * The kind of a message for others with the same subject and party, as a sum: 1 for a reply that names no message (it
@@ -116,7 +116,7 @@ export async function findSubjectMatches(
     const matchedIndexes = sameSubject
       .filter(([otherIndex, each]) => otherIndex < index && belongTogether(message, each))
       .map(([otherIndex]) => otherIndex);
-    matches.push({ conversations: [...conversations], mates: matchedIndexes });
+    matches.push({ conversations: [...conversations], matchedIndexes });
   }
   return matches;
 }

@@ -176,8 +176,8 @@ class BlobSender implements BlobReceiver {
     this.#scope = scope;
     const missing: string[] = [];
     for (let first = 0; first < names.length; first += namesInMessage) {
-      const asked = names.slice(first, first + namesInMessage);
-      missing.push(...(await this.#channel.send('missing', { scope, names: asked })).missing);
+      const requested = names.slice(first, first + namesInMessage);
+      missing.push(...(await this.#channel.send('missing', { scope, names: requested })).missing);
     }
     return missing;
   }

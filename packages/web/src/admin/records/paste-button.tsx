@@ -9,14 +9,14 @@ import classes from './records-page.module.css';
 /** Pastes the clipboard into the grid on devices without a keyboard. Other devices do not show the button. */
 export function PasteButton({ paste }: { readonly paste: (text: string) => void }): ReactNode {
   const t = useImportTexts().paste;
-  const [isAsking, setAsking] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const readClipboard = async (): Promise<void> => {
     let text: string;
     try {
       text = await navigator.clipboard.readText();
     } catch {
       // The page is not from a secure address, or the user has refused.
-      setAsking(true);
+      setOpen(true);
       return;
     }
     if (text === '') toast(t.empty, { failed: true });
@@ -30,14 +30,14 @@ export function PasteButton({ paste }: { readonly paste: (text: string) => void 
         label={t.button}
         onClick={() => void readClipboard()}
       />
-      <Modal opened={isAsking} onClose={() => setAsking(false)} title={t.textTitle}>
-        {isAsking && (
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title={t.textTitle}>
+        {isOpen && (
           <TextForm
             submit={(text) => {
-              setAsking(false);
+              setOpen(false);
               paste(text);
             }}
-            cancel={() => setAsking(false)}
+            cancel={() => setOpen(false)}
           />
         )}
       </Modal>

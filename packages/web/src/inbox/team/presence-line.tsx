@@ -20,7 +20,7 @@ export function PresenceAvatars({ present }: { present: readonly PresentUser[] }
     <output className={classes.present} title={label || undefined}>
       <span className="visually-hidden">{label}</span>
       {present.slice(0, 4).map(({ userId, name, activity }) => (
-        <span key={userId} className={classes.face} data-editing={activity === 'editing' || undefined}>
+        <span key={userId} className={classes.avatar} data-editing={activity === 'editing' || undefined}>
           <Avatar name={name} />
           {activity === 'editing' && <Icon name="edit" size={11} />}
         </span>
