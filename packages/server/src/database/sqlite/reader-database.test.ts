@@ -13,13 +13,15 @@ let writer: SqliteConnection;
 let reader: ReaderDatabase;
 let counters: SharedCounters;
 let totals: SharedArrayBuffer;
-/** Milliseconds of a clock that each look at it advances, so that the machine's speed does not matter. */
+/** Milliseconds of a clock that advances by a step whenever it is read, so that the machine's speed does not matter. */
 let time: number;
+let step: number;
 
 beforeEach(() => {
   time = 1_000_000;
+  step = 0.5;
   vi.spyOn(performance, 'now').mockImplementation(() => {
-    time += 0.5;
+    time += step;
     return time;
   });
   folder = mkdtempSync(join(tmpdir(), 'tablinum-reader-'));
@@ -78,6 +80,18 @@ test('a statement that takes long is refused without an attempt after it was tri
   const later = time;
   expect(isAnswered(page, long)).toBe(false);
   expect(time - later).toBeGreaterThan(10);
+});
+
+test('a full-text search that passes its deadline unnoticed counts as too long, and other statements do not', () => {
+  writer.script("CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('one two')");
+  const search: BoundStatement = { text: 'SELECT rowid FROM words WHERE words MATCH ?', values: ['one AND two'] };
+  expect(reader.read([search])).toEqual([[[1]]]);
+  step = 5;
+  // The first one may take longer.
+  expect([1, 2, 3, 4].map(() => isAnswered(search))).toEqual([true, true, true, false]);
+  expect([1, 2, 3].map(() => isAnswered(page))).toEqual([true, true, true]);
+  time += 10_000;
+  expect(isAnswered(search)).toBe(true);
 });
 
 test('a total of another thread is valid until one of its tables changes', () => {

@@ -7,7 +7,7 @@ import type { StatementAccess } from '../statement-access.ts';
 import { readCommits, SharedCounters, sumTableCounters } from './shared-counters.ts';
 import { SharedTotals } from './shared-totals.ts';
 import { inspectSqliteStatement } from './sqlite-access.ts';
-import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
+import { DeadlineExceeded, isUninterruptible, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
 
@@ -93,7 +93,9 @@ export class ReaderDatabase implements ReadOnlyStore {
     try {
       const rows = statements.map((statement) => {
         running = statement.text;
-        return this.#connection.run(statement, deadline);
+        const read = this.#connection.run(statement, deadline);
+        if (performance.now() > deadline && isUninterruptible(statement)) this.#noteLong(running, isPatient);
+        return read;
       });
       if (isPatient) this.#noteDuration(started);
       return rows;
@@ -101,8 +103,7 @@ export class ReaderDatabase implements ReadOnlyStore {
       this.#releaseState();
       if (!(error instanceof DeadlineExceeded)) throw error;
       if (isPatient) this.#noteDuration(started);
-      const failures = isPatient ? Number.POSITIVE_INFINITY : this.#countFailures(running) + 1;
-      this.#long.set(running, { since: performance.now(), failures });
+      this.#noteLong(running, isPatient);
       throw tooLong();
     }
   }
@@ -110,6 +111,11 @@ export class ReaderDatabase implements ReadOnlyStore {
   #noteDuration(started: number): void {
     const took = performance.now() - started;
     if (took > readMilliseconds) this.#patientAt = performance.now() + took * patiencePause;
+  }
+
+  #noteLong(text: string, isPatient: boolean): void {
+    const failures = isPatient ? Number.POSITIVE_INFINITY : this.#countFailures(text) + 1;
+    this.#long.set(text, { since: performance.now(), failures });
   }
 
   #isKnownAsLong(text: string, isPatient: boolean): boolean {

@@ -40,6 +40,14 @@ function parseWanted(json: string): WantedElements {
 export class DeadlineExceeded extends Error {}
 
 /**
+ * Whether a statement can pass its deadline without noticing it: FTS5 intersects the lists of frequent trigrams or words before it
+ * returns a row, and only returned rows check the deadline.
+ */
+export function isUninterruptible({ text }: BoundStatement): boolean {
+  return text.includes(' MATCH ');
+}
+
+/**
  * One synchronous connection with the project's functions and settings.
  *
  * The function `_tick` is called once in about 1,024 visited rows and raises {@link DeadlineExceeded} past the deadline: Node does not

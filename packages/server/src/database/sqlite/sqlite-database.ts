@@ -21,7 +21,7 @@ import { Durability, type SyncFile } from './durability.ts';
 import { SharedCounters, sumTableCounters } from './shared-counters.ts';
 import { createSharedTotals, SharedTotals } from './shared-totals.ts';
 import { inspectSqliteStatement } from './sqlite-access.ts';
-import { DeadlineExceeded, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
+import { DeadlineExceeded, isUninterruptible, maxLoopStatement, SqliteConnection } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { SqliteEventLog } from './sqlite-event-log.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
@@ -318,7 +318,11 @@ export class SqliteDatabase implements Database {
   }
 
   #runShort(statement: BoundStatement): Row[] {
-    return this.#reader.run(statement, performance.now() + loopMilliseconds);
+    const deadline = performance.now() + loopMilliseconds;
+    const rows = this.#reader.run(statement, deadline);
+    const now = performance.now();
+    if (now > deadline && isUninterruptible(statement)) this.#long.set(statement.text, now);
+    return rows;
   }
 
   /**
